@@ -59,7 +59,7 @@ COLUMNS = (
 def search(*, case: str, depth: int, seconds: float, alpha: float = 0.0, options: Mapping[str, Any]) -> dict[str, Any]:
     """One search on one thread: its answer, its counters and its CPU seconds."""
     from proofwood.engines.trees import SearchOptions, solve
-    from proofwood.problem.problem import TreeProblem
+    from proofwood.problem.tree import TreeProblem
     from proofwood.result import Limits
 
     X, y = cases.load(case)

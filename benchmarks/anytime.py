@@ -77,7 +77,7 @@ def search(
 ) -> dict[str, Any]:
     """One search that ends after ``seconds`` of CPU time, with its improvements, and CART of the same depth."""
     from proofwood.engines.trees import SearchOptions, solve
-    from proofwood.problem.problem import TreeProblem
+    from proofwood.problem.tree import TreeProblem
     from proofwood.result import Limits, ProgressEvent
 
     X, y = cases.load(case)

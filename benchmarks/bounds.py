@@ -41,7 +41,7 @@ def search(*, case: str, depth: int, seconds: float, blocks: bool) -> dict[str, 
     The limit is one of CPU seconds: the callback ends the search like Ctrl-C.
     """
     from proofwood.engines.trees import SearchOptions, solve
-    from proofwood.problem.problem import TreeProblem
+    from proofwood.problem.tree import TreeProblem
     from proofwood.result import Limits, ProgressEvent
 
     X, y = cases.load(case)

@@ -99,10 +99,10 @@ COMMON = ("cost 0", "equal rows", "conflict bound")
 def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str, Any]:
     """A smallest tree over ``of`` rows, 0 for all."""
     from proofwood.data.binarize import Binarizer
-    from proofwood.engines.smallest.options import MinimalOptions
-    from proofwood.engines.smallest.reference.solve import AS_PRINTED
-    from proofwood.engines.smallest.reference.solve import solve as by_sat
-    from proofwood.engines.smallest.solve import solve as by_search
+    from proofwood.engines.minimal.options import MinimalOptions
+    from proofwood.engines.minimal.reference.solve import AS_PRINTED
+    from proofwood.engines.minimal.reference.solve import solve as by_sat
+    from proofwood.engines.minimal.solve import solve as by_search
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
     from proofwood.problem.ranked import RankedRows
     from proofwood.result import Limits

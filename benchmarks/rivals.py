@@ -106,7 +106,7 @@ def _proofwood() -> Fit:
 def _proofwood_engine() -> Fit:
     from proofwood.engines.trees import SearchOptions, solve
     from proofwood.model.evaluate import predict
-    from proofwood.problem.problem import TreeProblem
+    from proofwood.problem.tree import TreeProblem
     from proofwood.result import Limits
 
     def fit(X: Rows, y: Codes, settings: Settings) -> Fitted:

@@ -67,7 +67,7 @@ def _learner(point: Point, seconds: float | None) -> Callable[[npt.NDArray[np.fl
     """What fits the table of a point, and returns the result of the search."""
     from proofwood import OptimalTreeClassifier
     from proofwood.engines.trees import SearchOptions, solve
-    from proofwood.problem.problem import TreeProblem
+    from proofwood.problem.tree import TreeProblem
     from proofwood.result import Limits
 
     def chosen(X: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> Any:

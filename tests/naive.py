@@ -15,7 +15,7 @@ from math import isclose
 from typing import TypeAlias
 
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 
 Rows: TypeAlias = frozenset[int]
 Tree: TypeAlias = "int | tuple[int, float, Tree, Tree]"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 
 SIMD = ("auto", "baseline", "avx2", "avx512")
 LANES = (0, 16, 32, 64)

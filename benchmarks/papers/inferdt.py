@@ -111,7 +111,7 @@ def _learn_as_printed(
 ) -> Learned:
     from proofwood.data.binarize import Binarizer
     from proofwood.data.columns import Column, Columns, Kind
-    from proofwood.engines.smallest.reference.solve import AS_PRINTED, solve
+    from proofwood.engines.minimal.reference.solve import AS_PRINTED, solve
     from proofwood.model.evaluate import predict
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
     from proofwood.problem.ranked import RankedRows

@@ -297,7 +297,7 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     from proofwood.engines.bdd.reference.options import AS_PRINTED
     from proofwood.engines.bdd.reference.solve import solve
     from proofwood.model.evaluate import predict
-    from proofwood.problem.diagram import DiagramProblem, Unknown
+    from proofwood.problem.bdd import BDDProblem, Unknown
     from proofwood.problem.objectives import TreeCost
     from proofwood.problem.ranked import RankedRows
     from proofwood.result import Limits
@@ -306,7 +306,7 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     labels, codes = np.unique(y, return_inverse=True)
     rows = RankedRows.from_columns(binarizer, X, codes)
     cost = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit, priced="nodes")
-    problem = DiagramProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
+    problem = BDDProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
     options = dataclasses.replace(AS_PRINTED, engine="sat", encoding=learner)  # type: ignore[arg-type]
     start = time.perf_counter()
     result = solve(problem, options=options, limits=Limits(seconds=seconds))

@@ -18,7 +18,7 @@ from benchmarks import cases
 from proofwood.data.binarize import Binarizer
 from proofwood.model.evaluate import predict, walk
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem
+from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Result
 
@@ -106,7 +106,7 @@ def pose(
     *,
     min_samples: float = 0.0,
     max_splits: int = MOST_NODES,
-) -> LayeredProblem:
+) -> DiagramProblem:
     """The training problem of a split.
 
     Parameters
@@ -120,10 +120,10 @@ def pose(
     """
     X, y = split.train.X, split.train.y
     rows = RankedRows.from_columns(Binarizer.of(X), X, y, n_classes=split.n_classes)
-    return LayeredProblem(
+    return DiagramProblem(
         rows=rows,
         widths=widths,
-        cost=LayeredCost.of(alpha=alpha, total=rows.total, widths=widths),
+        cost=DiagramCost.of(alpha=alpha, total=rows.total, widths=widths),
         columns=X if splits == "oblique" else None,
         tree=tree,
         max_splits=max_splits,
@@ -131,7 +131,7 @@ def pose(
     )
 
 
-def over_columns(split: Split, problem: LayeredProblem, table: NodeTable) -> NodeTable:
+def over_columns(split: Split, problem: DiagramProblem, table: NodeTable) -> NodeTable:
     """A model of ``problem`` as one over the scaled columns of the split."""
     return table if problem.oblique else Binarizer.of(split.train.X).lift(table)
 
@@ -144,22 +144,22 @@ def accuracy(table: NodeTable, part: Part) -> float:
 # ------------------------------------------------------------------ one run
 
 
-def solve(problem: LayeredProblem, *, engine: str, seconds: float, threads: int, seed: int) -> Result:
+def solve(problem: DiagramProblem, *, engine: str, seconds: float, threads: int, seed: int) -> Result:
     """What the engine finds within a limit."""
-    from proofwood.engines.skeleton.solve import solve as solve_layered
+    from proofwood.engines.diagram.solve import solve as solve_layered
 
     limits = Limits(seconds=seconds, threads=threads)
     return solve_layered(problem, engine=engine, limits=limits, random_state=seed)
 
 
-def construct(problem: LayeredProblem, *, seconds: float, seed: int) -> tuple[float, int, int]:
+def construct(problem: DiagramProblem, *, seconds: float, seed: int) -> tuple[float, int, int]:
     """Objective, errors and nodes of the first step alone: the top-down construction, started again until the limit.
 
     It is univariate, as in the paper, also where the second step is not. The objective is nan where the diagram does
     not meet the constraints.
     """
-    from proofwood.engines.skeleton.construct import construct as construct_layered
-    from proofwood.engines.skeleton.shape import count
+    from proofwood.engines.diagram.construct import construct as construct_layered
+    from proofwood.engines.diagram.shape import count
 
     counted = count(problem, construct_layered(problem, random_state=seed, seconds=seconds))
     objective = math.nan if counted.broken else problem.cost.share(counted.cost)
@@ -223,7 +223,7 @@ def run(
     return outcome
 
 
-def recounted(split: Split, problem: LayeredProblem, result: Result, model: NodeTable) -> dict[str, Any]:
+def recounted(split: Split, problem: DiagramProblem, result: Result, model: NodeTable) -> dict[str, Any]:
     """Errors, nodes and accuracy on the training part, counted from the model.
 
     Raises

@@ -27,8 +27,8 @@ Where things are:
 ``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting;
                      rows over 0/1 tests as ranks, smallest trees, diagrams, skeletons of layers
 ``engines``          a folder per learner, pure functions: ``trees`` (fewest errors within a depth, with
-                     :class:`SearchOptions`), ``smallest`` (trees without an error), ``bdd`` (binary decision
-                     diagrams), ``skeleton`` (diagrams of given layers); ``run``: incumbent, bound and clock
+                     :class:`SearchOptions`), ``minimal`` (trees without an error), ``bdd`` (binary decision
+                     diagrams), ``diagram`` (diagrams of given layers); ``run``: incumbent, bound and clock
 ``parallel``         one interface to run pieces of work: in order, by joblib, on a Dask cluster; checkpoints
 ``solvers``          SAT in slices, worker processes
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
-    from proofwood.problem.problem import TreeProblem
+    from proofwood.problem.tree import TreeProblem
     from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
     from proofwood.show.graphviz import export_graphviz
@@ -169,7 +169,7 @@ _HOME = {
     "SearchOptions": "engines.trees",
     "Stats": "result",
     "Status": "result",
-    "TreeProblem": "problem.problem",
+    "TreeProblem": "problem.tree",
     "explain_path": "show.text",
     "export_graphviz": "show.graphviz",
     "export_text": "show.text",

@@ -30,7 +30,7 @@ from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagra
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.exceptions import OptimalityWarning
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
 from tests.fuzz import _records
 from tests.strategies import LANES

@@ -57,7 +57,7 @@ def test_what_is_typed_wins(folder):
 
 def test_tables_are_for_commands(folder):
     (folder / "all.toml").write_text(
-        '[fit]\ntarget = "species"\nmax-depth = 1\nmodel = "odd"\nwidths = [1, 2]\ntime-limit = 1\n'
+        '[fit]\ntarget = "species"\nmax-depth = 1\nmodel = "diagram"\nwidths = [1, 2]\ntime-limit = 1\n'
         '[predict]\nproba = true\nkeep = "species"\n[show]\nformat = "dot"\n'.replace("max-depth = 1\n", "")
     )
     found = parameters("iris.csv", "--config", "all.toml", "--out", "m.json")

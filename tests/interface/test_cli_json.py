@@ -86,7 +86,7 @@ def test_demo():
         ("--max-depth", 2),
         ("--model", "minimal", "--minimize", "nodes"),
         ("--model", "bdd", "--max-features", 2, "--time-limit", 5),
-        ("--model", "odd", "--widths", "1,2", "--min-samples", 20, "--time-limit", 1),
+        ("--model", "diagram", "--widths", "1,2", "--min-samples", 20, "--time-limit", 1),
         ("--class-weight", "balanced", "--max-depth", 1),
     ],
 )

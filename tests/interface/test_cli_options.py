@@ -62,11 +62,13 @@ def test_help_lists_the_options_of_each_model_apart():
     assert "no limit by default" in lists[titles["minimal"]]
 
 
-@pytest.mark.parametrize("arguments", [["--model", "odd", "--help"], ["--model=odd", "--target", "y", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--model", "diagram", "--help"], ["--model=diagram", "--target", "y", "--help"]]
+)
 def test_help_after_a_model_is_about_this_model(arguments):
     lists = sections(worked("fit", *arguments))
-    assert list(lists) == ["Arguments", "Options", "Options of --model odd", "Examples"]
-    assert "--keep-sensitive" in lists["Options of --model odd"]
+    assert list(lists) == ["Arguments", "Options", "Options of --model diagram", "Examples"]
+    assert "--keep-sensitive" in lists["Options of --model diagram"]
 
 
 def test_help_after_an_unknown_model_lists_all():

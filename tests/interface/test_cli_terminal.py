@@ -250,7 +250,7 @@ def test_ctrl_c_before_there_is_a_model_is_130(folder):
             "no columns 'specis' (did you mean 'species'?), 'petal'",
         ),
         (["fit", "T", "--target", "species", "--model", "bddd"], "did you mean 'bdd'"),
-        (["fit", "T", "--target", "species", "--model", "odd", "--splits", "oblik"], "Did you mean 'oblique'?"),
+        (["fit", "T", "--target", "species", "--model", "diagram", "--splits", "oblik"], "Did you mean 'oblique'?"),
         (
             ["fit", "T", "--target", "species", "--model", "bdd", "--engine", "hitting"],
             "engine='hitting': expected",
@@ -320,7 +320,7 @@ def test_class_weights_are_read():
     [
         ("tree", ("--max-depth", 1)),
         ("bdd", ("--max-features", 1)),
-        ("odd", ("--widths", "1", "--time-limit", 2)),
+        ("diagram", ("--widths", "1", "--time-limit", 2)),
         ("minimal", ("--max-errors", 101, "--minimize", "nodes")),
     ],
 )

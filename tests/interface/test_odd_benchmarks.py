@@ -18,9 +18,9 @@ import pytest
 from benchmarks import cases
 from benchmarks.papers import odd, odd_pictures, odd_published, odd_runs, odd_tasks
 from benchmarks.papers.odd_runs import Cell, Plan, Tally, calibrate
-from proofwood.engines.skeleton.run import LayeredRun
-from proofwood.engines.skeleton.shape import Diagram
-from proofwood.problem.layered import LayeredProblem
+from proofwood.engines.diagram.run import DiagramRun
+from proofwood.engines.diagram.shape import Diagram
+from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Limits, Result
 
 needs_pictures = pytest.mark.skipif(
@@ -28,12 +28,12 @@ needs_pictures = pytest.mark.skipif(
 )
 
 
-def _stand_in(problem: LayeredProblem, *, seconds: float, **_: Any) -> Result:
+def _stand_in(problem: DiagramProblem, *, seconds: float, **_: Any) -> Result:
     """Stands in for an engine: the cheapest of a few diagrams, of two nodes where these are cheap, else of one.
 
     It is called optimal if the limit is 10 s or more.
     """
-    run = LayeredRun(problem, Limits(seconds=seconds))
+    run = DiagramRun(problem, Limits(seconds=seconds))
     run.offer(Diagram.leaf(0), by="leaf")
     cheap = problem.cost.node_price < problem.cost.error_price
     tests = range(0, problem.rows.n_tests, 7)

@@ -38,7 +38,7 @@ from proofwood import (
     Status,
     load,
 )
-from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
+from proofwood.engines.diagram.oblique.bounds import BY_MARGIN
 from proofwood.estimators import optimal_diagram
 
 pd = pytest.importorskip("pandas")

@@ -15,14 +15,14 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 import naive_subset as naive
-from diagram_problems import problem_of, rows, table_1
+from bdd_problems import problem_of, rows, table_1
 from proofwood.engines.bdd.reference import maxsat_anytime
 from proofwood.engines.bdd.reference.clauses import BddVariables, classified_by_values, structure, values_of_features
 from proofwood.engines.bdd.reference.examples import Examples
 from proofwood.engines.bdd.reference.maxsat_encode import Formula, write_wcnf
 from proofwood.engines.bdd.reference.solve import AS_PRINTED, BddSatOptions, solve
 from proofwood.model.node_table import NodeTable
-from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status
 from strategies import examples
@@ -31,7 +31,7 @@ BOOLEANS = st.sampled_from([True, False])
 FORMULAS = {"symmetry": BOOLEANS, "bead": BOOLEANS, "greedy": BOOLEANS, "reduce": BOOLEANS, "canonical": BOOLEANS}
 
 
-def run(problem: DiagramProblem, options: BddSatOptions, **more: Any) -> tuple[Result, list[ProgressEvent]]:
+def run(problem: BDDProblem, options: BddSatOptions, **more: Any) -> tuple[Result, list[ProgressEvent]]:
     events: list[ProgressEvent] = []
     return solve(problem, options=options, progress=events.append, **more), events
 
@@ -53,7 +53,7 @@ def assert_bracketed(events: list[ProgressEvent], optimum: float) -> None:
         assert earlier.lower_bound <= later.lower_bound
 
 
-def assert_best(result: Result, events: list[ProgressEvent], optimum: int, problem: DiagramProblem) -> None:
+def assert_best(result: Result, events: list[ProgressEvent], optimum: int, problem: BDDProblem) -> None:
     assert result.status is Status.OPTIMAL
     assert result.objective == result.lower_bound == optimum
     assert result.stats.stopped_by is None
@@ -268,7 +268,7 @@ def test_refusals() -> None:
         solve(problem_of(rows, 2), options=BddSatOptions(engine="sat"))
     cost = type(problem_of(rows).cost).of(alpha=0.1, total=8, unit=rows.unit)
     with pytest.raises(ValueError, match="engine='search'"):
-        solve(DiagramProblem(rows, 2, False, cost))
+        solve(BDDProblem(rows, 2, False, cost))
     for wrong in (
         {"encoding": "BDD3"},
         {"engine": "smt"},

@@ -12,7 +12,7 @@ from hypothesis import given
 import naive
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.solve import bound
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
 from strategies import examples, generated, problems, thread_counts
 

@@ -19,8 +19,8 @@ from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.parallel import search_file
 from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
-from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
 from strategies import generated
 from tests.recorded import PROBLEM, rows_of, write

@@ -9,7 +9,7 @@ import pytest
 
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Result
 
 

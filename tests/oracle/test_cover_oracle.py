@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
-from proofwood.engines.smallest import MinimalOptions, solve
-from proofwood.engines.smallest.cover import UNIT, dual_weights
+from proofwood.engines.minimal import MinimalOptions, solve
+from proofwood.engines.minimal.cover import UNIT, dual_weights
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.result import Limits, ProgressEvent
 from tests.oracle import test_minimal_oracle as minimal
@@ -160,7 +160,7 @@ def test_what_the_first_search_told_survives_the_second(monkeypatch: pytest.Monk
     def no_memory(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(sys.modules["proofwood.engines.smallest.solve"], "_dual_weights", no_memory)
+    monkeypatch.setattr(sys.modules["proofwood.engines.minimal.solve"], "_dual_weights", no_memory)
     events: list[ProgressEvent] = []
     result = solve(alternating(1000), limits=Limits(3.0), progress=events.append)
     assert result.model is not None

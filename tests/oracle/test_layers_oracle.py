@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
-from proofwood.engines.skeleton import layers
-from proofwood.engines.skeleton.layers import DEFAULT_OPTIONS, LayerOptions, LayerSearch, suits
-from proofwood.engines.skeleton.run import LayeredRun
-from proofwood.engines.skeleton.shape import Diagram, count
+from proofwood.engines.diagram import layers
+from proofwood.engines.diagram.layers import DEFAULT_OPTIONS, LayerOptions, LayerSearch, suits
+from proofwood.engines.diagram.run import DiagramRun
+from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.engines.trees.over_ranks import tree_problem
 from proofwood.engines.trees.solve import solve as solve_tree
-from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem
+from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
-from tests import naive_layered as naive
-from tests.layered_problems import ALPHAS, layered_problem, ranked_rows
+from tests import naive_diagrams as naive
+from tests.diagram_problems import ALPHAS, diagram_problem, ranked_rows
 from tests.strategies import examples
 
 DEEP = (
@@ -39,17 +39,17 @@ DEEP = (
 SWITCHES = ("caps", "merged", "states", "ranges")
 
 
-def begun(problem: LayeredProblem, limits: Limits | None = None) -> LayeredRun:
+def begun(problem: DiagramProblem, limits: Limits | None = None) -> DiagramRun:
     """A run that knows the leaves."""
-    run = LayeredRun(problem, limits or Limits())
+    run = DiagramRun(problem, limits or Limits())
     for code in range(problem.rows.n_classes):
         run.offer(Diagram.leaf(code), by="leaf")
     return run
 
 
 def searched(
-    problem: LayeredProblem, options: LayerOptions = DEFAULT_OPTIONS, most_caps: int | None = None
-) -> LayeredRun:
+    problem: DiagramProblem, options: LayerOptions = DEFAULT_OPTIONS, most_caps: int | None = None
+) -> DiagramRun:
     """A run that ended with the search."""
     run = begun(problem)
     search = LayerSearch(problem, options, most_caps=most_caps)
@@ -58,7 +58,7 @@ def searched(
     return run
 
 
-def check(problem: LayeredProblem, options: LayerOptions = DEFAULT_OPTIONS, most_caps: int | None = None) -> None:
+def check(problem: DiagramProblem, options: LayerOptions = DEFAULT_OPTIONS, most_caps: int | None = None) -> None:
     """The search against enumeration; where fairness is asked for, it proves what holds without."""
     best = naive.cheapest(problem)[0]
     run = searched(problem, options, most_caps)
@@ -74,15 +74,15 @@ def check(problem: LayeredProblem, options: LayerOptions = DEFAULT_OPTIONS, most
     assert count(problem, run.best).broken == ""
 
 
-def deep_problem(seed: int) -> LayeredProblem:
+def deep_problem(seed: int) -> DiagramProblem:
     """A problem of four or five layers that can be enumerated."""
     rng = np.random.default_rng(seed)
     rows = ranked_rows(rng, max_rows=int(rng.integers(5, 9)), max_tests=int(rng.integers(2, 4)))
     widths = DEEP[int(rng.integers(len(DEEP)))]
-    return LayeredProblem(
+    return DiagramProblem(
         rows,
         widths,
-        LayeredCost.of(alpha=float(rng.choice(ALPHAS)), total=rows.total, widths=widths),
+        DiagramCost.of(alpha=float(rng.choice(ALPHAS)), total=rows.total, widths=widths),
         tree=bool(rng.random() < 0.3),
         max_splits=int(rng.integers(2, sum(widths) + 1)) if rng.random() < 0.4 else MOST_NODES,
         min_weight=int(rng.integers(1, 6)) if rng.random() < 0.3 else 0,
@@ -102,7 +102,7 @@ def options(draw: st.DrawFn) -> LayerOptions:
     options=options(),
 )
 def test_shallow_skeletons(seed: int, constraints: bool, most_caps: int, options: LayerOptions) -> None:
-    problem = layered_problem(np.random.default_rng(seed), constraints=constraints)
+    problem = diagram_problem(np.random.default_rng(seed), constraints=constraints)
     if suits(problem):
         check(problem, options, most_caps)
 
@@ -127,7 +127,7 @@ def test_every_rule_matters_and_changes_no_cost(off: str) -> None:
         columns = np.column_stack([bits, rng.integers(0, 9 if off == "ranges" else 3, n_rows)])
         rows = RankedRows.from_ranks(columns.astype(np.int32), columns.max(axis=0), codes, n_classes=2)
         widths = (1, 2, 3, 2)
-        problem = LayeredProblem(rows, widths, LayeredCost.of(alpha=0.1, total=rows.total, widths=widths))
+        problem = DiagramProblem(rows, widths, DiagramCost.of(alpha=0.1, total=rows.total, widths=widths))
         work, costs = [], set()
         for switches in (DEFAULT_OPTIONS, replace(DEFAULT_OPTIONS, **{off: False})):
             search = LayerSearch(problem, switches)
@@ -147,7 +147,7 @@ def test_bounds_of_whole_trees_are_those_of_the_search_for_trees() -> None:
         columns = rng.integers(0, 12, (70, 4))
         codes = rng.integers(0, 3, 70)
         rows = RankedRows.from_ranks(columns.astype(np.int32), columns.max(axis=0), codes, n_classes=3)
-        problem = LayeredProblem(rows, (1, 2, 4), LayeredCost.of(alpha=0.0, total=rows.total, widths=(1, 2, 4)))
+        problem = DiagramProblem(rows, (1, 2, 4), DiagramCost.of(alpha=0.0, total=rows.total, widths=(1, 2, 4)))
         run = searched(problem)
         tree = solve_tree(tree_problem(problem.rows, error_price=1, leaf_price=0, depth=3))
         assert run.lower == run.upper == round(tree.objective * problem.cost.error_price)
@@ -156,16 +156,16 @@ def test_bounds_of_whole_trees_are_those_of_the_search_for_trees() -> None:
 def test_weights_beyond_sixteen_bits() -> None:
     for seed in range(30):
         rng = np.random.default_rng([seed, 9])
-        problem = layered_problem(rng)
+        problem = diagram_problem(rng)
         heavy = replace(problem.rows, weights=problem.rows.weights * int(rng.integers(5_000, 50_000)))
-        cost = LayeredCost.of(alpha=0.1, total=heavy.total, widths=problem.widths)
+        cost = DiagramCost.of(alpha=0.1, total=heavy.total, widths=problem.widths)
         heavy_problem = replace(problem, rows=heavy, cost=cost)
         if suits(heavy_problem):
             check(heavy_problem)
 
 
 def test_what_does_not_suit() -> None:
-    problem = layered_problem(np.random.default_rng(1))
+    problem = diagram_problem(np.random.default_rng(1))
     rows = problem.rows
     assert suits(problem)
     assert not suits(replace(problem, rows=replace(rows, weights=rows.weights * layers.MOST_WEIGHT)))
@@ -176,7 +176,7 @@ def test_what_does_not_suit() -> None:
         _native.LayerSearch(rows.ranks, rows.tests_of, weights[:-1], settings_of(problem))
 
 
-def settings_of(problem: LayeredProblem) -> dict[str, object]:
+def settings_of(problem: DiagramProblem) -> dict[str, object]:
     return {
         "widths": list(problem.widths),
         "error_price": problem.cost.error_price,
@@ -200,7 +200,7 @@ def test_a_search_that_is_stopped_goes_on_and_what_it_proved_holds() -> None:
         rows = RankedRows.from_ranks(columns.astype(np.int32), columns.max(axis=0), codes, n_classes=2)
         widths = (1, 2, 2)
         alpha = float(Fraction(int(rng.integers(1, 30)), 100))
-        problem = LayeredProblem(rows, widths, LayeredCost.of(alpha=alpha, total=rows.total, widths=widths))
+        problem = DiagramProblem(rows, widths, DiagramCost.of(alpha=alpha, total=rows.total, widths=widths))
         whole = searched(problem)
         parts = begun(problem)
         search = LayerSearch(problem)
@@ -218,7 +218,7 @@ def test_a_search_that_is_stopped_goes_on_and_what_it_proved_holds() -> None:
 
 def test_no_time_at_first_and_then_enough() -> None:
     """The time may be over while the rows are sorted, or just after it: the next run begins there."""
-    problem = layered_problem(np.random.default_rng(1))
+    problem = diagram_problem(np.random.default_rng(1))
     best = naive.cheapest(problem)[0]
     for _ in range(100):
         run = begun(problem)

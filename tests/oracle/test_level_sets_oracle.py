@@ -13,7 +13,7 @@ from proofwood.data.views import set_ranks
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.problem import recount
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Status
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood.engines.interrupts import TIME
-from proofwood.engines.smallest import MinimalOptions, solve
-from proofwood.engines.smallest.options import RULES
+from proofwood.engines.minimal import MinimalOptions, solve
+from proofwood.engines.minimal.options import RULES
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status
@@ -87,7 +87,7 @@ def solved(problem: MinimalTreeProblem, chosen: MinimalOptions) -> Result:
 
 def solved_by_a_second_search(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
     """The first search ends at once, so that what is prepared for the second one counts."""
-    module = sys.modules["proofwood.engines.smallest.solve"]
+    module = sys.modules["proofwood.engines.minimal.solve"]
     search = module._native_search
 
     def cut_short(*given: Any, easy: float = 0.0, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import naive
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from strategies import examples, problems
 
 

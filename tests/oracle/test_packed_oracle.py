@@ -9,7 +9,7 @@ import pytest
 
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.problem import recount
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
 from strategies import usable_simd
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.smallest import MinimalOptions, solve
-from proofwood.engines.smallest.permitted import Tree, cut_back
+from proofwood.engines.minimal import MinimalOptions, solve
+from proofwood.engines.minimal.permitted import Tree, cut_back
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.result import Limits
 from tests.oracle import test_minimal_oracle as minimal
@@ -67,7 +67,7 @@ def cut_anyhow(tree: Tree, node: int) -> list[Tree]:
 @examples(2)
 @given(problem=minimal.problems(), seed=st.integers(0, 2**32 - 1))
 def test_trees_are_cut_back_as_far_as_errors_permit(problem: MinimalTreeProblem, seed: int) -> None:
-    module = sys.modules["proofwood.engines.smallest.solve"]
+    module = sys.modules["proofwood.engines.minimal.solve"]
     problem = replace(problem, max_errors=max(problem.max_errors, problem.rows.unavoidable), max_depth=None)
     tree = random_tree(problem, seed)
     all_of_them = [one for one in cut_anyhow(tree, 0) if problem.admits(module._table(one, problem.rows))]

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from proofwood import _native
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.skeleton.oblique.bounds import lower_bounds
-from proofwood.engines.skeleton.oblique.planes import errors_of_one_split
-from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.engines.diagram.oblique.bounds import lower_bounds
+from proofwood.engines.diagram.oblique.planes import errors_of_one_split
+from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.ranked import RankedRows
 from tests.strategies import examples
 
@@ -82,8 +82,8 @@ def test_one_split_of_a_problem(table: tuple[np.ndarray, np.ndarray], scale: flo
     rows = RankedRows.from_columns(
         Binarizer.of(columns), columns, codes, n_classes=weights.shape[1], sample_weight=weights[group, codes]
     )
-    problem = LayeredProblem(
-        rows=rows, widths=(1, 2), cost=LayeredCost.of(alpha=0.1, total=rows.total, widths=(1, 2)), columns=columns
+    problem = DiagramProblem(
+        rows=rows, widths=(1, 2), cost=DiagramCost.of(alpha=0.1, total=rows.total, widths=(1, 2)), columns=columns
     )
     found = errors_of_one_split(problem, seconds=60.0)
     assert found is not None

@@ -15,7 +15,7 @@ from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.model.sums import rounded_down
 from proofwood.problem import recount
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Result, Status
 from strategies import LARGEST, examples, generated, problems, search_options, thread_counts, usable_simd
 

@@ -14,7 +14,7 @@ from proofwood.engines.trees import SearchOptions
 from proofwood.engines.trees.sized import MOST_SPLITS, SizedOptions, bound_errors
 from proofwood.engines.trees.solve import bound
 from proofwood.problem import recount
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
 from strategies import examples, problems, search_options, thread_counts
 

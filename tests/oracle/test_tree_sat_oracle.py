@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from naive_trees_sat import SmallestTrees
 from proofwood.certificates.drup import Certificate
-from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
-from proofwood.engines.smallest.reference.solve import solve
+from proofwood.engines.minimal.reference.options import AS_PRINTED, SatTreeOptions
+from proofwood.engines.minimal.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status

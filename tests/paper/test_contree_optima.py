@@ -10,7 +10,7 @@ import pytest
 from conftest import LoadData
 from proofwood.engines.trees import solve
 from proofwood.problem import recount
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
 
 SHA256 = {

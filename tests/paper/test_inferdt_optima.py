@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import LoadData
-from proofwood.engines.smallest import MinimalOptions, solve
+from proofwood.engines.minimal import MinimalOptions, solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows

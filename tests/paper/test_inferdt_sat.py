@@ -7,8 +7,8 @@ import pytest
 
 from conftest import LoadData
 from proofwood.certificates.drup import Certificate
-from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
-from proofwood.engines.smallest.reference.solve import solve
+from proofwood.engines.minimal.reference.options import AS_PRINTED, SatTreeOptions
+from proofwood.engines.minimal.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Status

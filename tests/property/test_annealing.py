@@ -11,26 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
-from proofwood.engines.skeleton.oblique.anneal import annealed, layers_of
-from proofwood.engines.skeleton.oblique.cuts import MARGIN
-from proofwood.engines.skeleton.oblique.draft import Draft, PricedRows
-from proofwood.engines.skeleton.oblique.heuristic import holds_margins
-from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.engines.diagram.oblique.anneal import annealed, layers_of
+from proofwood.engines.diagram.oblique.cuts import MARGIN
+from proofwood.engines.diagram.oblique.draft import Draft, PricedRows
+from proofwood.engines.diagram.oblique.heuristic import holds_margins
+from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.ranked import RankedRows
 from tests.strategies import examples
 
 
 def problem_of(
     seed: int, n: int, columns: int, classes: int, widths: tuple[int, ...], alpha: float, most: int = 100
-) -> LayeredProblem:
+) -> DiagramProblem:
     """Few distinct values, so that rows are equal and columns depend on each other; random weights."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n, columns)) / 3
     rows = RankedRows.from_columns(_binarizer(X), X, rng.integers(0, classes, n), n_classes=classes)
-    return LayeredProblem(
+    return DiagramProblem(
         rows=rows,
         widths=widths,
-        cost=LayeredCost.of(alpha=alpha, total=rows.total, widths=widths),
+        cost=DiagramCost.of(alpha=alpha, total=rows.total, widths=widths),
         columns=X,
         max_splits=most,
     )

@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive
 from proofwood.engines.trees import SearchOptions, solve
-from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent
 
 KINDS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.smallest import MinimalOptions, solve
+from proofwood.engines.minimal import MinimalOptions, solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status

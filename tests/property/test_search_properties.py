@@ -17,7 +17,7 @@ import naive
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.problem import recount
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Status
 from strategies import examples, generated, problem_arguments, problems, usable_simd
 from tests.interrupts import interrupted

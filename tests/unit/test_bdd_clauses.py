@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pysat.solvers import Solver
 
-from diagram_problems import table_1
+from bdd_problems import table_1
 from proofwood.engines.bdd.reference import clauses
 from proofwood.engines.bdd.reference.clauses import BddVariables, Clause, encoding_size, rel
 from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features

@@ -17,7 +17,7 @@ from proofwood import (
     PredictiveEquality,
 )
 from proofwood.estimators.constraints import KINDS, Groups, checked, from_plain
-from proofwood.problem.layered import Penalty
+from proofwood.problem.diagram import Penalty
 
 pd = pytest.importorskip("pandas")
 

@@ -17,22 +17,22 @@ import numpy as np
 import pytest
 
 import proofwood
-from diagram_problems import problem_of
+from bdd_problems import problem_of
 from proofwood import _native
 from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
 from proofwood.engines.bdd.solve import solve as solve_diagram
 from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
+from proofwood.engines.diagram.solve import solve as solve_layered
 from proofwood.engines.interrupts import INTERRUPT, answer_of, completed
-from proofwood.engines.skeleton.solve import solve as solve_layered
-from proofwood.engines.smallest import solve as solve_minimal
-from proofwood.engines.smallest.reference.solve import solve as solve_by_sat
+from proofwood.engines.minimal import solve as solve_minimal
+from proofwood.engines.minimal.reference.solve import solve as solve_by_sat
 from proofwood.engines.trees import solve as solve_tree
-from proofwood.problem.diagram import DiagramProblem
-from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.problem.bdd import BDDProblem
+from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.objectives import TreeCost
-from proofwood.problem.problem import TreeProblem
 from proofwood.problem.ranked import RankedRows
+from proofwood.problem.tree import TreeProblem
 from tests.interrupts import interrupted
 
 ENGINES = str(Path(proofwood.__file__).parent / "engines")
@@ -53,9 +53,9 @@ BITS, CODES = small()
 ROWS = RankedRows.from_bits(BITS, CODES)
 PURE = RankedRows.from_bits(BITS, (BITS[:, 0] & BITS[:, 1]) ^ BITS[:, 2])
 TREE = TreeProblem.from_arrays(BITS.astype(float), CODES, n_classes=2, max_depth=2)
-LAYERED = LayeredProblem(ROWS, (1, 2), LayeredCost.of(alpha=0.1, total=ROWS.total, widths=(1, 2)))
+LAYERED = DiagramProblem(ROWS, (1, 2), DiagramCost.of(alpha=0.1, total=ROWS.total, widths=(1, 2)))
 PARITY = RankedRows.from_bits(BITS, BITS[:, 0] ^ BITS[:, 1])  # two tests, three nodes
-PRICED = DiagramProblem(PARITY, 2, False, TreeCost.of(alpha=0.01, total=ROWS.total, unit=ROWS.unit))
+PRICED = BDDProblem(PARITY, 2, False, TreeCost.of(alpha=0.01, total=ROWS.total, unit=ROWS.unit))
 
 WORK: dict[str, Callable[[], Any]] = {
     "search": lambda: solve_tree(TREE),

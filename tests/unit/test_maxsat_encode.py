@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from diagram_problems import table_1
+from bdd_problems import table_1
 from proofwood.engines.bdd.reference import maxsat_anytime
 from proofwood.engines.bdd.reference.examples import Examples
 from proofwood.engines.bdd.reference.maxsat_anytime import Turns, sum_size

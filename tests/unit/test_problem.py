@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.objectives import LARGEST_TOTAL, TreeCost, integer_weights
-from proofwood.problem.problem import MAX_DEPTH, TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.problem.recount import integer_cost, objective, training_errors
+from proofwood.problem.tree import MAX_DEPTH, TreeProblem, check_depth, check_min_samples_leaf
 
 ONE = Fraction(1)
 

@@ -9,9 +9,9 @@ from proofwood import _native
 from proofwood.engines.bdd.subset import SubsetOptions, best_subset
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.sized import bound_errors
-from proofwood.problem.problem import TreeProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.problem.recount import objective
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import Result
 from strategies import generated
 

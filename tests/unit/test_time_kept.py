@@ -13,15 +13,15 @@ from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
 from proofwood.engines.bdd import solve as bdd_search
 from proofwood.engines.bdd.reference import solve as bdd_solve
-from proofwood.engines.skeleton.milp import solve as milp
-from proofwood.engines.skeleton.oblique import bounds, hyperplane
-from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.diagram.milp import solve as milp
+from proofwood.engines.diagram.oblique import bounds, hyperplane
+from proofwood.engines.diagram.run import DiagramRun
 from proofwood.exceptions import OptimalityWarning
 from proofwood.model.evaluate import goes_low
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem import ranked
-from proofwood.problem.diagram import DiagramProblem
-from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.problem.bdd import BDDProblem
+from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import OutOfTime, RankedRows
 from proofwood.result import Limits, Status
@@ -119,11 +119,11 @@ def test_cuts_in_blocks_are_those_of_all_normals_and_end_with_the_time(monkeypat
     assert search(deadline=time.perf_counter() - 1).loss == min(low.sum(), high.sum())
 
 
-def _fewest_problem() -> DiagramProblem:
+def _fewest_problem() -> BDDProblem:
     rng = np.random.default_rng(3)
     bits = rng.integers(0, 2, size=(60, 14))
     rows = RankedRows.from_bits(bits, (bits[:, 0] + bits[:, 5] * bits[:, 9]) % 2)
-    return DiagramProblem(rows, 14, True, TreeCost.of(alpha=0, total=rows.total, unit=rows.unit, priced="nodes"))
+    return BDDProblem(rows, 14, True, TreeCost.of(alpha=0, total=rows.total, unit=rows.unit, priced="nodes"))
 
 
 def test_a_stopped_sat_run_makes_no_table_that_takes_longer_than_the_time_left(monkeypatch):
@@ -190,10 +190,10 @@ def test_a_program_is_as_large_as_its_tests_make_it(thresholds):
     rng = np.random.default_rng(0)
     X = np.arange(1500.0)[:, None]
     _, rows = RankedRows.with_tests(X, (0,), rng.integers(0, 2, 1500), n_classes=2)  # a test for each row
-    problem = LayeredProblem(rows, (1,), LayeredCost.of(alpha=0.0, total=rows.total, widths=(1,)))
+    problem = DiagramProblem(rows, (1,), DiagramCost.of(alpha=0.0, total=rows.total, widths=(1,)))
     options = milp.MilpOptions(thresholds=thresholds)
     with within(1.0):
-        stopped_by = milp.solve(problem, LayeredRun(problem, Limits(0.5)), solver="scipy", seconds=0.5, options=options)
+        stopped_by = milp.solve(problem, DiagramRun(problem, Limits(0.5)), solver="scipy", seconds=0.5, options=options)
     assert stopped_by == "time_limit"
 
 

@@ -12,8 +12,8 @@ from itertools import product
 
 import pytest
 
-from proofwood.engines.smallest.reference import clauses as tree_clauses
-from proofwood.engines.smallest.reference.clauses import RowVariables, TreeVariables
+from proofwood.engines.minimal.reference import clauses as tree_clauses
+from proofwood.engines.minimal.reference.clauses import RowVariables, TreeVariables
 from proofwood.solvers import SatSession
 
 

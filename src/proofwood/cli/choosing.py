@@ -51,7 +51,7 @@ def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame,
     told : more for ``fit``
     """
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
-    from proofwood.problem.problem import check_depth
+    from proofwood.problem.tree import check_depth
 
     if folds < 2:
         raise DataError(f"--cv {folds}: expected a number of folds from 2")

@@ -32,7 +32,7 @@ proofwood fit iris.csv --target species --max-depth 2 --out tree.json --plot tre
 proofwood fit iris.csv --target species --cv 5 --out tree.json
 proofwood fit iris.csv --target species --model minimal --minimize nodes
 proofwood fit iris.csv --target species --model bdd --max-features 3 --time-limit 10
-proofwood fit iris.csv --target species --model odd --widths 1,2 --alpha 0.02 --time-limit 10
+proofwood fit iris.csv --target species --model diagram --widths 1,2 --alpha 0.02 --time-limit 10
 proofwood fit iris.csv --target species --class-weight virginica=2 --json
 """
 CLASS = LearnersCommand
@@ -103,7 +103,7 @@ def fit(
 ) -> None:
     """Learn a proved model from a table, and print it with its proof.
 
-    Each model has options of its own; 'fit --model odd --help' lists those of one model alone.
+    Each model has options of its own; 'fit --model diagram --help' lists those of one model alone.
     """
     from proofwood.data.tables import drop_columns, read_table, require_columns, split_target
 

@@ -25,7 +25,7 @@ from proofwood.data.columns import is_frame
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import BoolArray, IntArray
-from proofwood.problem.layered import Rate
+from proofwood.problem.diagram import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of
 
 MOST_GROUPS = 50

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.engines.interrupts import raise_ended
-from proofwood.engines.smallest import solve as search
+from proofwood.engines.minimal import solve as search
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.shared_docs import documented
@@ -22,8 +22,8 @@ from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import preorder, refresh
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
-from proofwood.problem.problem import check_depth
 from proofwood.problem.ranked import RankedRows
+from proofwood.problem.tree import check_depth
 from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status, for_these_tests
 
 ENGINES = ("auto", "search", "sat", "inferdt")
@@ -275,8 +275,8 @@ def _engine(name: str, limits: Limits) -> Callable[..., Result]:
     """The solve function of an engine."""
     if name in ("sat", "inferdt"):
         # Start-up time: the SAT solvers.
-        from proofwood.engines.smallest.reference.solve import AS_PRINTED
-        from proofwood.engines.smallest.reference.solve import solve as sat
+        from proofwood.engines.minimal.reference.solve import AS_PRINTED
+        from proofwood.engines.minimal.reference.solve import solve as sat
 
         return sat if name == "sat" else partial(sat, options=AS_PRINTED)
     return search

@@ -25,7 +25,7 @@ from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh, test_of
 from proofwood.parallel.search_file import SearchFile, digest, recorded_rows
-from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows, require_time
 from proofwood.result import NO_LIMITS, Limits, Progress, Result, Status
@@ -156,7 +156,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def _problem(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[DiagramProblem]:
+    ) -> Posed[BDDProblem]:
         self._check_parameters()
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             self._deadline = None  # what is known is the answer at least, however short the time
@@ -169,9 +169,9 @@ class OptimalBDDClassifier(ClassifierOverTests):
             require_clear_majorities(rows, "objective='features'")
         return self._posed(self._over(rows), binarizer, rows, X, sample_weight, scope)
 
-    def _over(self, rows: RankedRows) -> DiagramProblem:
+    def _over(self, rows: RankedRows) -> BDDProblem:
         """What is asked for, over the tests of ``rows``."""
-        return DiagramProblem(
+        return BDDProblem(
             rows=rows,
             max_features=int(self.max_features),
             fewest=self.objective == "features",
@@ -189,7 +189,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def _untested(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Posed[DiagramProblem], Result] | None:
+    ) -> tuple[Posed[BDDProblem], Result] | None:
         if not self._answers_at_once:
             return None
         try:
@@ -208,7 +208,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def _over_few_tests(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[DiagramProblem] | None:
+    ) -> Posed[BDDProblem] | None:
         """The problem over all rows and the tests of good trees of some of them; None where those have no test."""
         if self.max_features == 0 or self.max_thresholds is not None:  # all rows decide which thresholds are left out
             return None
@@ -235,13 +235,13 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def _without_tests(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[DiagramProblem]:
+    ) -> Posed[BDDProblem]:
         rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
         return self._posed(self._over(rows), Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
 
     def _to_count(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[DiagramProblem]:
+    ) -> Posed[BDDProblem]:
         if self.objective == "features":  # which errors could be avoided depends on the tests
             return self._problem(X, codes, n_classes, sample_weight)
         return self._without_tests(X, codes, n_classes, sample_weight)
@@ -272,13 +272,13 @@ class OptimalBDDClassifier(ClassifierOverTests):
                 f"alpha={self.alpha!r} prices nodes beside errors: with objective='features' leave it at 0"
             )
 
-    def _solve(self, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None) -> Result:
+    def _solve(self, problem: Posed[BDDProblem], limits: Limits, progress: Progress | None) -> Result:
         if self.checkpoint is None:
             return self._solve_by(self.engine, problem, limits, progress)
         with SearchFile(self.checkpoint, self._recorded(problem.problem)) as file:
             return self._solve_by(self.engine, problem, limits, progress, file)
 
-    def _recorded(self, problem: DiagramProblem) -> dict[str, Any]:
+    def _recorded(self, problem: BDDProblem) -> dict[str, Any]:
         """What a checkpoint is about."""
         rows = problem.rows
         return {
@@ -295,7 +295,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
     def _solve_by(
         self,
         engine: str,
-        problem: Posed[DiagramProblem],
+        problem: Posed[BDDProblem],
         limits: Limits,
         progress: Progress | None,
         file: SearchFile | None = None,
@@ -318,7 +318,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         super()._keep(result, model)
         self.order_ = _order(model)
 
-    def _cost(self, problem: Posed[DiagramProblem]) -> float:
+    def _cost(self, problem: Posed[BDDProblem]) -> float:
         return _counted(self.model_, problem)
 
     def _less(self) -> str:
@@ -333,7 +333,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return claim
 
 
-def _counted(model: NodeTable, posed: Posed[DiagramProblem]) -> float:
+def _counted(model: NodeTable, posed: Posed[BDDProblem]) -> float:
     """Cost of a diagram over the columns, or its number of tests (``inf`` if it makes an avoidable error)."""
     problem = posed.problem
     wrong = predict(model, posed.X) != problem.rows.codes

@@ -19,13 +19,13 @@ from proofwood.data.columns import refuse
 from proofwood.data.kinds import CATEGORIES
 from proofwood.data.scale import Scaling
 from proofwood.data.views import Limit
+from proofwood.engines.diagram.milp.solve import UNCONFIRMED
+from proofwood.engines.diagram.oblique.bounds import BY_MARGIN
+from proofwood.engines.diagram.oblique.cuts import MARGIN
+from proofwood.engines.diagram.run import LEAVES_ONLY
+from proofwood.engines.diagram.solve import ENGINES, OBLIQUE_ENGINES, solve
+from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares, steady_shares
 from proofwood.engines.interrupts import ends_all, raise_ended
-from proofwood.engines.skeleton.milp.solve import UNCONFIRMED
-from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
-from proofwood.engines.skeleton.oblique.cuts import MARGIN
-from proofwood.engines.skeleton.run import LEAVES_ONLY
-from proofwood.engines.skeleton.solve import ENGINES, OBLIQUE_ENGINES, solve
-from proofwood.engines.skeleton.univariate import DEFAULT_SHARES, Shares, steady_shares
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -56,7 +56,7 @@ from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import preorder, refresh, unroll
-from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
+from proofwood.problem.diagram import DiagramCost, DiagramProblem, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
 from proofwood.result import Limits, Progress, Result, Status, bounded_by
@@ -282,10 +282,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     ) -> PosedDiagram:
         """What is asked for, over these tests."""
         widths = _widths(self.widths)
-        problem = LayeredProblem(
+        problem = DiagramProblem(
             rows=rows,
             widths=widths,
-            cost=LayeredCost.of(
+            cost=DiagramCost.of(
                 alpha=self.alpha, total=rows.total, widths=widths, unit=rows.unit, rounding=rows.rounding
             ),
             columns=columns,

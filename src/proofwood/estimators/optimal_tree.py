@@ -20,8 +20,8 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
-from proofwood.problem.problem import TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.problem.recount import holds_leaves, objective
+from proofwood.problem.tree import TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.result import Limits, Progress, Result, bounded_by
 
 

@@ -29,7 +29,7 @@ from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import OptimalityWarning
 from proofwood.model.node_table import FloatArray, NodeTable
-from proofwood.problem.problem import check_depth, check_min_samples_leaf
+from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
 

@@ -17,7 +17,7 @@ from proofwood.model.evaluate import predict, walk
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
 from proofwood.model.sums import exact_sums
-from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
+from proofwood.problem.diagram import DiagramCost, DiagramProblem, Penalty, Rate
 from proofwood.problem.objectives import least_integer
 from proofwood.result import Progress, ProgressEvent, Result, for_these_tests, unproved
 
@@ -40,7 +40,7 @@ class PosedDiagram:
     scope : what the search does not see, as in a result
     """
 
-    problem: LayeredProblem
+    problem: DiagramProblem
     tests: Binarizer | Scaling
     X: FloatArray
     codes: IntArray
@@ -91,7 +91,7 @@ def constrained(
     return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=classes)
 
 
-def least_weight_of_split(constraints: tuple[Constraint, ...], cost: LayeredCost) -> Fraction:
+def least_weight_of_split(constraints: tuple[Constraint, ...], cost: DiagramCost) -> Fraction:
     """Least real weight of a split."""
     return max([Fraction(0), *(c.real(cost.real_total) for c in constraints if isinstance(c, MinSamples))])
 

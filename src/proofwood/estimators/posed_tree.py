@@ -13,7 +13,7 @@ from proofwood.data.schema import Schema
 from proofwood.data.views import Limit, View, Views, class_shares, level_order, pooled, set_ranks
 from proofwood.estimators.parameters import is_integer
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
-from proofwood.problem.problem import SETS_ANYWHERE, TreeProblem
+from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem
 
 FEW_ROWS = 30
 """Rows below which levels are pooled by default,"""

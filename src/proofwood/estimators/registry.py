@@ -53,7 +53,7 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             "proofwood.estimators.optimal_bdd:OptimalBDDClassifier",
             "fewest errors of any decision diagram over a number of tests",
         ),
-        "odd": Learner(
+        "diagram": Learner(
             "proofwood.estimators.optimal_diagram:OptimalDiagramClassifier",
             "best diagram of a given number of layers and widths, fair and stable if asked to be",
         ),

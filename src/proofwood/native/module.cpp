@@ -9,7 +9,7 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);  // what lives at the end of the interpreter is not worth a word
   module.doc() = "Counting loops of proofwood: arrays in, arrays out.";
   proofwood::bind_trees(module);
-  proofwood::bind_smallest(module);
+  proofwood::bind_minimal(module);
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);
   proofwood::bind_votes(module);
@@ -18,7 +18,7 @@ NB_MODULE(_native, module) {
   proofwood::bind_radius(module);
   proofwood::bind_hitting(module);
   proofwood::bind_born_again(module);
-  proofwood::bind_skeleton(module);
+  proofwood::bind_diagram(module);
   proofwood::bind_layers(module);
   proofwood::bind_hyperplane(module);
   proofwood::bind_memory(module);

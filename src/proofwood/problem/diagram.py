@@ -1,51 +1,343 @@
-"""The best binary decision diagram over a limited number of tests, as one frozen value."""
+"""The best decision diagram of a given skeleton, as one frozen value.
+
+A skeleton is a number of layers and their widths. A node of a layer sends rows to nodes of the next layer, or by long
+arcs to the terminals, one per class. What it costs is eq. 18 of [1]_: the share of the weight that is wrong, and
+``alpha`` times the share of nodes in use, the root not counted.
+
+References
+----------
+.. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
-from proofwood.model.node_table import NodeTable
-from proofwood.problem.objectives import TreeCost
+import numpy as np
+
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.model.sums import rounded_down, rounded_up
+from proofwood.problem.objectives import LARGEST_TOTAL, Prices, Rounding, integer_prices, share_of
 from proofwood.problem.ranked import RankedRows
 
+Norm: TypeAlias = Literal["box", "l1"]
+"""What limits the hyperplanes of oblique splits, over columns scaled to [0, 1]: every coefficient and the offset are in
+[-1, 1], as in the paper ("box"), or the absolute coefficients add up to at most 1, as in the authors' code ("l1")."""
+LARGEST_SUM = 2**62
+"""Sums of fairness constraints stay below this in absolute value."""
+MOST_NODES = 4096
+"""Nodes of a skeleton; more is refused before anything is built."""
 
-class Unknown(StrEnum):
-    """What a cell that no row reaches predicts. Members compare equal to their strings."""
 
-    SMALLEST = "smallest"  # whatever makes the diagram smallest
-    PARENT = "parent"  # the majority of its branch (BDD-P)
-    MERGE = "merge"  # whatever makes subtrees compatible, level by level (BDD-C)
-    SOLVER = "solver"  # what the SAT or MaxSAT solver happened to choose (BDD-S)
+@dataclass(frozen=True, slots=True)
+class DiagramCost(Prices):
+    """Eq. 18 in integers: ``error_price`` for each wrong weight, ``node_price`` for each node beyond the root.
+
+    Parameters
+    ----------
+    total : sum of the integer weights of all rows
+    error_price, node_price : integers; ``node_price / error_price`` is ``alpha * total / (n_slots - 1)``, or just below
+        if there is no such pair of integers
+    price : real weight that a node costs; None if ``node_price`` says it exactly
+    unit : real weight of one integer weight
+    above, below : of the :class:`~proofwood.problem.objectives.Rounding` of the weights
+    most : inner nodes of the skeleton
+    """
+
+    total: int
+    error_price: int
+    node_price: int
+    price: Fraction | None = None
+    unit: Fraction = Fraction(1)
+    above: Fraction = Fraction(0)
+    below: Fraction = Fraction(0)
+    most: int = MOST_NODES
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        alpha: float,
+        total: int,
+        widths: tuple[int, ...],
+        unit: Fraction = Fraction(1),
+        rounding: Rounding | None = None,
+    ) -> DiagramCost:
+        """Prices for ``alpha``, read as the decimal it shows, on a skeleton of the given widths.
+
+        ``unit`` and ``rounding`` are those of the rows; results are shares, so the unit matters with a rounding only.
+        """
+        number = share_of(alpha)
+        if number is None or not 0 <= number <= 1:
+            raise ValueError(
+                f"alpha={alpha!r} is not a price: expected a number from 0 (nodes are free) to 1 (all nodes of the "
+                "skeleton together cost as much as all rows)"
+            )
+        slots = sum(widths) - 1
+        price = number * (total * unit if rounding is None else rounding.total) / max(1, slots)
+        error_price, node_price = integer_prices(price / unit, total, LARGEST_TOTAL // 4) if slots else (1, 0)
+        exact = node_price * unit == price * error_price or not slots
+        return cls(
+            total=total,
+            error_price=error_price,
+            node_price=node_price,
+            price=None if exact else price,
+            unit=unit,
+            above=Fraction(0) if rounding is None else rounding.above,
+            below=Fraction(0) if rounding is None else rounding.below,
+            most=slots + 1,
+        )
+
+    @property
+    def size_price(self) -> int:
+        """Integer price of a node beyond the root."""
+        return self.node_price
+
+    def finer(self, penalties: Iterable[Fraction]) -> DiagramCost:
+        """The same prices in a unit so small that each of ``penalties`` times ``error_price`` is an integer."""
+        parts = [(penalty * self.error_price).denominator for penalty in penalties]
+        finer = math.lcm(*parts)
+        return replace(self, error_price=finer * self.error_price, node_price=finer * self.node_price)
+
+    def of_diagram(self, wrong: int, n_splits: int) -> int:
+        """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does.
+
+        Penalties are added to it.
+        """
+        return self.error_price * wrong + self.node_price * max(0, n_splits - 1)
+
+    def share(self, cost: int) -> float:
+        """``cost`` in the unit of eq. 18; equal integers give equal floats."""
+        return float(Fraction(cost, self.error_price * self.total))
+
+    def real_cost(self, wrong: Fraction, n_splits: int) -> Fraction:
+        """Eq. 18 of a diagram that gets ``wrong`` real weight wrong, without penalties and without rounding."""
+        return (wrong + self.real_price * max(0, n_splits - 1)) / self.real_total
+
+    def least(self, lower: int) -> Fraction:
+        """Share that no diagram undercuts if none undercuts the integer cost ``lower``."""
+        return self.least_weight(lower) / self.real_total
+
+    def reported(self, upper: int, lower: int) -> tuple[float, float]:
+        """Shares for an integer cost that a diagram has and one that no diagram undercuts.
+
+        If costs are rounded, the first is what the diagram costs at most.
+        """
+        if self.exact:
+            objective = self.share(upper)
+            return objective, objective if lower == upper else rounded_down(self.least(lower))
+        return rounded_up(self.most_weight(upper) / self.real_total), rounded_down(self.least(min(lower, upper)))
+
+    def most_splits(self, below: int, wrong: int = 0) -> int:
+        """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` wrong; 0 if there is none."""
+        left = below - 1 - self.error_price * wrong
+        if left < 0:
+            return 0
+        return MOST_NODES if self.node_price == 0 else 1 + left // self.node_price
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """Share of ``left`` rows predicted ``positive`` is at least ``ratio`` times that share of ``right`` rows (eq. 19).
+
+    Eq. 19 is printed with counts; shares are what the four-fifths rule compares.
+
+    Parameters
+    ----------
+    left, right : (n_rows,) rows of each side, of the rows of the problem; both hold some
+    positive : class code
+    ratio : from 0 to 1
+    text : what the user asked for, and of whom, for messages
+    """
+
+    left: BoolArray
+    right: BoolArray
+    positive: int
+    ratio: Fraction
+    text: str = ""
+
+    def coefficients(self, weights: IntArray) -> tuple[int, ...]:
+        """(n_rows,) integers; the constraint is that their sum over the rows predicted positive is not negative."""
+        gain, loss = self._sides(weights)
+        terms = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        return tuple(w * (gain * a - loss * b) for w, a, b in terms)
+
+    def gain(self, weights: IntArray) -> int:
+        """What the sum gains with each unit of weight on the left that is predicted positive."""
+        return self._sides(weights)[0]
+
+    def _sides(self, weights: IntArray) -> tuple[int, int]:
+        """What a unit of weight predicted positive adds on the left, and takes away on the right."""
+        on_left, on_right = int(weights[self.left].sum()), int(weights[self.right].sum())
+        gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
+        common = math.gcd(gain, loss) or 1
+        return gain // common, loss // common
+
+    def slack(self, weights: IntArray, predicted: IntArray) -> int:
+        """Integer that is not negative iff the constraint holds."""
+        chosen = predicted == self.positive
+        return sum(c for c, yes in zip(self.coefficients(weights), chosen.tolist(), strict=True) if yes)
+
+    def attained(self, weights: IntArray, predicted: IntArray) -> float:
+        """Share of the left rows by that of the right rows; inf where no right row is predicted positive."""
+        chosen = predicted == self.positive
+        left = float(weights[self.left & chosen].sum()) / float(weights[self.left].sum())
+        right = float(weights[self.right & chosen].sum()) / float(weights[self.right].sum())
+        return left / right if right > 0 else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    r"""A price for the weight of positive predictions that one group lacks, instead of constraints.
+
+    With :math:`n_A` the weight of the left rows that are predicted positive, :math:`W_A` that of all of them, and
+    :math:`n_B, W_B` those of the right rows of a rate, the group lacks
+
+    .. math:: s = \max_B\ \max(0, \lceil \xi\,(W_A / W_B)\,n_B - n_A \rceil),
+
+    the least integer weight that would have to be predicted positive in addition, all else unchanged. It is 0 iff all
+    rates are met, and at most :math:`W_A`.
+
+    Parameters
+    ----------
+    rates : constraints of the same ``left`` and ``positive``, at least one
+    price : integer cost of a unit of weight that lacks, in the unit of ``DiagramCost.error_price``
+    """
+
+    rates: tuple[Rate, ...]
+    price: int
+
+    @property
+    def positive(self) -> int:
+        """Class code."""
+        return self.rates[0].positive
+
+    def most(self, weights: IntArray) -> int:
+        """Integer weight that can lack at most: that of the whole group."""
+        return int(weights[self.rates[0].left].sum())
+
+    def short(self, weights: IntArray, predicted: IntArray) -> int:
+        """Integer weight that lacks."""
+        return max(0, *(-(rate.slack(weights, predicted) // rate.gain(weights)) for rate in self.rates))
 
 
 @dataclass(frozen=True, eq=False)
 class DiagramProblem:
-    """Find the ordered, reduced decision diagram over at most ``max_features`` tests that costs least.
+    """Find the diagram within a skeleton that costs least and meets the constraints.
 
     Parameters
     ----------
     rows : RankedRows
-    max_features : int from 0; more than there are tests means all of them
-    fewest : False: fewest errors within ``max_features``. True: fewest tests with no avoidable error, and
-        ``max_features`` is not a limit
-    cost : prices; ``cost.leaf_price`` is the price of an inner node here
-    unknown : what unreached cells predict
-    smallest_set : among tests of equal cost, those with the smallest diagram
+        Rows, labels and weights; univariate splits are its tests.
+    widths : nodes per layer, ``widths[0] == 1``
+    cost : prices of eq. 18
+    columns : (n_rows, n_features) columns scaled to [0, 1] if splits are weighted sums of them (oblique), else None
+    norm : what limits these splits
+    tree : whether no node may have two parents
+    max_splits : most inner nodes; the root counts
+    min_weight : integer weight that must reach every inner node (eq. 20)
+    rates : fairness constraints (eq. 19)
+    penalties : added to the cost of eq. 18
     """
 
     rows: RankedRows
-    max_features: int
-    fewest: bool
-    cost: TreeCost
-    unknown: Unknown = Unknown.SMALLEST
-    smallest_set: bool = False
+    widths: tuple[int, ...]
+    cost: DiagramCost
+    columns: FloatArray | None = None
+    norm: Norm = "box"
+    tree: bool = False
+    max_splits: int = MOST_NODES
+    min_weight: int = 0
+    rates: tuple[Rate, ...] = ()
+    penalties: tuple[Penalty, ...] = ()
 
-    def integer_cost(self, table: NodeTable) -> int:
-        """Cost of ``table``, a diagram over the tests: priced errors plus the price of its inner nodes."""
-        return self.cost.error_price * self.rows.errors(table) + self.cost.leaf_price * table.n_splits
+    def __post_init__(self) -> None:
+        check_widths(self.widths)
+        if (self.rates or self.penalties) and not self.cost.exact:
+            what = next(rate.text for rate in (*self.rates, *(r for p in self.penalties for r in p.rates)))
+            raise ValueError(
+                f"{what or 'a fairness constraint'} compares sums of weights exactly, and alpha or the weights of the "
+                "rows have too many digits for sums of 64 bits: round alpha and sample_weight, for example to three "
+                "digits"
+            )
+        if self.penalties:
+            price = self.cost.error_price + sum(penalty.price for penalty in self.penalties)
+            if price * self.cost.total >= LARGEST_TOTAL // 4:
+                raise ValueError(
+                    "penalties, alpha and the weights of the rows have too many digits between them for exact sums: "
+                    "round penalty, alpha or sample_weight, for example to three digits"
+                )
+        for rate in (*self.rates, *(rate for penalty in self.penalties for rate in penalty.rates)):
+            if sum(map(abs, rate.coefficients(self.rows.weights))) >= LARGEST_SUM:
+                raise ValueError(
+                    f"{rate.text or 'a fairness constraint'}: the weights of the rows have too many digits for sums of "
+                    "64 bits: round sample_weight, for example to three digits"
+                )
 
-    def real_cost(self, table: NodeTable) -> Fraction:
-        """The same in units of real weight, without rounding."""
-        return self.cost.real_cost(self.rows.real_errors(table), table.n_splits)
+    @property
+    def oblique(self) -> bool:
+        """Whether splits are hyperplanes."""
+        return self.columns is not None
+
+    @property
+    def n_slots(self) -> int:
+        """Inner nodes of the skeleton."""
+        return sum(self.widths)
+
+    @property
+    def most_nodes(self) -> int:
+        """Inner nodes that a diagram can have."""
+        return min(self.n_slots, self.max_splits)
+
+    @property
+    def leaf_errors(self) -> int:
+        """Integer weight that the best diagram without nodes gets wrong."""
+        rows = self.rows
+        return rows.total - max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it matters, beside errors, which rows go where: fairness, or a least weight of nodes."""
+        return bool(self.rates or self.penalties or self.min_weight)
+
+    def penalty(self, predicted: IntArray) -> int:
+        """Integer cost of what groups lack, for predictions (n_rows,) of class codes."""
+        return sum(penalty.price * penalty.short(self.rows.weights, predicted) for penalty in self.penalties)
+
+    def cost_of(self, predicted: IntArray, n_splits: int) -> int:
+        """Integer cost of a diagram of ``n_splits`` inner nodes with these predictions (n_rows,): eq. 18, penalties."""
+        wrong = int(self.rows.weights[predicted != self.rows.codes].sum())
+        return self.cost.of_diagram(wrong, n_splits) + self.penalty(predicted)
+
+    def real_cost(self, predicted: IntArray, n_splits: int) -> Fraction:
+        """The same as a share, with the real weights and without rounding."""
+        if self.cost.exact:
+            return Fraction(self.cost_of(predicted, n_splits), self.cost.error_price * self.cost.total)
+        if self.penalties:
+            raise AssertionError("penalties are added up in integer weight, which is rounded here")
+        return self.cost.real_cost(self.rows.real_sum(predicted != self.rows.codes), n_splits)
+
+    def meets_rates(self, predicted: IntArray) -> bool:
+        """Whether predictions (n_rows,) of class codes meet the fairness constraints."""
+        return all(rate.slack(self.rows.weights, predicted) >= 0 for rate in self.rates)
+
+
+def check_widths(widths: tuple[int, ...]) -> None:
+    """Refuse widths that are no skeleton, with ValueError."""
+    what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
+    whole = all(isinstance(w, (int, np.integer)) and not isinstance(w, (bool, np.bool_)) for w in widths)
+    if not widths or not whole or min(widths) < 1 or widths[0] != 1:
+        raise ValueError(f"widths={widths!r} are not widths of layers: {what}")
+    for layer, (above, below) in enumerate(pairwise(widths), start=1):
+        if below > 2 * above:
+            raise ValueError(
+                f"widths={widths!r}: layer {layer} has {below} nodes, and the {above} nodes above it have only "
+                f"{2 * above} arcs: {what}"
+            )
+    if sum(widths) > MOST_NODES:
+        raise ValueError(f"widths={widths!r} make {sum(widths)} nodes: at most {MOST_NODES} are searched")

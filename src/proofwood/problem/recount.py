@@ -10,7 +10,7 @@ from proofwood.model.evaluate import apply, predict
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.sums import exact_sums
 from proofwood.problem.objectives import share_of
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 
 
 def integer_cost(table: NodeTable, problem: TreeProblem) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import one_of
 from proofwood.cli.learners.bdd import BDD
+from proofwood.cli.learners.diagram import DIAGRAM
 from proofwood.cli.learners.minimal import MINIMAL
-from proofwood.cli.learners.odd import ODD
 from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
 from proofwood.cli.learners.tree import TREE
 from proofwood.estimators.registry import learner
@@ -18,7 +18,9 @@ from proofwood.exceptions import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType({"tree": TREE, "minimal": MINIMAL, "bdd": BDD, "odd": ODD})
+OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType(
+    {"tree": TREE, "minimal": MINIMAL, "bdd": BDD, "diagram": DIAGRAM}
+)
 """Name of a learner in the registry -> its options."""
 
 

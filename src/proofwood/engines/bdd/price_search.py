@@ -13,7 +13,7 @@ from proofwood.engines.bdd.subset import best_subset, optimal_subsets
 from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile
-from proofwood.problem.diagram import DiagramProblem
+from proofwood.problem.bdd import BDDProblem
 from proofwood.problem.objectives import proof
 from proofwood.result import Part, Progress, Result, Stats, Status
 
@@ -22,7 +22,7 @@ MAX_SETS = 10_000
 
 
 def cheapest_over_sets(
-    problem: DiagramProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None = None
+    problem: BDDProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None = None
 ) -> Result:
     """The diagram of least cost; at the end of the time the best one found, with a bound that holds."""
     stops: list[str] = []
@@ -82,7 +82,7 @@ def _search_set(run: _PricedRun, tests: tuple[int, ...]) -> None:
 class _PricedRun(BoundedRun):
     """The cheapest diagram so far, and what was left out."""
 
-    def __init__(self, problem: DiagramProblem, clock: Clock, progress: Progress | None) -> None:
+    def __init__(self, problem: BDDProblem, clock: Clock, progress: Progress | None) -> None:
         super().__init__(clock, progress)
         self.problem = problem
         self.counters["sets"] = 0

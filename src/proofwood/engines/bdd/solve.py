@@ -28,7 +28,7 @@ from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import NodeTable
 from proofwood.parallel.search_file import SearchFile
-from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status, ended
 
@@ -43,7 +43,7 @@ FOR_SIZE = 0.1, 2.0
 
 
 def solve(
-    problem: DiagramProblem,
+    problem: BDDProblem,
     *,
     engine: str = "auto",
     limits: Limits = NO_LIMITS,
@@ -54,7 +54,7 @@ def solve(
 
     Parameters
     ----------
-    problem : DiagramProblem
+    problem : BDDProblem
     engine : one of :data:`ENGINES`
     limits : wall-clock seconds and threads
     progress : called at improvements of the errors, or of the number of tests
@@ -110,7 +110,7 @@ class _Chosen:
 
 
 def _errors(
-    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+    problem: BDDProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
 ) -> Result:
     """Fewest errors over at most ``max_features`` tests; size counts only among equals."""
     rows = problem.rows
@@ -141,7 +141,7 @@ def _errors(
 
 
 def _fewest(
-    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+    problem: BDDProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
 ) -> Result:
     """Fewest tests with no avoidable error."""
     if engine in ("heuristic", "greedy"):
@@ -174,7 +174,7 @@ def _fewest(
 
 
 def _choose(
-    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+    problem: BDDProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
 ) -> _Chosen:
     """At most ``max_features`` tests with few errors, by the named engine."""
     rows, size = problem.rows, problem.max_features
@@ -205,7 +205,7 @@ def _choose(
     return replace(made, stopped_by=stops[0]) if stops else made
 
 
-def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: Progress | None) -> Result:
+def _by_solver(problem: BDDProblem, engine: str, limits: Limits, progress: Progress | None) -> Result:
     # Start-up time: the SAT solvers of the reference engines.
     from proofwood.engines.bdd.reference.options import options_of
     from proofwood.engines.bdd.reference.solve import solve as by_sat
@@ -217,7 +217,7 @@ def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: P
 
 
 def _sized(
-    problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock: _Clock, *, in_order: bool = False
+    problem: BDDProblem, sets: Sequence[tuple[int, ...]], clock: _Clock, *, in_order: bool = False
 ) -> tuple[NodeTable, Part]:
     """A diagram over one of ``sets``, as small as time allows; after Ctrl-C over the first of them."""
     try:
@@ -230,7 +230,7 @@ def _sized(
 
 
 def _smallest_of(
-    problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock: _Clock, *, in_order: bool = False
+    problem: BDDProblem, sets: Sequence[tuple[int, ...]], clock: _Clock, *, in_order: bool = False
 ) -> tuple[NodeTable, Part]:
     """The smallest diagram over one of ``sets``, by the rule for unknown cells; the first of equals.
 
@@ -257,7 +257,7 @@ def _smallest_of(
     return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
 
 
-def _sparse(problem: DiagramProblem, tests: Sequence[int], clock: _Clock) -> tuple[NodeTable, Part]:
+def _sparse(problem: BDDProblem, tests: Sequence[int], clock: _Clock) -> tuple[NodeTable, Part]:
     """A diagram over more tests than a table can have, ordered by information; its size is not minimised."""
     if problem.unknown not in (Unknown.SMALLEST, Unknown.MERGE):
         raise ValueError(
@@ -271,7 +271,7 @@ def _sparse(problem: DiagramProblem, tests: Sequence[int], clock: _Clock) -> tup
 
 
 def _diagram_of(
-    problem: DiagramProblem, tests: Sequence[int], upper: int | None, clock: _Clock, in_order: bool
+    problem: BDDProblem, tests: Sequence[int], upper: int | None, clock: _Clock, in_order: bool
 ) -> Smallest:
     cells = CellTable.of(problem.rows, tests)
     if problem.unknown is Unknown.SMALLEST:
@@ -288,7 +288,7 @@ def _diagram_of(
 
 
 def _priced(
-    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+    problem: BDDProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
 ) -> Result:
     """Least errors plus price of nodes."""
     if engine not in ("auto", "search"):
@@ -304,7 +304,7 @@ def _priced(
 # ------------------------------------------------------------------------------------------------------- results
 
 
-def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Part, clock: _Clock) -> Result:
+def _result(problem: BDDProblem, table: NodeTable, chosen: _Chosen, size: Part, clock: _Clock) -> Result:
     """The answer, recounted from the table."""
     rows, cost = problem.rows, problem.cost
     errors = rows.errors(table)
@@ -334,13 +334,13 @@ def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Pa
     return Result(table, objective, unit, lower, status, stats, trace, (part, size))
 
 
-def _real_event(problem: DiagramProblem, event: ProgressEvent) -> ProgressEvent:
+def _real_event(problem: BDDProblem, event: ProgressEvent) -> ProgressEvent:
     price = problem.cost.error_price
     reported = problem.cost.reported(price * int(event.objective), price * int(event.lower_bound))
     return ProgressEvent(event.seconds, *reported)
 
 
-def _in_errors(problem: DiagramProblem, progress: Progress | None) -> Progress | None:
+def _in_errors(problem: BDDProblem, progress: Progress | None) -> Progress | None:
     """Events of integer errors as the caller wants them, in real weight."""
     if progress is None:
         return None

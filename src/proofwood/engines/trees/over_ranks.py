@@ -9,8 +9,8 @@ import numpy as np
 
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.objectives import TreeCost
-from proofwood.problem.problem import TreeProblem
 from proofwood.problem.ranked import RankedRows
+from proofwood.problem.tree import TreeProblem
 
 
 def tree_problem(rows: RankedRows, *, depth: int, error_price: int = 1, leaf_price: int = 0) -> TreeProblem:

@@ -9,7 +9,7 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.interrupts import STOPPED_BY
 from proofwood.engines.switches import switches
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits
 
 MOST_SPLITS = 16

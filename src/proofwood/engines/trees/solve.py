@@ -20,8 +20,8 @@ from proofwood.model.reshape import preorder, refresh, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.objectives import TreeCost, proof
-from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost, real_cost
+from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
 DEFAULT_OPTIONS = SearchOptions()

@@ -6,7 +6,7 @@
 namespace proofwood {
 
 void bind_trees(nanobind::module_& module);
-void bind_smallest(nanobind::module_& module);
+void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_votes(nanobind::module_& module);
@@ -15,7 +15,7 @@ void bind_prices(nanobind::module_& module);
 void bind_radius(nanobind::module_& module);
 void bind_hitting(nanobind::module_& module);
 void bind_born_again(nanobind::module_& module);
-void bind_skeleton(nanobind::module_& module);
+void bind_diagram(nanobind::module_& module);
 void bind_layers(nanobind::module_& module);
 void bind_hyperplane(nanobind::module_& module);
 void bind_memory(nanobind::module_& module);

@@ -10,7 +10,7 @@ from proofwood.engines.bdd.reference.clauses import ClauseSink
 from proofwood.engines.bdd.reference.examples import Examples
 from proofwood.engines.run import NO_ANSWER, BoundedRun, Clock
 from proofwood.model.node_table import IntArray
-from proofwood.problem.diagram import DiagramProblem
+from proofwood.problem.bdd import BDDProblem
 from proofwood.result import Progress
 
 CLAUSES_AT_ONCE = 5_000
@@ -22,7 +22,7 @@ class DiagramRun(BoundedRun):
 
     Parameters
     ----------
-    problem : DiagramProblem
+    problem : BDDProblem
     examples : what the formulas see
     clock : limits of the whole run
     progress : told at news and about five times a second
@@ -35,7 +35,7 @@ class DiagramRun(BoundedRun):
     """
 
     def __init__(
-        self, problem: DiagramProblem, examples: Examples, clock: Clock, progress: Progress | None, *, lower: int = 0
+        self, problem: BDDProblem, examples: Examples, clock: Clock, progress: Progress | None, *, lower: int = 0
     ) -> None:
         super().__init__(clock, progress, lower=lower)
         self.problem = problem

@@ -24,7 +24,7 @@ from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, raise_ended
 from proofwood.engines.run import Clock, Stopped
 from proofwood.model.node_table import IntArray, NodeTable
-from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 from proofwood.solvers import SatSession, Totalizer
@@ -37,7 +37,7 @@ FOR_SIZE = 0.1, 2.0
 
 
 def solve(
-    problem: DiagramProblem,
+    problem: BDDProblem,
     *,
     options: BddSatOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
@@ -52,7 +52,7 @@ def solve(
 
     Parameters
     ----------
-    problem : DiagramProblem
+    problem : BDDProblem
     options : engine and formulas; none changes what is proved
     limits : wall-clock seconds; one thread is used
     start : a diagram to begin with
@@ -111,7 +111,7 @@ def solve(
     return completed(lambda: _result(run, name, options, None if run.done else stopped_by, limits))
 
 
-def _engine(problem: DiagramProblem, options: BddSatOptions) -> str:
+def _engine(problem: BDDProblem, options: BddSatOptions) -> str:
     """The engine that the problem asks for, or that suits it."""
     engine = options.engine
     if problem.cost.leaf_price:
@@ -130,11 +130,11 @@ def _engine(problem: DiagramProblem, options: BddSatOptions) -> str:
     return engine
 
 
-def _first_bound(problem: DiagramProblem, examples: Examples) -> int:
+def _first_bound(problem: BDDProblem, examples: Examples) -> int:
     return 0 if problem.fewest else problem.rows.unavoidable
 
 
-def _features(start: NodeTable, problem: DiagramProblem, examples: Examples) -> tuple[int, ...]:
+def _features(start: NodeTable, problem: BDDProblem, examples: Examples) -> tuple[int, ...]:
     """Features that a diagram tests."""
     tests = np.unique(start.feature[start.feature >= 0])
     if not problem.fewest and tests.size > problem.max_features:
@@ -281,7 +281,7 @@ def _errors(run: DiagramRun, options: BddSatOptions) -> None:
 # ------------------------------------------------------------------------------------------------------- results
 
 
-def _constant(problem: DiagramProblem, engine: str, stopped_by: str, clock: Clock) -> Result:
+def _constant(problem: BDDProblem, engine: str, stopped_by: str, clock: Clock) -> Result:
     """The answer of a run that ended before it had seen the rows: a single leaf, and no bound."""
     seconds = clock.seconds
     stats = Stats(seconds, engine, stopped_by)

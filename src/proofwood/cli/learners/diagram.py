@@ -1,0 +1,160 @@
+"""Options of ``proofwood fit --model diagram``, and the constraints that they stand for."""
+
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from proofwood.cli.corrections import label_of
+from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
+from proofwood.cli.options import count_or_share
+from proofwood.exceptions import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FAIRNESS = {
+    "demographic_parity": "DemographicParity",
+    "equal_opportunity": "EqualOpportunity",
+    "predictive_equality": "PredictiveEquality",
+    "equalized_odds": "EqualizedOdds",
+}
+"""Options that name a sensitive column -> their constraints."""
+FAIR = "COL[:RATIO[:PENALTY]]"
+"""What these options take."""
+
+
+def widths(text: str) -> tuple[int, ...]:
+    """``--widths`` as a tuple; DataError if it is no list of integers."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise DataError(
+            f"--widths {text!r} are no widths: expected integers between commas, one per layer, such as 1,2,4,4"
+        ) from None
+
+
+def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
+    """The constraints; the sensitive column goes to ``fit``, and is no feature unless it is to be kept."""
+    found, sensitive = _constraints(given, features.columns, sorted(set(labels.tolist())))
+    if sensitive is None:
+        if "keep_sensitive" in given:
+            raise DataError("--keep-sensitive keeps the column of a fairness constraint, and none is given")
+        return FromTable({"constraints": found})
+    return FromTable(
+        {"constraints": found},
+        fit={"sensitive_features": features.get_column(sensitive)},
+        drop=() if "keep_sensitive" in given else (sensitive,),
+    )
+
+
+def _constraints(
+    given: Mapping[str, Any], columns: Sequence[str], labels: Sequence[Any]
+) -> tuple[list[Any], str | None]:
+    """The constraints that options ask for, and the sensitive column that they compare.
+
+    Parameters
+    ----------
+    given : value of each option that was given, by name
+    columns : of the table
+    labels : distinct labels of the target
+
+    Raises
+    ------
+    DataError
+        If a value cannot be read, a column does not exist, or two constraints name different columns.
+    """
+    from proofwood.data.tables import require_column
+    from proofwood.estimators import constraints as kinds
+
+    made: list[Any] = []
+    if "max_splits" in given:
+        made.append(kinds.MaxSplits(given["max_splits"]))
+    if "min_samples" in given:
+        made.append(kinds.MinSamples(_number(given["min_samples"])))
+    named: dict[str, str] = {}
+    positive = given.get("positive")
+    pos_label = None if positive is None else label_of(positive, labels, f"--positive {positive!r} is no label")
+    for option, kind in FAIRNESS.items():
+        if option not in given:
+            continue
+        shown = f"--{option.replace('_', '-')}"
+        column, ratio, penalty = _column_and_numbers(shown, given[option], columns)
+        require_column(columns, column)
+        named[column] = shown
+        made.append(kinds.KINDS[kind](ratio=ratio, pos_label=pos_label, penalty=penalty))  # type: ignore[call-arg]
+    if len(named) > 1:
+        asked = " and ".join(f"{shown} {column!r}" for column, shown in named.items())
+        raise DataError(f"{asked} compare different columns: all fairness constraints of a model compare one")
+    if positive is not None and not named:
+        raise DataError(f"--positive {positive!r} is the favourable class of a fairness constraint, and none is given")
+    return made, next(iter(named), None)
+
+
+def _column_and_numbers(option: str, text: str, columns: Sequence[str]) -> tuple[str, float, float | None]:
+    """What :data:`FAIR` shows; a name that holds a colon is a name if there is such a column."""
+    if text in columns or ":" not in text:
+        return text, 0.8, None
+    column, _, last = text.rpartition(":")
+    first, _, middle = column.rpartition(":")
+    try:
+        if first and column not in columns and _is_number(middle):
+            return first, float(middle), float(last)
+        return column, float(last), None
+    except ValueError:
+        raise DataError(
+            f"{option} {text!r}: expected a column, a column and a ratio, such as sex:0.8, or these and a penalty, "
+            "such as sex:0.8:0.5"
+        ) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(text: str) -> float:
+    """``--min-samples``: an int counts rows, a float is a share."""
+    number = count_or_share(text)
+    if number is None:
+        raise DataError(f"--min-samples {text!r} is no number: expected rows (such as 20), or a share (such as 0.05)")
+    return number
+
+
+DIAGRAM = LearnerOptions(
+    (
+        Option("widths", str, "Most splits of each layer, such as 1,2,4,4.", "N,N,...", read=widths),
+        Option("alpha", float, "Price per node, as a share of all nodes; 0.1 by default."),
+        Option("splits", str, "univariate or oblique.", values=("univariate", "oblique")),
+        Option("norm", str, "Of oblique splits: box (as in the paper) or l1.", values=("box", "l1")),
+        Option("topology", str, "diagram or tree.", values=("diagram", "tree")),
+        Option("max_thresholds", int, "At most so many thresholds per column."),
+        Option(
+            "engine",
+            str,
+            "Which engine searches.",
+            values=("auto", "search", "milp", "odd", "scip", "heuristic"),
+        ),
+        Option("random_state", int, "Seed of the constructions."),
+        Option("max_splits", int, "Most splits in all.", needs_table=True),
+        Option("min_samples", str, "Rows through every split: a number (20) or a share (0.05).", "N", needs_table=True),
+        Option(
+            "demographic_parity",
+            str,
+            "Groups of a column are predicted positive equally often.",
+            FAIR,
+            needs_table=True,
+        ),
+        Option("equal_opportunity", str, "Equal true positive rates of groups.", FAIR, needs_table=True),
+        Option("predictive_equality", str, "Equal false positive rates of groups.", FAIR, needs_table=True),
+        Option("equalized_odds", str, "Equal true and false positive rates of groups.", FAIR, needs_table=True),
+        Option("positive", str, "The favourable class, if there are more than two.", "LABEL", needs_table=True),
+        Option("keep_sensitive", bool, "Let the model use the column of the groups, too.", needs_table=True),
+    ),
+    _with_table,
+)

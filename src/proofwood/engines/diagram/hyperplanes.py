@@ -1,0 +1,216 @@
+"""The portfolio for diagrams of hyperplanes: thresholds first, bounds, construction, local search, exact search.
+
+The solvers of the model of the paper find diagrams; what they say of bounds is not believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+from proofwood.engines.diagram.fair import improve_fairly
+from proofwood.engines.diagram.milp import solve as milp
+from proofwood.engines.diagram.milp.solve import SOLVER_OF_ENGINE
+from proofwood.engines.diagram.oblique.anneal import annealed, layers_of
+from proofwood.engines.diagram.oblique.bounds import least_cost, lower_bounds
+from proofwood.engines.diagram.oblique.exact import converts, relaxed
+from proofwood.engines.diagram.oblique.heuristic import as_oblique, construct_oblique, holds_margins
+from proofwood.engines.diagram.oblique.improve import improve_oblique
+from proofwood.engines.diagram.oblique.planes import errors_of_one_split
+from proofwood.engines.diagram.run import DiagramRun, before_proof
+from proofwood.engines.diagram.shape import Diagram
+from proofwood.engines.diagram.univariate import work_univariate
+from proofwood.model.node_table import IntArray
+from proofwood.problem.diagram import DiagramProblem
+from proofwood.result import Limits
+
+UNIVARIATE = (0.2, 10.0)
+"""Time for the best diagram with thresholds, as a share of what is left, and the most seconds."""
+SIDES = (0.3, 60.0)
+"""Time for the exact search over all ways in which hyperplanes part the rows."""
+EARLY = (0.03, 2.0)
+"""Time for the same before anything else is tried: a table of a dozen rows is proved at once, or the ways are many."""
+BOUNDS = (0.1, 5.0)
+"""Time for bounds: a share of what is left, and the most seconds."""
+LAST = (0.5, 0.8)
+"""Of the time that is left in the end, the share of bounds, and of what they leave that of the search."""
+ONE_SPLIT = (0.1, 10.0)
+"""Time for the errors of a single split, counted over all hyperplanes."""
+ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
+"""Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
+MOST = 8.0
+"""Seconds of one round at most."""
+ANNEALED = (0.25, 6.0)
+"""Time for annealing, as a share of what is left, and the most seconds; as much again once the rounds are over."""
+RUN, ANNEALING = 3.0, 0.8
+"""Seconds of one run of annealing with its polish, about, and the share of the former."""
+WITHOUT_LIMIT = 30.0
+"""Seconds of the last annealing where a fit has no limit."""
+
+
+def search_univariate(run: DiagramRun, engine: str, random_state: int) -> None:
+    """The portfolio of univariate splits on ``run``, from its leaves on."""
+    for code in range(run.problem.rows.n_classes):
+        run.offer(Diagram.leaf(code), by="leaf")
+    work_univariate(run, engine, random_state)
+
+
+def solve_oblique(run: DiagramRun, engine: str, random_state: int) -> str | None:
+    """Work on ``run`` until it is done or the time is up; what stopped a solver."""
+    problem = run.problem
+    if run.clock.over:
+        return "time_limit"
+    run.prove(least_cost_of_equal_rows(problem), by="equal rows")
+    _univariate_first(run, engine, random_state)
+    one_split = _one_split(run)
+    _bounds(run, one_split)
+    if engine == "auto":
+        search_sides(run, random_state, EARLY)
+    _anneal(run, random_state, run.clock.share(*ANNEALED))
+    _start(run, random_state)
+    _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
+    _bounds(run, one_split)  # what is known now leaves fewer nodes to look at
+    if engine == "auto":
+        search_sides(run, random_state)
+    if run.done:
+        return None
+    if engine == "auto":  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
+        _to_the_end(run, one_split, random_state + 2)
+        return None
+    if engine == "heuristic":
+        _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
+        return None
+    solver, options = SOLVER_OF_ENGINE[engine], milp.options_of(engine)
+    stopped_by = milp.solve(problem, run, solver=solver, seconds=before_proof(run), options=options)
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    search_sides(run, random_state, (1.0, SIDES[1]))
+    return milp.confirmed(run, stopped_by)
+
+
+def least_cost_of_equal_rows(problem: DiagramProblem) -> int:
+    """Integer cost that no diagram is below, since equal rows of different classes are not told apart."""
+    leaf = problem.cost.of_diagram(problem.leaf_errors, 0)
+    return min(leaf, problem.cost.of_diagram(problem.rows.unavoidable, 1))
+
+
+def _univariate_first(run: DiagramRun, engine: str, random_state: int) -> None:
+    """Offer the best diagram with thresholds for tests that a share of the time finds."""
+    axis = replace(run.problem, columns=None)
+    if run.done or run.clock.over or axis.rows.n_tests == 0 or not converts(run.problem, lambda: run.clock.over):
+        return
+    inner = DiagramRun(axis, Limits(run.clock.share(*UNIVARIATE), run.clock.limits.threads), lower=run.lower)
+    try:
+        search_univariate(inner, "heuristic" if engine == "heuristic" else "search", random_state)
+    finally:
+        if inner.best is not None:
+            _offer(run, as_oblique(run.problem, inner.best), "univariate")
+
+
+def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] = SIDES) -> None:
+    """Prove a bound by the exact engines of univariate splits over all ways to part the rows, where these are few."""
+    if run.done:
+        return
+    until = run.clock.seconds + run.clock.share(*share)
+    made = relaxed(run.problem, seconds=(until - run.clock.seconds) / 4)
+    left = until - run.clock.seconds
+    if made is None or left <= 0:
+        return
+    # Bounds that rest on the margin do not hold here: rows nearer than that are told apart.
+    lower = least_cost_of_equal_rows(run.problem)
+    inner = DiagramRun(made.problem, Limits(left, run.clock.limits.threads), lower=lower)
+    try:
+        search_univariate(inner, "search", random_state)
+    finally:
+        if inner.best is not None and (found := made.diagram(inner.best)) is not None:
+            _offer(run, found, "hyperplane search")
+        run.prove(inner.lower, by="hyperplane search")
+
+
+def _one_split(run: DiagramRun) -> int | None:
+    """What every diagram of one split gets wrong, where that can be told exactly."""
+    if run.done or run.clock.over:
+        return None
+    return errors_of_one_split(run.problem, seconds=run.clock.share(*ONE_SPLIT))
+
+
+def _to_the_end(run: DiagramRun, one_split: int | None, random_state: int) -> None:
+    """Bounds and search with all the time that is left; bounds have the last word.
+
+    A fit without a limit searches for a while: nothing but a proof would end it.
+    """
+    left = run.clock.seconds_left
+    if left is not None:
+        _bounds(run, one_split, left * LAST[0])
+    upper, seconds = run.upper, WITHOUT_LIMIT if left is None else run.clock.share(LAST[1], left)
+    if layers_of(run.problem):
+        _anneal(run, random_state, seconds)
+    else:
+        _improve(run, random_state, seconds)
+    if run.upper < upper or left is not None:
+        _bounds(run, one_split, run.clock.share(1.0, BOUNDS[1]) if left is None else run.clock.seconds_left)
+
+
+def _bounds(run: DiagramRun, one_split: int | None, seconds: float | None = None) -> None:
+    """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
+    if run.done or run.clock.over:
+        return
+    errors = lower_bounds(
+        run.problem,
+        seconds=run.clock.share(*BOUNDS) if seconds is None else seconds,
+        upper=run.upper,
+        on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
+        counters=run.counters,
+        one_split=one_split,
+    )
+    run.prove(least_cost(run.problem, errors), by="conflict bound")
+
+
+def _offer(run: DiagramRun, diagram: Diagram, by: str) -> None:
+    """Offer ``diagram`` if its hyperplanes hold rows as far apart as the model of the paper asks."""
+    if holds_margins(run.problem, diagram):
+        run.offer(diagram, by=by)
+
+
+def _start(run: DiagramRun, random_state: int) -> None:
+    """Offer what grows from hyperplanes at once, in rounds."""
+    for number, share in enumerate(ROUNDS):
+        if run.done or run.clock.over:
+            return
+        seconds = run.clock.share(share, MOST) / 3
+        seed = random_state + 100 * number
+        diagram = construct_oblique(run.problem, random_state=seed, seconds=seconds, start=run.best)
+        _offer(run, diagram, "construct")
+        _improve(run, seed, seconds)
+
+
+def _anneal(run: DiagramRun, random_state: int, seconds: float) -> None:
+    """Offer trees by annealing, in runs of a few seconds, each polished by the local search."""
+    until = run.clock.seconds + seconds
+    for number in count():
+        left = until - run.clock.seconds
+        if run.done or left <= 0 or layers_of(run.problem) == 0:
+            return
+        seed = random_state + 1000 * number
+        part = left / max(1, round(left / RUN))
+        diagram = annealed(run.problem, random_state=seed, seconds=ANNEALING * part)
+        if diagram is not None:
+            _offer(run, diagram, "annealing")
+        _improve(run, seed, (1 - ANNEALING) * part)
+
+
+def _improve(run: DiagramRun, random_state: int, seconds: float) -> None:
+    problem = run.problem
+    if run.done or seconds <= 0 or run.best is None:
+        return
+
+    def search(leaning: DiagramProblem, diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+        return improve_oblique(leaning, diagram, costs=costs, random_state=seed, seconds=time)
+
+    if problem.rates or problem.penalties:
+        improve_fairly(
+            run, search, lambda one: _offer(run, one, "local search"), random_state=random_state, seconds=seconds
+        )
+        return
+    best = improve_oblique(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower)
+    _offer(run, best, "local search")

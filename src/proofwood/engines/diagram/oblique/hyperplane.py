@@ -1,0 +1,292 @@
+"""A hyperplane of least loss: weighted 0-1 loss has plateaus only, so it is searched by exact line searches.
+
+Starts are single columns, differences of means, and the minimizers of two convex stand-ins (logistic loss and squared
+hinge). From there the hyperplane moves along coordinate axes, random directions, and directions that carry one wrong
+row across while rows nearby stay in place, each time to the exact best step, and begins anew at the best hyperplane,
+shaken, when nothing helps: the search of [1]_ with other directions.
+
+References
+----------
+.. [1] Murthy, Kasif, Salzberg (1994), A System for Induction of Oblique Decision Trees, JAIR 2.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.engines.diagram.oblique.cuts import MARGIN, NO_CUT, Cuts, best_cuts, lengths, weighted_sums
+from proofwood.engines.diagram.oblique.margin import separate
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.diagram import Norm
+
+DIRECTIONS = 24
+"""Line searches per round."""
+
+CELLS_AT_ONCE = 1_000_000
+"""Weighted sums that are sorted between two looks at the clock."""
+
+PATIENCE = 100
+"""Line searches in a row that bring nothing, after which a walk begins elsewhere; 15 more for each column."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hyperplane:
+    """A row goes low iff ``normal @ x <= offset``.
+
+    Parameters
+    ----------
+    normal : (n_features,), or all 0 if all rows go one way
+    offset : halfway between the nearest rows of the two sides
+    loss : price of all rows, each on its side
+    gap : distance of the nearest rows of the two sides along the normal, as large as the norm permits; inf if all go
+        one way
+    """
+
+    normal: FloatArray
+    offset: float
+    loss: int
+    gap: float
+
+    def high(self, columns: FloatArray) -> BoolArray:
+        """(n_rows,) whether each row goes high."""
+        return np.asarray(weighted_sums(columns, self.normal) > self.offset)
+
+
+def one_way(n_features: int, *, high: bool, loss: int) -> Hyperplane:
+    """The hyperplane that sends every row to one side: 0 is compared with -1 or 1."""
+    return Hyperplane(np.zeros(n_features), -1.0 if high else 1.0, loss, float("inf"))
+
+
+def best_hyperplane(
+    columns: FloatArray,
+    price_low: IntArray,
+    price_high: IntArray,
+    *,
+    norm: Norm,
+    rng: np.random.Generator,
+    starts: Sequence[FloatArray] = (),
+    fits: bool = True,
+    rounds: int = 60,
+    margin: float = MARGIN,
+    deadline: float | None = None,
+) -> Hyperplane:
+    """Search a hyperplane of least loss that holds the rows of its two sides ``margin`` apart.
+
+    Parameters
+    ----------
+    columns : (n_rows, n_features) rows that reach the node, scaled to [0, 1]
+    price_low, price_high : (n_rows,) int64, price of each row on either side
+    norm : of the hyperplanes
+    starts : further normals (n_features,) to begin at
+    fits : whether convex stand-ins are fitted, which takes about as long as 10 rounds
+    rounds : times ``DIRECTIONS`` line searches
+    deadline : ``time.perf_counter()`` at which the best so far is returned
+
+    Returns
+    -------
+    Hyperplane
+        Never worse than the best cut of a single column, if there is time to look at all, nor than sending all rows to
+        one side; no proof that it is best, except that nothing beats the sum of the smaller prices.
+    """
+    extra = np.asarray(price_high - price_low, dtype=np.int64)
+    base, d = int(price_low.sum()), columns.shape[1]
+    total = int(extra.sum())
+    best = one_way(d, high=total < 0, loss=base + min(total, 0))
+    floor = base + int(np.minimum(extra, 0).sum())
+    if best.loss == floor or len(columns) < 2 or d == 0 or (deadline is not None and time.perf_counter() >= deadline):
+        return best
+    search = _Search(columns, extra, base, margin, norm, best, deadline)
+    heads = search.offer_normals(search.first_normals(starts, fits=fits))
+    for share in (2, 1):  # a second half begins at what the first half and the margin have left
+        if not heads or search.best.loss == floor or rounds <= 0:
+            break
+        seconds = -1.0 if deadline is None else deadline - time.perf_counter()
+        if deadline is not None and seconds <= 0:
+            break
+        steps = max(1, rounds * DIRECTIONS // 2)
+        patience = PATIENCE + 15 * columns.shape[1]
+        found = _native.hyperplane(
+            search.rows_that_count,
+            search.extra_that_counts,
+            np.array(heads),
+            int(rng.integers(2**63)),
+            steps,
+            patience,
+            seconds if share == 1 else seconds / 2,
+        )
+        for loss, head in found:
+            if base + loss >= search.best.loss or search.late():
+                break
+            search.offer(np.array(head))
+        heads = [search.best_head(heads[0]), *(np.array(head) for _, head in found[:1])]
+    return search.best
+
+
+class _Search:
+    """The rows of one search, centred for the line searches; a *head* is a normal and an offset in one vector."""
+
+    def __init__(
+        self,
+        columns: FloatArray,
+        extra: IntArray,
+        base: int,
+        margin: float,
+        norm: Norm,
+        best: Hyperplane,
+        deadline: float | None = None,
+    ) -> None:
+        self.columns, self.extra, self.base, self.margin, self.best = columns, extra, base, margin, best
+        self.norm, self.deadline = norm, deadline
+        self.middle = columns.mean(axis=0)
+        self.rows = np.column_stack([columns - self.middle, np.full(len(columns), -1.0)])
+        self.counts = extra != 0
+        self.rows_that_count, self.extra_that_counts = self.rows[self.counts], extra[self.counts]
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def loss_of(self, head: FloatArray) -> int:
+        """Loss of a head, less that of all rows on the low side, margins aside."""
+        return int(self.extra_that_counts[self.rows_that_count @ head > 0].sum())
+
+    def first_normals(self, starts: Sequence[FloatArray], *, fits: bool) -> FloatArray:
+        """(n_features, n_normals) columns, given normals, and fits of convex stand-ins."""
+        sign = np.where(self.extra_that_counts < 0, 1.0, -1.0)  # 1: the high side is cheaper
+        weight = np.abs(self.extra_that_counts) / np.abs(self.extra_that_counts).mean()
+        d = self.columns.shape[1]
+        found = [*np.eye(d), *starts]
+        if (sign > 0).any() and (sign < 0).any():
+            rows = self.rows_that_count
+            means = [np.average(rows[sign == s, :d], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
+            found.append(means[0] - means[1])
+            kinds = [(strength, hinge) for strength in (1.0, 100.0) for hinge in (False, True)] if fits else []
+            found += [fit(rows, sign, weight, strength, hinge, late=self.late)[:d] for strength, hinge in kinds]
+        normals = np.array([normal for normal in found if np.abs(normal).sum() > 1e-9])
+        return np.asarray((normals / np.abs(normals).sum(axis=1, keepdims=True)).T)
+
+    def offer_normals(self, normals: FloatArray) -> list[FloatArray]:
+        """Keep the best cut along ``normals``; the three best heads, the best first.
+
+        Once the time is over, the normals that are left are passed over.
+        """
+        together = max(1, CELLS_AT_ONCE // len(self.columns))
+        parts: list[Cuts] = []
+        for first in range(0, normals.shape[1], together):
+            if self.late():
+                break
+            some = normals[:, first : first + together]
+            parts.append(self._cuts(self.columns @ some, some))
+        if not parts:
+            return []
+        cuts = Cuts.joined(parts)
+        heads: list[FloatArray] = []
+        for at in np.argsort(cuts.loss, kind="stable")[:3].tolist():
+            if cuts.loss[at] == NO_CUT:
+                continue
+            sign = -1.0 if cuts.flipped[at] else 1.0
+            normal = sign * normals[:, at]
+            heads.append(np.append(normal, sign * cuts.offset[at] - normal @ self.middle))
+            self._keep(normal, sign * float(cuts.offset[at]), float(cuts.gap[at]))
+        return heads
+
+    def offer(self, head: FloatArray) -> None:
+        """Keep the hyperplane of ``head`` if it is better; where its rows stand too close, turn it to the widest gap.
+
+        Only if no normal holds the same sides apart, another offset is taken.
+        """
+        if self.base + self.loss_of(head) >= self.best.loss:
+            return
+        normal = head[:-1] / np.abs(head[:-1]).sum()
+        cut = self._cuts(weighted_sums(self.columns, normal)[:, None], normal[:, None])
+        high = self.rows @ head > 0
+        if cut.loss[0] > self.loss_of(head) and high.any() and not high.all():
+            left = None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
+            found = separate(self.columns[~high], self.columns[high], norm=self.norm, seconds=left)
+            if found is not None and found.gap >= self.margin:
+                self._keep(found.normal, found.offset, found.gap)
+                return
+        if cut.loss[0] < NO_CUT:
+            sign = -1.0 if cut.flipped[0] else 1.0
+            self._keep(sign * normal, sign * float(cut.offset[0]), float(cut.gap[0]))
+
+    def _cuts(self, sums: FloatArray, normals: FloatArray) -> Cuts:
+        return best_cuts(sums, self.extra, lengths(normals.T, self.norm), norm=self.norm, margin=self.margin)
+
+    def _keep(self, normal: FloatArray, offset: float, gap: float) -> None:
+        high = weighted_sums(self.columns, normal) > offset
+        loss = self.base + int(self.extra[high].sum())
+        if loss < self.best.loss:
+            self.best = Hyperplane(normal, offset, loss, gap)
+
+    def best_head(self, otherwise: FloatArray) -> FloatArray:
+        """Head of the best hyperplane, or ``otherwise`` if it sends all rows one way."""
+        normal = self.best.normal
+        return np.append(normal, self.best.offset - normal @ self.middle) if normal.any() else otherwise
+
+
+def fit(
+    rows: FloatArray,
+    sign: FloatArray,
+    weight: FloatArray,
+    strength: float,
+    hinge: bool,
+    *,
+    late: Callable[[], bool] = lambda: False,
+) -> FloatArray:
+    """Minimize ``|a|^2 / 2 + strength * mean weighted loss`` by Newton's method with halved steps.
+
+    Parameters
+    ----------
+    rows : (n_rows, n_features + 1) rows with a last entry of -1: the head's last entry is the offset
+    sign : (n_rows,) 1 or -1, the side wanted
+    weight : (n_rows,) of mean 1
+    hinge : squared hinge loss (a linear support vector machine) if true, else logistic loss
+    late : whether to return the head as it is, asked before each step
+
+    Returns
+    -------
+    (n_features + 1,) normal and offset
+    """
+    size = rows.shape[1]
+    if late():
+        return np.zeros(size)
+    signed = rows * sign[:, None]
+    ridge = np.append(np.ones(size - 1), 1e-6)
+    weight = weight * strength
+
+    def value(head: FloatArray) -> float:
+        reach = signed @ head
+        losses = np.maximum(0.0, 1.0 - reach) ** 2 if hinge else np.logaddexp(0.0, -reach)
+        return float(0.5 * (ridge * head) @ head + weight @ losses)
+
+    head = np.zeros(size)
+    now = value(head)
+    for _ in range(12):
+        if late():
+            break
+        reach = signed @ head
+        if hinge:
+            short = np.maximum(0.0, 1.0 - reach)
+            first, second = -2.0 * weight * short, 2.0 * weight * (short > 0)
+        else:
+            chance = 0.5 * (1.0 - np.tanh(0.5 * reach))  # of the wrong side
+            first, second = -weight * chance, weight * chance * (1.0 - chance)
+        slope = ridge * head + signed.T @ first
+        curve = (signed * second[:, None]).T @ signed + np.diag(ridge + 1e-9)
+        step = np.linalg.solve(curve, slope)
+        scale = 1.0
+        while scale > 1e-3 and value(head - scale * step) > now:
+            scale /= 2
+        if scale <= 1e-3:
+            break
+        head = head - scale * step
+        before, now = now, value(head)
+        if before - now <= 1e-6 * (1.0 + now):
+            break
+    return head

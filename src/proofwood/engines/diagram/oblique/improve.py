@@ -1,0 +1,236 @@
+"""Iterated local search over oblique diagrams."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from proofwood.engines.diagram.oblique import moves
+from proofwood.engines.diagram.oblique.draft import Draft, PricedRows, Score
+from proofwood.engines.diagram.oblique.growth import grown
+from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError
+from proofwood.model.node_table import IntArray
+from proofwood.problem.diagram import DiagramProblem
+
+Move = Callable[[], Draft | None]
+
+SEARCHED = 0.9
+"""Share of the time for the search; the rest is for wide gaps and few coefficients."""
+
+RESTART = 20
+"""Disturbances without a better diagram after which the search begins elsewhere."""
+
+
+def improve_oblique(
+    problem: DiagramProblem,
+    diagram: Diagram,
+    *,
+    random_state: int = 0,
+    seconds: float | None,
+    rounds: int | None = None,
+    costs: IntArray | None = None,
+    target: int = 0,
+) -> Diagram:
+    """Local search from an oblique diagram: never worse, constraints first, and equal for equal ``random_state``.
+
+    In turn the nodes are re-optimized, hyperplane and arcs, with the rest fixed, and nodes are removed, merged, lifted
+    and inserted, until nothing helps; then the diagram is shaken and repaired, and kept if it got no worse.
+
+    Parameters
+    ----------
+    problem : DiagramProblem with columns scaled to [0, 1]
+    diagram : oblique diagram of the skeleton
+    seconds : time limit; None for none
+    rounds : most disturbances; a run that ends by them and not by ``seconds`` can be repeated exactly
+    costs : (n_rows, n_classes) int64, price of giving a row a class; by default the price of errors
+    target : integer cost at which the search ends
+
+    Returns
+    -------
+    Diagram
+        Hyperplanes hold the rows that reach them ``MARGIN`` apart, if those of ``diagram`` do.
+
+    Raises
+    ------
+    ValueError
+        If neither ``seconds`` nor ``rounds`` is given, the problem or the diagram is univariate, or costs do not fit.
+    InterruptedSearchError
+        On Ctrl-C; it holds the diagram.
+    """
+    if seconds is None and rounds is None:
+        raise ValueError("neither seconds nor rounds: the search would not end")
+    if diagram.n_splits and diagram.normals is None:
+        raise ValueError("a univariate diagram: convert it by as_oblique")
+    priced = PricedRows.of(problem, costs)
+    begun = time.perf_counter()
+    deadline = None if seconds is None else begun + SEARCHED * seconds
+    search = Improvement(Draft.of(priced, diagram), np.random.default_rng(random_state), deadline, target)
+    end, interrupted = None if seconds is None else begun + seconds, False
+    try:
+        search.run(rounds)
+    except KeyboardInterrupt:
+        end, interrupted = begun, True
+    best = search.best
+    if search.best_score >= search.first_score:
+        best = Draft.of(priced, diagram)
+    widest = best.diagram(deadline=end)
+    found = widest if Draft.of(priced, widest).score() <= search.first_score else diagram
+    if interrupted:
+        raise InterruptedSearchError(found)
+    return found
+
+
+class Improvement:
+    """The search: a current draft, the best one, and a clock.
+
+    Parameters
+    ----------
+    draft : where to begin
+    deadline : ``time.perf_counter()`` of the end, or None
+    target : integer cost at which the search ends
+    """
+
+    def __init__(self, draft: Draft, rng: np.random.Generator, deadline: float | None, target: int = 0) -> None:
+        self.current, self.score = draft, draft.score()
+        self.best, self.best_score, self.first_score = draft, self.score, self.score
+        self.rng, self.deadline, self.target = rng, deadline, target
+
+    @property
+    def over(self) -> bool:
+        """Whether time is up or the target is reached."""
+        return self.best_score <= (0, self.target) or (
+            self.deadline is not None and time.perf_counter() > self.deadline
+        )
+
+    def run(self, rounds: int | None) -> None:
+        """Descend, then disturb and descend until time, rounds or target end it."""
+        self.descend(effort=30)
+        since = done = 0
+        while not self.over and (rounds is None or done < rounds):
+            done += 1
+            best, kept, kept_score = self.best_score, self.current, self.score
+            if since >= RESTART:
+                since = 0
+                self._restart()
+            else:
+                self._disturb()
+            self.descend(effort=int(self.rng.choice([6, 12, 24])), than=None if since == 0 else kept_score)
+            since = 0 if self.best_score < best else since + 1
+            if self.score > kept_score and since > 1 and not self._forgiven(kept_score, 0.4):
+                self.current, self.score = kept, kept_score
+
+    def _restart(self) -> None:
+        """Go back to the best draft, or begin at another one."""
+        if self.rng.random() < 0.5:
+            self.current = self.best
+        else:
+            self.current = grown(self.best.priced, self.rng, greedy=False, small=bool(self.rng.random() < 0.5))
+        self.score = self.current.score()
+
+    def descend(self, effort: int, than: Score | None = None) -> None:
+        """Apply moves until a full turn brings nothing; give up a draft that stays far worse than ``than``."""
+        while not self.over:
+            before = self.score
+            for move in self._turn(effort):
+                self._try(move)
+                if self.over:
+                    return
+            if self.score >= before or (than is not None and not self._forgiven(than, 2.0)):
+                return
+
+    def _try(self, move: Move) -> bool:
+        """Keep the draft of a move unless it scores worse."""
+        draft = move()
+        if draft is None:
+            return False
+        score = draft.score()
+        if score > self.score:
+            return False
+        better = score < self.score
+        self.current, self.score = draft, score
+        if score < self.best_score:
+            self.best, self.best_score = draft, score
+        return better
+
+    def _turn(self, effort: int) -> Iterator[Move]:
+        """The moves of one turn in random order; each is made from the draft that is current when it is called."""
+        rng = self.rng
+        kinds: list[tuple[str, int, int]] = []
+        for key in sorted(self.current.nodes):
+            kinds += [("reoptimize", key, 0)] * 2 + [("remove", key, 0), ("lift", key, 0), ("lift", key, 1)]
+            kinds += [("insert", key, 0), ("insert", key, 1), ("merge", key, 0)]
+            if rng.random() < 0.3:
+                kinds.append(("sink", key, 0))
+        if not kinds:
+            yield self._first_node
+            return
+        for at in rng.permutation(len(kinds)).tolist():
+            kind, key, side = kinds[at]
+            if key in self.current.nodes:
+                yield lambda kind=kind, key=key, side=side: self._made(kind, key, side, effort)  # type: ignore[misc]
+
+    def _made(self, kind: str, key: int, side: int, effort: int) -> Draft | None:
+        """The draft of one move, hyperplanes near it re-optimized where nodes went."""
+        draft, rng = self.current, self.rng
+        if kind == "reoptimize":
+            return moves.reoptimize(draft, key, rng=rng, rounds=effort, deadline=self.deadline)
+        if kind == "insert":
+            return moves.insert(draft, key, bool(side), rng=rng, rounds=effort, deadline=self.deadline)
+        if kind == "sink":
+            return moves.sink(draft, key, rng=rng, rounds=effort, deadline=self.deadline)
+        if kind == "merge":
+            others = [k for k in draft.in_layer(draft.nodes[key].layer) if k != key]
+            moved = moves.merge(draft, key, int(rng.choice(others))) if others else None
+        elif kind == "lift":
+            moved = moves.lift(draft, key, bool(side))
+        else:
+            moved = moves.remove(draft, key)
+        if moved is None or not moved.nodes or moved.score() <= self.score:
+            return moved
+        price = self.current.priced.problem.cost.node_price
+        if price == 0 and rng.random() < 0.8:  # fewer nodes are no aim by themselves: spare the time
+            return None
+        near = [k for k, _ in draft.parents(key) if k in moved.nodes] or [moved.root]
+        return moves.reoptimize(moved, int(rng.choice(near)), rng=rng, rounds=effort, deadline=self.deadline)
+
+    def _first_node(self) -> Draft | None:
+        """A root for a lone leaf."""
+        priced = self.current.priced
+        if priced.problem.most_nodes == 0:
+            return None
+        leaf = ~self.current.constant
+        root = priced.node(0, leaf, leaf, np.zeros(priced.columns.shape[1]), 1.0)
+        draft = Draft(priced, {0: root}, 0, self.current.constant)
+        return moves.reoptimize(draft, 0, rng=self.rng, rounds=30, pairs=4, deadline=self.deadline)
+
+    def _disturb(self) -> None:
+        """Change the current draft by one to three random moves, whatever they cost."""
+        for _ in range(int(self.rng.integers(1, 4))):
+            draft = self.current
+            if not draft.nodes:
+                moved = self._first_node()
+            else:
+                keys = sorted(draft.nodes)
+                key = int(self.rng.choice(keys))
+                kind = self.rng.random()
+                if kind < 0.55:
+                    moved = moves.shaken(draft, self.rng)
+                elif kind < 0.75:
+                    side = bool(self.rng.random() < 0.5)
+                    moved = moves.insert(draft, key, side, rng=self.rng, rounds=2, deadline=self.deadline)
+                elif kind < 0.85:
+                    moved = moves.sink(draft, key, rng=self.rng, rounds=2, deadline=self.deadline)
+                elif kind < 0.95:
+                    moved = moves.remove(draft, key)
+                else:
+                    moved = moves.lift(draft, key, bool(self.rng.random() < 0.5))
+            if moved is not None:
+                self.current, self.score = moved, moved.score()
+
+    def _forgiven(self, than: Score, errors: float) -> bool:
+        """Whether the current draft is worse by no more than about so many errors, drawn at random."""
+        problem = self.current.priced.problem
+        unit = problem.cost.error_price * max(1, problem.rows.total // problem.rows.n_rows)
+        return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(errors) * unit

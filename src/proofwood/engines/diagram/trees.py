@@ -1,0 +1,90 @@
+"""What optimal trees say about diagrams: a diagram of ``D`` layers, unrolled, is a tree of depth ``D``."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from proofwood.engines.diagram.run import DiagramRun
+from proofwood.engines.diagram.shape import Diagram, without_unreached
+from proofwood.engines.interrupts import raise_ended
+from proofwood.engines.trees.over_ranks import over_tests, tree_problem
+from proofwood.engines.trees.solve import solve
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.problem.diagram import DiagramProblem
+from proofwood.result import Limits, Result
+
+
+def solve_trees(problem: DiagramProblem, run: DiagramRun, *, seconds: float | None) -> None:
+    """Best tree where every tree of that depth fits the skeleton: the price of a leaf is the price of a node.
+
+    The root of a diagram is free, so that a tree which is best with a priced root is best among trees with a root, and
+    a lone leaf leaves open whether a root that is free does better by no more than its price.
+    """
+    result = _best_tree(
+        problem,
+        run,
+        error_price=problem.cost.error_price,
+        leaf_price=problem.cost.node_price,
+        depth=len(problem.widths),
+        seconds=seconds,
+    )
+    offer_tree(problem, run, result.model)
+    cost = problem.cost
+    lower = _integer_cost(result.lower_bound, cost.error_price)
+    leaf = cost.of_diagram(problem.leaf_errors, 0)
+    run.prove(min(leaf, max(0, lower - cost.node_price)), by="tree search")
+
+
+def fits_every_tree(problem: DiagramProblem) -> bool:
+    """Whether the skeleton has room for every tree of its depth, and nothing but errors and nodes counts."""
+    full = all(width >= 2**layer for layer, width in enumerate(problem.widths))
+    free = not problem.counts_rows and problem.max_splits >= problem.n_slots
+    return full and free
+
+
+def as_diagram(problem: DiagramProblem, table: NodeTable) -> Diagram | None:
+    """``table``, a model over the tests, as a diagram of the skeleton; None if it does not fit there."""
+    if table.feature[0] == LEAF:
+        return Diagram.leaf(int(table.label[0]))
+    inner = [node for node in range(table.n_nodes) if table.feature[node] != LEAF]
+    depth = table.node_depths
+    inner.sort(key=lambda node: int(depth[node]))
+    place = {node: position for position, node in enumerate(inner)}
+
+    def target(node: int) -> int:
+        return place[node] if node in place else ~int(table.label[node])
+
+    diagram = Diagram(
+        layer=tuple(int(depth[node]) for node in inner),
+        low=tuple(target(int(table.low[node])) for node in inner),
+        high=tuple(target(int(table.high[node])) for node in inner),
+        test=tuple(int(table.feature[node]) for node in inner),
+    )
+    too_deep = diagram.layer[-1] >= len(problem.widths)
+    if too_deep or any(diagram.layer.count(layer) > width for layer, width in enumerate(problem.widths)):
+        return None
+    return without_unreached(diagram)
+
+
+def _best_tree(
+    problem: DiagramProblem, run: DiagramRun, *, error_price: int, leaf_price: int, depth: int, seconds: float | None
+) -> Result:
+    tree = tree_problem(problem.rows, error_price=error_price, leaf_price=leaf_price, depth=depth)
+    result = solve(tree, limits=Limits(seconds, run.clock.limits.threads))
+    raise_ended(result.stats.stopped_by)
+    return result
+
+
+def offer_tree(problem: DiagramProblem, run: DiagramRun, table: NodeTable | None) -> None:
+    """Offer a tree over the ranks, thresholds between them, as a diagram."""
+    if table is None:
+        return
+    diagram = as_diagram(problem, over_tests(problem.rows, table))
+    if diagram is not None:
+        run.offer(diagram, by="trees")
+
+
+def _integer_cost(bound: float, error_price: int) -> int:
+    """The integer cost that was rounded to ``bound``, a float in integer weight; not more in any case."""
+    return math.ceil(Fraction(bound) * error_price * (1 - Fraction(1, 2**52)))

@@ -1,0 +1,179 @@
+"""The portfolio for univariate splits: construction, local search, bounds, and exact engines, by what is left to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proofwood.engines.diagram.construct import construct
+from proofwood.engines.diagram.fair import improve_fairly
+from proofwood.engines.diagram.improve import improve
+from proofwood.engines.diagram.layers import LayerSearch, suits
+from proofwood.engines.diagram.milp import solve as milp
+from proofwood.engines.diagram.run import DiagramRun, before_proof
+from proofwood.engines.diagram.sets import SetSearch, search_sets
+from proofwood.engines.diagram.shape import Diagram
+from proofwood.engines.diagram.trees import fits_every_tree, solve_trees
+from proofwood.engines.diagram.unrolled import Unroller
+from proofwood.model.node_table import IntArray
+from proofwood.problem.diagram import DiagramProblem
+
+TABLE_CELL = 2e-7
+"""Seconds to sort the rows by their columns, for each rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the time is divided; each pair is a share of what is left and the most seconds.
+
+    Parameters
+    ----------
+    look : first search over sets, which settles small problems
+    construct, improve : construction and local search
+    layers_look, layers, layers_again : search over layers, before the local search, after it, and after bounds by trees
+    trees : bounds by optimal trees, and a second search over sets
+    unrolled : bounds by optimal trees again, for what took longer
+    sets, fair : third search over sets, and more local search, where constraints or penalties count
+    starts, rounds : most starts of the construction, and rounds of the local search, or None. Where these come before
+        the time is up, equal calls find equal diagrams
+    """
+
+    look: tuple[float, float] = (0.02, 0.2)
+    construct: tuple[float, float] = (0.03, 0.3)
+    improve: tuple[float, float] = (0.1, 5.0)
+    layers_look: tuple[float, float] = (0.15, 8.0)
+    layers: tuple[float, float] = (0.3, 120.0)
+    layers_again: tuple[float, float] = (0.6, 600.0)
+    trees: tuple[float, float] = (0.1, 10.0)
+    unrolled: tuple[float, float] = (0.5, 120.0)
+    sets: tuple[float, float] = (0.4, 120.0)
+    fair: tuple[float, float] = (0.3, 30.0)
+    starts: int | None = None
+    rounds: int | None = None
+
+
+DEFAULT_SHARES = Shares()
+
+
+def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
+    """Shares in which numbers of starts and rounds, and not the speed of the machine, end the heuristics.
+
+    They take about a tenth of ``seconds``, a third of the time that they may take.
+    """
+    round_seconds = 3e-8 * n_rows**2 + 2e-5 * n_columns
+    return Shares(improve=(0.3, 10.0), starts=300, rounds=max(100, int(0.1 * seconds / round_seconds)))
+
+
+def work_univariate(run: DiagramRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
+    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
+    problem = run.problem
+    if run.clock.over:
+        return "time_limit"
+    search = SetSearch.of(problem)
+    run.prove(search.lower, by="equal rows")
+    by_layers = None
+    if engine in ("auto", "search"):
+        by_layers = LayerSearch(problem) if suits(problem) else None
+        search_sets(search, run, seconds=run.clock.share(*shares.look))
+        if run.done:
+            return None
+    start(run, random_state, shares, by_layers)
+    if run.clock.over:
+        return None
+    if engine == "heuristic":
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 10.0))
+        return None
+    if engine in milp.SOLVER_OF_ENGINE:
+        return _by_milp(run, search, engine, shares)
+    _prove(run, search, shares, by_layers)
+    return _spend(run, search, random_state, shares)
+
+
+def _spend(run: DiagramRun, search: SetSearch, random_state: int, shares: Shares) -> str | None:
+    """What time is left goes into sets, and then into better diagrams; what stopped it."""
+    if run.problem.rates or run.problem.penalties:
+        # Bounds know nothing of rates, so that sets seldom end: better diagrams come first (decisions/0074).
+        search_sets(search, run, seconds=run.clock.share(*shares.sets))
+        improve_best(run, random_state + 1, seconds=run.clock.share(*shares.fair), rounds=shares.rounds)
+    search_sets(search, run, seconds=None)
+    if run.done:
+        return None
+    # The sets that are left are too many to list: what time remains goes into better diagrams.
+    improve_best(run, random_state + 2, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
+    return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
+
+
+def start(
+    run: DiagramRun, random_state: int, shares: Shares = DEFAULT_SHARES, by_layers: LayerSearch | None = None
+) -> None:
+    """The two heuristics: construction from the top, and local search from what is best so far.
+
+    Between them comes a first look by ``by_layers``, if it is given.
+    """
+    if run.problem.rows.n_tests == 0 or run.clock.over:
+        return
+    seconds = _with_table(run, run.clock.share(*shares.construct))
+    made = construct(run.problem, random_state=random_state, seconds=seconds, n_starts=shares.starts)
+    run.offer(made, by="construct")
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers_look))
+    improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)), rounds=shares.rounds)
+
+
+def _with_table(run: DiagramRun, seconds: float) -> float:
+    """``seconds`` and the time to sort the rows, which comes first; half of what is left at most, or ``seconds``."""
+    most = seconds + TABLE_CELL * run.problem.rows.ranks.size
+    left = run.clock.seconds_left
+    return most if left is None else min(most, max(seconds, left / 2))
+
+
+def improve_best(run: DiagramRun, random_state: int, *, seconds: float, rounds: int | None = None) -> None:
+    """Local search from the best diagram; with fairness asked for, over prices that lean towards it."""
+    problem = run.problem
+    if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
+        return
+    if problem.rates or problem.penalties:
+
+        def search(leaning: DiagramProblem, diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+            return improve(leaning, diagram, costs=costs, random_state=seed, seconds=time, max_rounds=rounds)
+
+        improve_fairly(
+            run, search, lambda one: run.offer(one, by="local search"), random_state=random_state, seconds=seconds
+        )
+        return
+    run.offer(
+        improve(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower, max_rounds=rounds),
+        by="local search",
+    )
+
+
+def solve_by_trees(run: DiagramRun, shares: Shares = DEFAULT_SHARES) -> None:
+    """The optimum where only trees are asked for, and all of that depth."""
+    if not run.done and run.problem.tree and fits_every_tree(run.problem):
+        solve_trees(run.problem, run, seconds=run.clock.share(*shares.trees))
+
+
+def _prove(run: DiagramRun, search: SetSearch, shares: Shares, by_layers: LayerSearch | None = None) -> None:
+    """Bounds by layers, by trees and by sets in turn."""
+    if run.clock.over:
+        return
+    solve_by_trees(run, shares)
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers))
+    unroller = Unroller(search, run)
+    unroller.work(run.clock.share(*shares.trees))
+    search_sets(search, run, seconds=run.clock.share(*shares.trees))
+    unroller.work(run.clock.share(*shares.unrolled))
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers_again))
+
+
+def _by_milp(run: DiagramRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
+    """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
+    solver, options = milp.SOLVER_OF_ENGINE[engine], milp.options_of(engine)
+    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=before_proof(run), options=options)
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    search_sets(search, run, seconds=run.clock.share(*shares.look))
+    _prove(run, search, shares)
+    search_sets(search, run, seconds=run.clock.share(1.0, 120.0))
+    return milp.confirmed(run, stopped_by)

@@ -1,0 +1,6 @@
+"""Smallest trees by dynamic programming over boxes and row sets, or by refining witness trees."""
+
+from proofwood.engines.minimal.options import MinimalOptions
+from proofwood.engines.minimal.solve import solve
+
+__all__ = ["MinimalOptions", "solve"]

@@ -1,0 +1,51 @@
+"""The best binary decision diagram over a limited number of tests, as one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from proofwood.model.node_table import NodeTable
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.ranked import RankedRows
+
+
+class Unknown(StrEnum):
+    """What a cell that no row reaches predicts. Members compare equal to their strings."""
+
+    SMALLEST = "smallest"  # whatever makes the diagram smallest
+    PARENT = "parent"  # the majority of its branch (BDD-P)
+    MERGE = "merge"  # whatever makes subtrees compatible, level by level (BDD-C)
+    SOLVER = "solver"  # what the SAT or MaxSAT solver happened to choose (BDD-S)
+
+
+@dataclass(frozen=True, eq=False)
+class BDDProblem:
+    """Find the ordered, reduced decision diagram over at most ``max_features`` tests that costs least.
+
+    Parameters
+    ----------
+    rows : RankedRows
+    max_features : int from 0; more than there are tests means all of them
+    fewest : False: fewest errors within ``max_features``. True: fewest tests with no avoidable error, and
+        ``max_features`` is not a limit
+    cost : prices; ``cost.leaf_price`` is the price of an inner node here
+    unknown : what unreached cells predict
+    smallest_set : among tests of equal cost, those with the smallest diagram
+    """
+
+    rows: RankedRows
+    max_features: int
+    fewest: bool
+    cost: TreeCost
+    unknown: Unknown = Unknown.SMALLEST
+    smallest_set: bool = False
+
+    def integer_cost(self, table: NodeTable) -> int:
+        """Cost of ``table``, a diagram over the tests: priced errors plus the price of its inner nodes."""
+        return self.cost.error_price * self.rows.errors(table) + self.cost.leaf_price * table.n_splits
+
+    def real_cost(self, table: NodeTable) -> Fraction:
+        """The same in units of real weight, without rounding."""
+        return self.cost.real_cost(self.rows.real_errors(table), table.n_splits)
