@@ -183,7 +183,7 @@ def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> No
     assert stopped_by(fewest_tests(ROWS)) == "interrupt"
 
 
-@pytest.mark.parametrize("module", ["bdd.price_search", "skeleton.sets"])
+@pytest.mark.parametrize("module", ["bdd.price_search", "diagram.sets"])
 def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
