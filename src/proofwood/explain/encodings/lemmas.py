@@ -24,10 +24,9 @@ def leaf_boxes(scores: ScoreModel) -> tuple[IntArray, IntArray]:
     n_leaves = int(scores.leaves_of[-1])
     low = np.zeros((n_leaves, scores.n_columns), dtype=np.int64)
     high = np.tile(scores.n_thresholds, (n_leaves, 1))
-    leaf = np.repeat(np.arange(n_leaves), np.diff(scores.needs_of))
     variable, above = scores.needs >> 1, scores.needs & 1 == 0
     column = scores.column_of[variable]
-    threshold = variable - scores.first[column]
+    threshold, leaf = variable - scores.first[column], scores.leaf_of
     low[leaf[above], column[above]] = threshold[above] + 1  # one need of each direction per column and leaf
     high[leaf[~above], column[~above]] = threshold[~above]
     return low, high

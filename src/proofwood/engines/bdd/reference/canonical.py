@@ -9,12 +9,12 @@ from collections import Counter
 
 from proofwood.engines.bdd.reference.maxsat_anytime import LARGEST_SUM, sum_size
 from proofwood.engines.bdd.reference.maxsat_encode import PairFormula
-from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
+from proofwood.engines.bdd.reference.run import BDDRun, ClockedSink
 from proofwood.engines.run import Stopped
 from proofwood.solvers import SatSession, Totalizer
 
 
-def first_features(run: DiagramRun, most: int, solver: str) -> None:
+def first_features(run: BDDRun, most: int, solver: str) -> None:
     """Replace the features of ``run`` by the lexicographically smallest set, ascending, of the same value.
 
     Feature by feature it is asked whether a best set has it, given what was decided of those before. Nothing is done
@@ -66,7 +66,7 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
             run.settle(best)
 
 
-def _with(session: SatSession, formula: PairFormula, run: DiagramRun, decided: list[int]) -> list[int] | None:
+def _with(session: SatSession, formula: PairFormula, run: BDDRun, decided: list[int]) -> list[int] | None:
     """A best set that agrees with what is decided, None if there is none."""
     while True:
         answer = session.solve(decided)

@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from proofwood.engines.bdd.reference.maxsat_encode import ErrorFormula
-from proofwood.engines.bdd.reference.run import DiagramRun
+from proofwood.engines.bdd.reference.run import BDDRun
 from proofwood.engines.run import Stopped
 from proofwood.solvers import SatSession, Totalizer
 
@@ -55,7 +55,7 @@ class _TurnOver(Exception):
 class Turns:
     """The watch of the session: reports progress between conflicts, and ends a search whose turn is over."""
 
-    def __init__(self, run: DiagramRun) -> None:
+    def __init__(self, run: BDDRun) -> None:
         self._run = run
         self._until = float("inf")
 
@@ -85,9 +85,7 @@ class Turns:
         return answer
 
 
-def minimize(
-    session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun, *, below: Below = "steps"
-) -> None:
+def minimize(session: SatSession, turns: Turns, formula: ErrorFormula, run: BDDRun, *, below: Below = "steps") -> None:
     """Close the gap of ``run``, which has a model.
 
     Parameters
@@ -128,7 +126,7 @@ def minimize(
 class _Sum:
     """A totalizer over all costs, bounded from above and, by assumption, near the lower bound."""
 
-    def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun) -> None:
+    def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: BDDRun) -> None:
         self._session, self._turns, self._formula, self._run = session, turns, formula, run
         literals, weights = zip(*formula.costs, strict=True)
         self._sum = Totalizer(session, literals, weights, cap=self._below_best, check=run.clock.check)
@@ -176,7 +174,7 @@ class _Sum:
         return answer
 
 
-def _take_model(session: SatSession, formula: ErrorFormula, run: DiagramRun) -> int:
+def _take_model(session: SatSession, formula: ErrorFormula, run: BDDRun) -> int:
     """Offer a model, and add the clauses that it breaks; their number."""
     run.counters["models"] += 1
     run.offer(formula.chosen(session.value), formula.table(session.value))
@@ -193,9 +191,7 @@ class _Cores:
     relax : assume from then on that one member of a core is enough; False: disjoint cores
     """
 
-    def __init__(
-        self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun, *, relax: bool
-    ) -> None:
+    def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: BDDRun, *, relax: bool) -> None:
         self._relaxing = relax
         self._session, self._turns, self._formula, self._run = session, turns, formula, run
         self._weights = {-literal: weight for literal, weight in formula.costs}

@@ -17,7 +17,7 @@ CLAUSES_AT_ONCE = 5_000
 """Clauses made between two looks at the clock."""
 
 
-class DiagramRun(BoundedRun):
+class BDDRun(BoundedRun):
     """The best features so far and the bound, in integer weight of errors or in numbers of features.
 
     Parameters
@@ -96,7 +96,7 @@ class ClockedSink:
     run : whose time it is; its progress is reported meanwhile
     """
 
-    def __init__(self, sink: ClauseSink, run: DiagramRun) -> None:
+    def __init__(self, sink: ClauseSink, run: BDDRun) -> None:
         self._sink = sink
         self._run = run
         self._unseen = 0

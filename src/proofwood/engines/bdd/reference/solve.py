@@ -18,7 +18,7 @@ from proofwood.engines.bdd.reference.clauses import BddVariables, Encoding, clas
 from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features
 from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, PairFormula, table_of
 from proofwood.engines.bdd.reference.options import AS_PRINTED, BddSatOptions
-from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
+from proofwood.engines.bdd.reference.run import BDDRun, ClockedSink
 from proofwood.engines.bdd.smallest import essential_tests, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, raise_ended
@@ -89,7 +89,7 @@ def solve(
         clock = replace(clock, limits=replace(limits, seconds=limits.seconds - for_size))
     stops: list[str] = []
     bound = completed(lambda: _first_bound(problem, examples), stops)
-    run = completed(lambda: DiagramRun(problem, examples, clock, progress, lower=bound), stops)
+    run = completed(lambda: BDDRun(problem, examples, clock, progress, lower=bound), stops)
     known = () if start is None else _features(start, problem, examples)
     stopped_by = None
     try:
@@ -146,7 +146,7 @@ def _features(start: NodeTable, problem: BDDProblem, examples: Examples) -> tupl
     return found
 
 
-def _first_models(run: DiagramRun, start: tuple[int, ...] | None, options: BddSatOptions) -> None:
+def _first_models(run: BDDRun, start: tuple[int, ...] | None, options: BddSatOptions) -> None:
     """A constant, the start, and the greedy features: what is known before the first formula."""
     examples, problem = run.examples, run.problem
     alone = examples.errors(())
@@ -168,9 +168,7 @@ def _first_models(run: DiagramRun, start: tuple[int, ...] | None, options: BddSa
 
 
 @contextmanager
-def _session(
-    run: DiagramRun, options: BddSatOptions, turns: maxsat_anytime.Turns | None = None
-) -> Iterator[SatSession]:
+def _session(run: BDDRun, options: BddSatOptions, turns: maxsat_anytime.Turns | None = None) -> Iterator[SatSession]:
     """A SAT session within the run's budget; its work is added to the counters."""
     watch = run.report if turns is None else turns
     with SatSession(solver=options.solver, seconds=run.clock.seconds_left, on_slice=watch) as session:
@@ -183,7 +181,7 @@ def _session(
 # ------------------------------------------------------------------------------------------------ fewest features
 
 
-def _fewest(run: DiagramRun, options: BddSatOptions) -> None:
+def _fewest(run: BDDRun, options: BddSatOptions) -> None:
     """Linear search for the number of features."""
     if options.encoding == "pairs":
         _fewest_by_pairs(run, options)
@@ -203,7 +201,7 @@ def _fewest(run: DiagramRun, options: BddSatOptions) -> None:
 
 
 def _diagram_of_depth(
-    run: DiagramRun, depth: int, encoding: Encoding, options: BddSatOptions, needed: list[int]
+    run: BDDRun, depth: int, encoding: Encoding, options: BddSatOptions, needed: list[int]
 ) -> tuple[list[int], IntArray] | None:
     """Features and table of a diagram of this depth that makes no avoidable error, None if there is none.
 
@@ -236,7 +234,7 @@ def _diagram_of_depth(
             needed += fresh
 
 
-def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
+def _fewest_by_pairs(run: BDDRun, options: BddSatOptions) -> None:
     """The same search where features must separate pairs of unlike rows: one formula for all numbers."""
     examples = run.examples
     with _session(run, options) as session:
@@ -264,7 +262,7 @@ def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
 # --------------------------------------------------------------------------------------------------- fewest errors
 
 
-def _errors(run: DiagramRun, options: BddSatOptions) -> None:
+def _errors(run: BDDRun, options: BddSatOptions) -> None:
     """Fewest errors with at most ``max_features`` features, by MaxSAT."""
     depth = min(run.problem.max_features, run.examples.n_features)
     turns = maxsat_anytime.Turns(run)
@@ -299,7 +297,7 @@ def _constant(problem: BDDProblem, engine: str, stopped_by: str, clock: Clock) -
     return Result(table, objective, unit, 0.0, status, stats, trace, parts)
 
 
-def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: str | None, limits: Limits) -> Result:
+def _result(run: BDDRun, engine: str, options: BddSatOptions, stopped_by: str | None, limits: Limits) -> Result:
     """The best diagram with its proof, recounted."""
     problem = run.problem
     unit = "features" if problem.fewest else problem.cost.name
@@ -334,7 +332,7 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
     return Result(table, objective, unit, lower, status, stats, run.whole_trace(objective, lower), (part, size))
 
 
-def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[NodeTable, Part]:
+def _diagram(run: BDDRun, options: BddSatOptions, limits: Limits) -> tuple[NodeTable, Part]:
     """Node table over the best tests by the rule for unknown cells, and what is known of its size."""
     assert run.features is not None
     rows, unknown = run.problem.rows, run.problem.unknown
@@ -363,7 +361,7 @@ def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[N
     return table, Part("splits", float(table.n_splits), float(lower), status)
 
 
-def _labels_of_solver(run: DiagramRun, cells: CellTable, options: BddSatOptions) -> IntArray:
+def _labels_of_solver(run: BDDRun, cells: CellTable, options: BddSatOptions) -> IntArray:
     """The solver's values, but for cells where they cost more than necessary: a model need not be a best one."""
     if run.table is not None and run.table.size == len(cells.weights):
         labels = run.examples.classes[run.table]
