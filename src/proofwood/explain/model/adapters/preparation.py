@@ -27,6 +27,9 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray
 BLOCK = 2**23
 """Numbers of a matrix that are made at once."""
 
+FEW = 3
+"""Columns of at most so many thresholds are compared with them one by one, all columns at once."""
+
 
 class StepsRefuseError(Exception):
     """The steps of a pipeline refuse a table: what they raised, in one line."""
@@ -96,7 +99,7 @@ class Preparation:
     def sides(self, X: Any) -> IntArray:
         """(n_rows, n_columns of the model) numbers that tell what the model tells; in blocks, as they may be many."""
         parts = [self.told.of(self.matrix(part)) for part in _blocks(X, max(1, len(self.core.inputs)))]
-        return np.concatenate(parts) if parts else np.zeros((0, len(self.core.inputs)), dtype=np.int64)
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.core.inputs)), dtype=np.int32)
 
     # -------------------------------------------------------------------------------------------------- what goes in
 
@@ -187,10 +190,17 @@ class Told:
 
     def of(self, matrix: FloatArray) -> IntArray:
         """(n_rows, n_columns) sides of numbers, the codes themselves of codes, and -1 of a missing value."""
-        sides = np.zeros(matrix.shape, dtype=np.int64)
-        for i, (thresholds, coded) in enumerate(zip(self.thresholds, self.coded, strict=True)):
-            values = matrix[:, i]
-            if coded:
+        sides = np.zeros(matrix.shape, dtype=np.int32)
+        few = np.array([t.size <= FEW and not coded for t, coded in zip(self.thresholds, self.coded, strict=True)])
+        if few.any():  # columns of one-hot encoders are many: all at once
+            padded = [np.append(self.thresholds[i], [np.inf] * FEW)[:FEW] for i in np.flatnonzero(few)]
+            values = matrix if few.all() else matrix[:, few]
+            above = sum((values > threshold for threshold in np.array(padded).T), np.zeros(values.shape, np.int32))
+            above[np.isnan(values)] = -1
+            sides[:, few] = above
+        for i in np.flatnonzero(~few).tolist():
+            thresholds, values = self.thresholds[i], matrix[:, i]
+            if self.coded[i]:
                 sides[:, i] = np.where(np.isnan(values), -1, values)
             else:
                 sides[:, i] = np.where(np.isnan(values), -1, np.searchsorted(thresholds, values))

@@ -14,8 +14,8 @@ import numpy as np
 
 from proofwood.explain.model.adapters.number_types import DOUBLE, NumberType
 from proofwood.explain.model.adapters.preparation import Preparation, StepsRefuseError, Told, as_column, unknown_to
-from proofwood.explain.model.adapters.reading import Adapted, absent
-from proofwood.explain.model.adapters.tracing import BEHIND, Trace, Traced, alike, is_gap
+from proofwood.explain.model.adapters.reading import Adapted, absent, key_of, others
+from proofwood.explain.model.adapters.tracing import BEHIND, Trace, Traced, is_gap
 from proofwood.explain.model.sources import Source
 from proofwood.explain.model.steps import LARGEST
 from proofwood.model.node_table import FloatArray, IntArray
@@ -110,7 +110,7 @@ def known_columns(traced: list[Traced], trace: Trace, prepared: Preparation) -> 
         columns[j].encoded = bool(own)
         inner = direct[j]
         if inner is not None:
-            own += [value for value in core.categories[inner] if not any(alike(value, other) for other in own)]
+            own += others(core.categories[inner], own)
         if own:
             candidates[j] = own
     typed = frozenset(j for j in candidates if direct[j] is not None and not columns[j].encoded)
@@ -186,10 +186,7 @@ class _Questions:
         """Ask about all columns."""
         if not self.known.columns:
             return
-        blanks = {
-            j: [b for b in self.trace.blanks.get(j, ()) if not any(alike(b, value) for value in values)]
-            for j, values in self.candidates.items()
-        }
+        blanks = {j: others(self.trace.blanks.get(j, ()), values) for j, values in self.candidates.items()}
         open_ = {j: unknown_to(values) for j, values in self.candidates.items() if self._may_be_unknown(j)}
         fills = {
             j: fill for j in self.known.columns if j not in self.candidates and (fill := self._fill(j)) is not None
@@ -333,7 +330,7 @@ class _Questions:
         for i in self.known.columns[j].made:
             fill = self.known.traced[i].filled(blank)
             for code, value in enumerate(kept):
-                if alike(fill, value) and not alike(fill, blank):
+                if key_of(fill) == key_of(value) != key_of(blank):
                     given = rows[_key((j, value))][self.known.columns[j].made]
                     return code if np.array_equal(given, answer, equal_nan=True) else None
         return None

@@ -204,10 +204,12 @@ class PreparedRows:
             fits = np.zeros(len(rows), dtype=bool)
             fits[inside] = (reader.sides[codes[inside]] == mine[inside]).all(axis=1)
             gaps = np.isnan(rows[:, at]) & reader.takes_gaps
-            for row in np.flatnonzero(~fits & ~gaps).tolist():
-                same = np.flatnonzero((reader.sides == mine[row]).all(axis=1))
+            unfit = np.flatnonzero(~fits & ~gaps)
+            kinds, of_row = np.unique(mine[unfit], axis=0, return_inverse=True)
+            for kind, sides_of_kind in enumerate(kinds):
+                same = np.flatnonzero((reader.sides == sides_of_kind).all(axis=1))
                 if same.size:  # the unknown one before all others
-                    rows[row, at] = same[-1] if same[-1] == len(column.values) else same[0]
+                    rows[unfit[of_row == kind], at] = same[-1] if same[-1] == len(column.values) else same[0]
 
     def _explain_difference(self, X: Any, rows: FloatArray, again: IntArray, sides: IntArray) -> None:
         row, i = (int(k) for k in np.argwhere(again != sides)[0])

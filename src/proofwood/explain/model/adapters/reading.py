@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -277,6 +277,13 @@ def key_of(value: Any) -> tuple[str, Any]:
     except TypeError:
         return "text", repr(value)
     return "value", value
+
+
+def others(values: Iterable[Any], known: Iterable[Any]) -> list[Any]:
+    """Those of the values, each once, that are no category among the known ones."""
+    seen = {key_of(value) for value in known}
+    keys = {key_of(value): value for value in reversed(list(values))}
+    return [value for key, value in reversed(keys.items()) if key not in seen]
 
 
 def _moment(value: Any) -> Any:

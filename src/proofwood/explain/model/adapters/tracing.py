@@ -37,7 +37,7 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 
 from proofwood.explain.model.adapters.monotone import function_of, powers, quantiles, scaling
-from proofwood.explain.model.adapters.reading import absent
+from proofwood.explain.model.adapters.reading import absent, others
 from proofwood.explain.model.adapters.register import Columns
 from proofwood.explain.model.steps import Step
 
@@ -144,24 +144,14 @@ class Trace:
     def learn(self, column: int, values: Sequence[Any], *, strict: bool) -> None:
         """Further categories of a column, and whether others are an error."""
         known = self.categories.setdefault(column, [])
-        known.extend(value for value in values if not any(alike(value, other) for other in known))
+        known.extend(others(values, known))
         if strict:
             self.strict.add(column)
 
     def blank(self, column: int, value: Any) -> None:
         """A value that stands for a missing one to some step."""
         known = self.blanks.setdefault(column, [])
-        if not any(alike(value, other) for other in known):
-            known.append(value)
-
-
-def alike(a: Any, b: Any) -> bool:
-    """Whether two categories are one: equal, and of one kind where they are missing values."""
-    if absent(a) or absent(b):
-        return absent(a) and absent(b) and (a is None) == (b is None)
-    if isinstance(a, bool | np.bool_) != isinstance(b, bool | np.bool_):
-        return False
-    return type(a) is type(b) and bool(a == b) if isinstance(a, str) or isinstance(b, str) else bool(a == b)
+        known.extend(others([value], known))
 
 
 def traced_through(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
