@@ -204,7 +204,7 @@ class Told:
                 sides[:, i] = np.where(np.isnan(values), -1, values)
             else:
                 sides[:, i] = np.where(np.isnan(values), -1, np.searchsorted(thresholds, values))
-        return sides
+        return sides.astype(np.int64, copy=False)
 
 
 def thresholds_of(trees: Sequence[ScoredTree], n_columns: int) -> list[FloatArray]:
