@@ -17,11 +17,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from proofwood import DataWarning, OptimalBDDClassifier, OptimalityWarning, OptimalTreeClassifier, compare
+from proofwood import (
+    DataWarning,
+    OptimalBDDClassifier,
+    OptimalityWarning,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+    compare,
+)
 from proofwood.comparison import default_models
 from proofwood.comparison.comparing import leaves_of
 from proofwood.comparison.one_hot import OneHotTable
 from proofwood.comparison.result import corrected_interval
+from proofwood.estimators import optimal_tree_cv
 
 CART = DecisionTreeClassifier(max_depth=2, random_state=0)
 
@@ -193,3 +201,17 @@ def test_ctrl_c_in_a_fit_ends_the_comparison():
     with pytest.raises(KeyboardInterrupt):
         compare(*data, {"tree": OptimalTreeClassifier(4, callback=stop), "CART": CART})
     assert len(calls) == 1
+
+
+def test_ctrl_c_between_the_sizes_of_a_cross_validation_ends_the_comparison(monkeypatch):
+    path = optimal_tree_cv._Trial._path
+
+    def interrupted(trial, fold, size):
+        if size.max_depth > 1:
+            raise KeyboardInterrupt
+        return path(trial, fold, size)
+
+    monkeypatch.setattr(optimal_tree_cv._Trial, "_path", interrupted)
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(KeyboardInterrupt):
+        compare(X, y, {"chosen": OptimalTreeCV((1, 2), cv=2)}, cv=2)

@@ -153,6 +153,16 @@ def test_one_threshold_and_many_columns_in_words():
     assert model.result_.scope == ("at most 1 threshold a column in column 0, column 2, column 3, column 4 and 2 more",)
 
 
+@pytest.mark.parametrize("name", ["client\u00a0no", "\u5730\u3000\u533a", "soft\u00adhyphen", "two\nlines", "\x1b[2J"])
+def test_a_model_with_any_name_in_its_scope_is_read_back(name, tmp_path):
+    X, y = table()
+    model = OptimalBDDClassifier(1).fit(X.rename(columns={"level": name}), y)
+    model.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert again.result_.scope == model.result_.scope != ()
+    assert not set("\n\t\x1b") & set("".join(model.result_.scope))
+
+
 def test_an_old_file_does_not_tell_the_scope(tmp_path):
     X, y = table()
     OptimalTreeClassifier(2, min_samples_level=1).fit(X, y).save(tmp_path / "m.json")

@@ -150,6 +150,19 @@ def test_new_tables_are_read_by_the_schema():
         new_table(pd.DataFrame({"job": ["a"], "x": ["one"]}), schema)
     with pytest.raises(DataError, match="column 'job' holds numbers, and held text in training"):
         new_table(pd.DataFrame({"job": [1], "x": [1]}), schema)
+    day = pd.Timestamp("2024-05-03")
+    for moment, kind in ((day, "date"), (day - day, "duration")):
+        with pytest.raises(DataError, match=f"column 'x' holds values of kind {kind}, and held numbers in training"):
+            new_table(pd.DataFrame({"job": ["a"], "x": [moment]}), schema)
+    gaps = pd.DataFrame({"job": ["a"], "x": pd.to_datetime([None])})
+    assert np.isnan(new_table(gaps, schema)[0, 1])  # a gap is a gap, whatever the type of its column
+
+
+def test_new_rows_with_a_name_twice_are_refused():
+    frame = pd.DataFrame({"x": [1, 2]})
+    model = OptimalTreeClassifier(1).fit(frame, [0, 1])
+    with pytest.raises(DataError, match="column names must differ, but 'x' occurs more than once"):
+        model.predict(pd.concat([frame, frame], axis=1))
 
 
 @pytest.mark.needs("pyarrow")

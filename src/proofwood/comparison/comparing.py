@@ -233,7 +233,9 @@ def _fitted(
         raise
     seconds = time.perf_counter() - started
     learner = _last(fit)
-    if isinstance(learner, FittedClassifier) and learner.result_.stats.stopped_by == "interrupt":
+    if isinstance(learner, FittedClassifier) and (
+        learner.result_.stats.stopped_by == "interrupt" or getattr(learner, "_interrupted", False)
+    ):
         raise KeyboardInterrupt  # a learner keeps what it has found; the comparison is not to go on with the next
     for note in said:
         if not issubclass(note.category, DataWarning):

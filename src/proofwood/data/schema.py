@@ -353,6 +353,11 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
     read = read_columns(table, like=like, skip=skip)
     values = read.values
     for j, column in enumerate(read.columns):
+        if column.kind in MOMENTS and names[j] not in {*like, *skip} and not np.isnan(values[:, j]).all():
+            raise DataError(
+                f"column {names[j]!r} holds values of kind {column.kind}, and held numbers in training: convert it to "
+                "what it was then"
+            )
         if column.kind not in CATEGORIES or names[j] in skip or not column.levels:
             continue
         if names[j] not in like:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from proofwood.data.columns import as_frame, is_frame, is_pandas, require_no_infinity
 from proofwood.data.sparse import as_dense
+from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
@@ -106,6 +107,7 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     """
     if is_frame(X):
         X = as_frame(X)
+        _require_distinct_names(X)
         validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
         values = check_array(read(X), dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X")
     else:
@@ -131,6 +133,14 @@ class _Names:
 
     def column_names(self) -> list[str]:
         return self._names
+
+
+def _require_distinct_names(frame: Any) -> None:
+    """Refuse a frame of which two columns have one name: only those of pandas can."""
+    names = frame.columns
+    repeated = names[names.duplicated()] if is_pandas(frame) else ()
+    if len(repeated):
+        raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")
 
 
 def _with_names(frame: Any) -> Any:

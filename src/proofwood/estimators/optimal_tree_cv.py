@@ -277,6 +277,7 @@ class OptimalTreeCV(FittedClassifier):
         self.standard_error_ = choice.error
         self.n_splits_ = tried.scores.shape[1]
         self.cv_results_ = tried.results()
+        self._interrupted = tried.interrupted
 
     def _warn_of_unproved(self, tried: _Tried) -> None:
         said = []
@@ -439,6 +440,7 @@ class _Tried:
     candidates: list[_Candidate]
     fits: list[list[_Fit]]
     left_out: int
+    interrupted: bool = False
 
     def _of_fits(self, name: str) -> FloatArray:
         return np.array([[float(getattr(fit, name)) for fit in fits] for fits in self.fits])
@@ -515,7 +517,8 @@ class _Trial:
                         "the time limit came before the first candidate was fitted in every fold: raise time_limit, or "
                         "try fewer values of max_depth, alpha and min_samples_leaf"
                     ) from None
-                return _Tried(candidates, fits, (len(self._sizes) - k) * len(self._prices))
+                left_out = (len(self._sizes) - k) * len(self._prices)
+                return _Tried(candidates, fits, left_out, interrupted=isinstance(error, KeyboardInterrupt))
             for j, price in enumerate(self._prices):
                 candidates.append(_Candidate(size, price))
                 fits.append([path[j] for path in by_fold])

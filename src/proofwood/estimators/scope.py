@@ -12,6 +12,7 @@ import numpy as np
 from proofwood.data.binarize import Binarizer
 from proofwood.data.schema import Schema
 from proofwood.data.views import Limit, Views
+from proofwood.printable import printable
 
 MOST_NAMES = 5
 """Columns of one limit that are named; of more, the first of them and how many others."""
@@ -73,7 +74,7 @@ def in_words(
 
 def _named(schema: Schema, columns: Collection[int]) -> str:
     """The columns by name, or by number where they have none."""
-    names = [schema.columns[j].name if schema.by_name else f"column {j}" for j in columns]
+    names = [printable(schema.columns[j].name) if schema.by_name else f"column {j}" for j in columns]
     if len(names) <= MOST_NAMES:
         return ", ".join(names)
     shown = names[: MOST_NAMES - 1]

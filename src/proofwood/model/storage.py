@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from proofwood.files import allowing, beyond, bytes_of_json, read_permitted, write_whole
 from proofwood.model.node_table import IntArray, NodeTable, Normals
+from proofwood.printable import printable
 
 FORMAT = "proofwood-model"
 SCHEMA = 1
@@ -546,7 +547,7 @@ def _word(mapping: dict[str, Any], key: str, where: str) -> str:
 
 def _scope_in(scope: object, where: str) -> tuple[str, ...]:
     """``result.scope``, texts that are shown as they are."""
-    if not isinstance(scope, list) or not all(isinstance(text, str) and text.isprintable() for text in scope):
+    if not isinstance(scope, list) or not all(isinstance(text, str) and printable(text) == text for text in scope):
         raise ValueError(f"{where} is {_short(scope)}, expected a list of printable strings")
     return tuple(scope)
 

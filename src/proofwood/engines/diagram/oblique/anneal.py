@@ -54,19 +54,22 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
     begun = time.perf_counter()
     priced = PricedRows.of(problem)
     layers, rows = layers_of(problem), problem.rows
+    points, of_rows = np.unique(priced.columns, axis=0, return_inverse=True)
+    costs = np.zeros((len(points), rows.n_classes), dtype=np.int64)
+    np.add.at(costs, of_rows.ravel(), priced.costs)
+    left = begun + seconds - time.perf_counter()  # to tell rows apart takes a third of a second of 200,000 rows
+    if left <= 0:
+        return None
     settings = {
         "layers": layers,
         "node_price": problem.cost.node_price,
         "unit": float(problem.cost.error_price * max(1, rows.total // rows.n_rows)),
         "margin": MARGIN,
         "box": problem.norm == "box",
-        "seconds": 0.9 * seconds,
-        "cycle": min(CYCLE, max(0.3 * seconds, 1e-3)),
+        "seconds": 0.9 * left,
+        "cycle": min(CYCLE, max(0.3 * left, 1e-3)),
         "seed": random_state % 2**63,
     }
-    points, of_rows = np.unique(priced.columns, axis=0, return_inverse=True)
-    costs = np.zeros((len(points), rows.n_classes), dtype=np.int64)
-    np.add.at(costs, of_rows.ravel(), priced.costs)
     found = _native.anneal_hyperplanes(np.ascontiguousarray(points), costs, settings)
     if found["stopped"] == INTERRUPT:
         raise KeyboardInterrupt
