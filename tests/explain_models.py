@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
+from proofwood.certificates.trees import Trees
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
@@ -137,3 +138,25 @@ def agreeing(scores: ScoreModel, rows: list[IntArray], cells: IntArray, fixed: l
     """Numbers of the rows that agree with ``cells`` on the features ``fixed``."""
     columns = [c for f in fixed for c in scores.features[f]]
     return [i for i, row in enumerate(rows) if np.array_equal(row[columns], cells[columns])]
+
+
+def trees_of(scores: ScoreModel) -> Trees:
+    """The same model as the checker of certificates counts it."""
+    n = len(scores.scores)
+    low, high = np.zeros((n, scores.n_columns), dtype=np.int64), np.tile(scores.n_thresholds, (n, 1))
+    variable = scores.needs >> 1
+    column = scores.column_of[variable]
+    threshold, below = variable - scores.first[column], scores.needs & 1 == 1
+    np.minimum.at(high, (scores.leaf_of[below], column[below]), threshold[below])
+    np.maximum.at(low, (scores.leaf_of[~below], column[~below]), threshold[~below] + 1)
+    leaves = list(pairwise(scores.leaves_of.tolist()))
+    return Trees(
+        np.asarray(scores.n_thresholds),
+        scores.base.tolist(),
+        scores.margin,
+        scores.ties_low,
+        [scores.scores[a:b].tolist() for a, b in leaves],
+        [(low[a:b], high[a:b]) for a, b in leaves],
+        [list(clause) for clause in scores.clauses],
+        [(list(columns), flag) for columns, flag in scores.ranges if flag >= 0],
+    )

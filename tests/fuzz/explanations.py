@@ -375,8 +375,8 @@ class Checks:
             options.pop("weights", None)
             if count_prices(self.explainer.model, self.explainer.model.cells(self.x)) is None:
                 options.pop("within", None)
-        # a certificate knows one price per unit of each column
-        certificate &= read_tariff(self.explainer.model, self.x, options.get("weights")).per_unit is not None
+        # a certificate knows prices in numbers
+        certificate &= read_tariff(self.explainer.model, self.x, options.get("weights")).stated is not None
         wanted, about = self.grid.codes != self.grid.codes[self.at], {}
         if rng.random() < 0.4:  # one class only
             classes = self.explainer.model.classes.tolist()
@@ -569,7 +569,10 @@ class Checks:
     def verified(self, found: Explanation) -> None:
         """A second look confirms what the status claims."""
         second = found.verify()
-        assert second.ok, (found.status, second.problems)
+        unknown = {"the distance, by these weights"}  # functions, and tables of groups
+        if self.explainer.model.plausible is not None:
+            unknown.add("what holds of plausible rows only")
+        assert second.ok or (second.status == "not checked" and unknown >= {*second.not_checked}), (found, second)
 
 
 def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
 
-from proofwood import Explainer
 from proofwood.certificates.boxes import BoxTree
-from proofwood.certificates.content import claim_of, digest, model_content
-from proofwood.certificates.trees import Trees
+from proofwood.certificates.rivals import RivalTree
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import about_box
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver
-from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.model.node_table import IntArray
-from tests.explain_models import grid, random_model
+from tests.explain_models import grid, random_model, score_model, trees_of
 
 
 def box_in(rng: np.random.Generator, scores: ScoreModel) -> tuple[IntArray, IntArray]:
@@ -44,7 +37,7 @@ def can(scores: ScoreModel, rows: list[IntArray], low: IntArray, high: IntArray,
 def fault(scores: ScoreModel, part: Any, low: IntArray, high: IntArray, label: int) -> str | None:
     """What the checker says; damage that it cannot read is a fault as well."""
     try:
-        return BoxTree(Trees(model_content(scores)), part, low, high, label).fault()
+        return BoxTree(trees_of(scores), part, low, high, label).fault()
     except (ValueError, TypeError, IndexError, KeyError) as error:
         return f"damaged: {error}"
 
@@ -228,7 +221,7 @@ def test_the_checked_oracle_agrees_with_all_rows() -> None:
         low, high = box_in(rng, scores)
         asked = about_box(scores, low, high, label, targets)
         expected = any(np.all(low <= row) and np.all(row <= high) and asked.reached(scores, row) for row in rows)
-        answer = CheckedOracle(scores).ask_box(low, high, label, targets=targets)
+        answer = CheckedOracle(scores, trees_of(scores)).ask_box(low, high, label, targets=targets)
         assert answer.changes is expected
         seen[expected] += 1
     assert min(seen.values()) > 20
@@ -237,55 +230,7 @@ def test_the_checked_oracle_agrees_with_all_rows() -> None:
 def test_without_time_nothing_is_proved() -> None:
     scores = deep_model(np.random.default_rng(2))
     low, high = np.zeros(4, dtype=np.int64), scores.n_thresholds.copy()
-    assert CheckedOracle(scores).ask_box(low, high, 0, seconds=0.0).changes is None
-
-
-@pytest.mark.parametrize("method", ["abductive", "contrastive"])
-def test_certificates_about_targets_and_kept_features(method: str) -> None:
-    X, y = load_iris(return_X_y=True)
-    explainer = Explainer(RandomForestClassifier(9, max_depth=3, random_state=0).fit(X, y))
-    made = 0
-    for x in X[[0, 60, 77, 120]]:
-        label = explainer.abductive(x).label
-        for target in sorted({0, 1, 2} - {int(label)}):
-            with suppress(
-                NoCertificateError
-            ):  # where the target may come before the label, and a third class before it
-                content = None
-                content = getattr(explainer, method)(x, target=target, certificate=True).certificate
-            if content is None:
-                continue
-            made += 1
-            assert content["targets"] == [target]
-            assert all(check.passed for check in check_certificate(content, explainer.model))
-            # The same proof, told as one about another class or about all of them.
-            other = ({0, 1, 2} - {int(label), target}).pop()
-            for targets in ([other], None, [target, other] if target < other else [other, target]):
-                forged = {**content, "targets": targets}
-                forged["claim"] = claim_of(forged)
-                forged["digest"] = digest(forged)
-                assert not all(check.passed for check in check_certificate(forged))
-    assert made >= 4
-    kept = explainer.abductive(X[60], keep=[0, 1], certificate=True).certificate
-    assert kept["keep"] == [0, 1]
-    assert all(check.passed for check in check_certificate(kept, explainer.model))
-    forged = {**kept, "keep": []}
-    forged["claim"] = claim_of(forged)
-    forged["digest"] = digest(forged)
-    assert not all(check.passed for check in check_certificate(forged))
-    with pytest.raises(ValueError, match="without smallest and without inflate"):
-        explainer.abductive(X[60], keep=[0, 1], smallest=True, certificate=True)
-
-
-def test_verification_needs_no_other_engine() -> None:
-    X, y = load_iris(return_X_y=True)
-    explainer = Explainer(RandomForestClassifier(30, random_state=0).fit(X, y))
-    found = explainer.abductive(X[60], inflate=True)
-    for engine in (None, "boxes"):
-        assert found.verify(engine).status == "confirmed"
-    assert found.verify(seconds=1e-9).status == "undecided"
-    wrong = replace(found, features=found.features[1:], low=None, high=None)
-    assert wrong.verify().status == "refuted"
+    assert CheckedOracle(scores, trees_of(scores)).ask_box(low, high, 0, seconds=0.0).changes is None
 
 
 def test_features_without_columns_may_be_more_than_the_columns() -> None:
@@ -301,3 +246,148 @@ def test_features_without_columns_may_be_more_than_the_columns() -> None:
     assert answer.core is not None
     assert answer.core <= frozenset(range(50, 54))
     assert not SearchOracle(near, SearchOptions(clauses=False)).ask(cells, 0, sorted(answer.core)).changes
+
+
+# -------------------------------------------------------------------------------------------------- boxes by themselves
+
+
+def rivals_fault(*args: Any, **options: Any) -> str | None:
+    """What the checker says; damage that it cannot read is a fault as well."""
+    try:
+        return RivalTree(*args, **options, plain=True).fault()
+    except (ValueError, TypeError, IndexError, KeyError, ArithmeticError) as error:
+        return f"damaged: {error}"
+
+
+def random_prices(rng: np.random.Generator, own: Any, n_thresholds: Any) -> list[Any]:
+    prices = []
+    for at, q in zip(own, n_thresholds, strict=True):
+        price, unit = np.zeros(q + 1, dtype=np.int64), int(rng.choice([0, 1, 7, 1000]))
+        for cell in range(at + 1, q + 1):
+            price[cell] = price[cell - 1] + unit * rng.integers(0, 4)
+        for cell in range(at - 1, -1, -1):
+            price[cell] = price[cell + 1] + unit * rng.integers(0, 4)
+        prices.append(price)
+    return prices
+
+
+def test_boxes_prove_the_least_price_and_no_more() -> None:
+    rng = np.random.default_rng(1)
+    counts = {"never": 0, "first": 0, "least": 0, "parted": 0}
+    for _ in range(150):
+        scores = deep_model(rng) if rng.random() < 0.4 else random_model(rng, int(rng.integers(2, 5)), majority=False)
+        low, high = box_in(rng, scores)
+        k = int(rng.integers(scores.n_classes))
+        rest = [c for c in range(scores.n_classes) if c != k]
+        rivals = sorted(rng.choice(rest, int(rng.integers(1, len(rest) + 1)), replace=False).tolist())
+        wins = [
+            r
+            for r in grid(scores)
+            if (low <= r).all()
+            and (r <= high).all()
+            and all(scores.sums(r)[k] - scores.sums(r)[o] >= scores.threshold_of_win(k, o) for o in rivals)
+        ]
+        prover, trees = BoxProver(scores), trees_of(scores)
+        part = prover.never_first(low, high, k, rivals)
+        assert (part is False) == bool(wins)
+        counts["never" if part else "first"] += 1
+        if part:
+            assert rivals_fault(trees, part, low, high, rivals) is None
+        own = np.array([rng.integers(a, b + 1) for a, b in zip(low, high, strict=True)])
+        prices = random_prices(rng, own, scores.n_thresholds)
+        least = min((sum(int(p[c]) for p, c in zip(prices, r, strict=True)) for r in wins), default=None)
+        bound = int(least if least and rng.random() < 0.7 else rng.integers(1, 5000))
+        if not any(price.any() for price in prices):
+            continue
+        found = prover.not_below(low, high, [k], rivals, own=own, prices=prices, bound=bound)
+        assert found is not None
+        parts, proved = found
+        assert proved == (bound if least is None else min(bound, least))
+        if not proved:
+            continue
+        counts["parted"] += len(parts[0]["boxes"]) > 1
+        told = {"own": own, "prices": prices}
+        assert rivals_fault(trees, parts[0], low, high, rivals, **told, least=proved) is None
+        if least is not None:
+            counts["least"] += 1
+            assert rivals_fault(trees, parts[0], low, high, rivals, **told, least=least + 1) is not None
+    assert min(counts.values()) > 10, counts
+
+
+def test_random_boxes_never_prove_what_is_false() -> None:
+    rng = np.random.default_rng(5)
+    tried = 0
+    while tried < 300:
+        scores = random_model(rng, int(rng.integers(2, 4)), majority=False)
+        low, high = np.zeros_like(scores.n_thresholds), scores.n_thresholds.copy()
+        rivals = list(range(1, scores.n_classes))
+        wins = [
+            r
+            for r in grid(scores)
+            if all(scores.sums(r)[0] - scores.sums(r)[o] >= scores.threshold_of_win(0, o) for o in rivals)
+        ]
+        if not wins:
+            continue
+        tried += 1
+        own = np.array([rng.integers(0, q + 1) for q in scores.n_thresholds])
+        prices = random_prices(rng, own, scores.n_thresholds)
+        least = min(sum(int(p[c]) for p, c in zip(prices, r, strict=True)) for r in wins)
+        boxes = random_closed(rng, scores, len(rivals), int(rng.integers(0, 3)))
+        part = {"against": 0, "rivals": rivals, "ways": [], "boxes": boxes}
+        trees = trees_of(scores)
+        assert rivals_fault(trees, part, low, high, rivals, own=own, prices=prices, least=least + 1) is not None
+
+
+def random_closed(rng: np.random.Generator, scores: Any, n_rivals: int, splits: int) -> list[Any]:
+    column = int(rng.integers(scores.n_columns))
+    if splits and scores.n_thresholds[column]:
+        cut = int(rng.integers(0, scores.n_thresholds[column]))
+        parts = [random_closed(rng, scores, n_rivals, splits - 1) for _ in range(2)]
+        return [[column, cut, 0], *parts[0], *parts[1]]
+    edges = []
+    for c in range(scores.n_columns):
+        for t in range(scores.n_trees):
+            if rng.random() < 0.3:
+                cells = range(1, int(scores.n_thresholds[c]) + 1)
+                edges.append([t, c, [int(v) for cell in cells for v in (cell, rng.integers(-60, 60))]])
+    shift = None if rng.random() < 0.3 else int(rng.integers(0, 4))
+    return [[int(rng.integers(0, 3)), edges, rng.integers(0, 30, n_rivals).tolist(), shift]]
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        [0, [], [1]],
+        [0, [], [1], 0, 0],
+        [0, [], [-1], 0],
+        [0, [], [1, 1], 0],
+        [0, [], [1.0], 0],
+        [0, [], [True], 0],
+        [-1, [], [1], 0],
+        [0, [], [1], 63],
+        [0, [], [1], -1],
+        [0, [], [1], 0.0],
+        [63, [], [1], 0],
+        [],
+        [0],
+    ],
+)
+def test_damaged_boxes_with_weights_are_refused(node: list[Any]) -> None:
+    scores = score_model([1], [[([0], [0, 0]), ([1], [0, 0])]], base=[5, 0])
+    low, high = np.array([0]), np.array([1])
+    trees = trees_of(scores)
+    part = {"against": 1, "ways": [], "boxes": [[0, [], [1], 0]]}
+    assert rivals_fault(trees, part, low, high, [0]) is None
+    assert rivals_fault(trees, {**part, "boxes": [node]}, low, high, [0]) is not None
+
+
+def test_messages_of_64_bits_do_not_wrap() -> None:
+    """The change from one message to the next may have more bits than each of them."""
+    scores = score_model([2], [[([0], [0, 1]), ([1], [0, 0])]])
+    low, high = np.array([0]), np.array([2])
+    trees = trees_of(scores)
+    most = 2**62 + 2**61
+    for steps in ([1, most, 2, -most], [1, -most, 2, most], [1, 2**63 - 1, 2, -(2**63)]):
+        assert BoxTree(trees, {"against": 1, "ways": [], "boxes": [[0, [[0, 0, steps]]]]}, low, high, 0).fault()
+        part = {"against": 1, "ways": [], "boxes": [[0, [[0, 0, steps]], [1], 0]]}
+        assert rivals_fault(trees, part, low, high, [0]) is not None

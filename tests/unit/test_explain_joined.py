@@ -68,11 +68,11 @@ def test_a_second_look_covers_the_ranges(case):
         assert found.ranges == "widest"
         assert found.verify().ok
         everywhere = replace(found, low=np.zeros_like(found.low), high=np.array(found.model.scores.n_thresholds))
-        assert everywhere.verify().sufficient is False
+        assert everywhere.verify().status == "refuted"
         narrow = explainer.abductive(x)
         assert narrow.verify().ok
         assert replace(narrow, ranges="wide").verify().ok
-        assert replace(narrow, ranges="widest").verify().minimal is False
+        assert replace(narrow, ranges="widest").verify().status == "refuted"
 
 
 def test_a_listing_keeps_its_own_limit(case):

@@ -101,13 +101,13 @@ def test_verify_has_a_limit_and_says_so(large):
         again = found.verify(seconds=0.02)
     assert again.status == "undecided"
     assert not again.ok
-    assert any("no answer in time" in problem for problem in again.problems)
+    assert any("in time" in problem for problem in again.problems)
 
 
 def test_verify_tells_confirmed_from_refuted(middle):
     model, frame = middle
     found = Explainer(model).abductive(frame[:1])
-    assert found.verify("cdcl").status == "confirmed"
+    assert found.verify().status == "confirmed"
 
 
 @clocked

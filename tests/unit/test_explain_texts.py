@@ -266,7 +266,7 @@ def test_radii_are_rounded_down_and_ranges_outwards():
     for seed in range(4):
         found = Explainer(RandomForestRegressor(3, max_depth=3, random_state=seed).fit(X, score), target=(">", 40.0))
         found = found.range({0: (20, 60)})
-        low, high = map(float, re.match(r"from (\S+) to (\S+)\n", str(found)).groups())
+        low, high = map(float, re.match(r"from (\S+) to (\S+), where", str(found)).groups())
         assert low <= found.least
         assert found.greatest <= high
 

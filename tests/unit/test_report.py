@@ -83,7 +83,7 @@ def test_a_report_says_what_is_proved_and_how_to_check_it(page, tree):
     assert "OptimalTreeClassifier(max_depth=4, time_limit=None).fit(X, y)" in text
     assert "Nearest change that leads to" in text
     assert "Enough for it" in text
-    assert "confirmed by a second engine" in text
+    assert "confirmed by a second look" in text
     assert "Row 3: predicted" in text
     assert "Row 17: predicted" in text
     assert "whole numbers: thresholds" in text

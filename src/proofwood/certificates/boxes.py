@@ -38,8 +38,11 @@ class BoxTree:
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
     label : the class that is to stay
+    shown : (n_columns,) cells of rows of which something else decides: boxes of their leaves alone need no bound
     plain : whether the region is a box also in columns of numbers that may be missing, see ``Trees.box_of_region``
     """
+
+    shown: Sequence[Cells] = ()
 
     def __init__(
         self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int, *, plain: bool = False
@@ -51,7 +54,7 @@ class BoxTree:
         self.ways: list[tuple[bool, list[int]]] = [(bool(one), list(clause)) for one, clause in part["ways"]]
         against = part["against"]
         self.goal = trees.least_to_win(against, label) - (trees.base[against] - trees.base[label])
-        gains = [scores[against] - scores[label] for tree in trees.leaves for _, scores in tree]
+        gains = [scores[against] - scores[label] for tree in trees.leaves for scores in tree]
         self.most_gain = max(map(abs, gains), default=0)
         self.gains: npt.NDArray[Any] = np.array(gains, dtype=np.int64 if self.most_gain < SAFE else object)
         self.clauses = [sorted({*clause}) for clause in (*trees.clauses, *limits)]
@@ -81,8 +84,10 @@ class BoxTree:
                 below[column], above[column] = min(high[column], cut), max(low[column], cut + 1)
                 halves = [(low, below, among), (above, high, among)]
                 waiting += halves if above_first else halves[::-1]
-            elif rows is not None and not self._is_closed(*rows, self._reached(*rows, among), node):
-                return f"box {number} may have a row of the class"
+            elif rows is not None:
+                alive = self._reached(*rows, among)
+                if not self._is_closed(*rows, alive, node) and not self._is_shown(alive):
+                    return f"box {number} may have a row of the class"
         return f"{len(waiting)} boxes are not looked at" if waiting else None
 
     def _ways_fault(self) -> str | None:
@@ -146,6 +151,14 @@ class BoxTree:
                 elif not literal & 1 and low[c] <= threshold:
                     low[c], changed = threshold + 1, True
         return low, high
+
+    def _is_shown(self, alive: Cells) -> bool:
+        """Whether all rows of a box reach the same leaves, which are those of a row that is shown."""
+        leaves = alive[self.factor[alive] < len(self.trees.leaves)]
+        if leaves.size != len(self.trees.leaves):
+            return False
+        low, high = self.option_low[leaves], self.option_high[leaves]
+        return any(bool(np.all((low <= row) & (row <= high))) for row in self.shown)
 
     def _is_closed(self, low: Cells, high: Cells, alive: Cells, node: Sequence[Any]) -> bool:
         """Whether the bound by the messages of a box is below what the class needs."""

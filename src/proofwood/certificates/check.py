@@ -7,32 +7,20 @@ What is read here is plain JSON. First its content as such is looked at, then wh
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from proofwood.certificates.content import (
-    FORMAT,
-    SETS,
-    TYPES,
-    VERSION,
-    claim_of,
-    digest,
-    grid_content,
-    halves_content,
-    keep_of,
-    model_content,
-    name_of,
-    values_from_json,
-)
+from proofwood.certificates.content import FORMAT, SETS, VERSION, digest, fields
 from proofwood.certificates.distances import KINDS as DISTANCE_KINDS
 from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.facts import Check, Subject, check_of
 from proofwood.certificates.kinds import KINDS as FEATURE_KINDS
-from proofwood.certificates.kinds import Check, check_of
-from proofwood.certificates.trees import Trees, bytes_of_trees
+from proofwood.certificates.stated import Stated, bytes_of_model
+from proofwood.certificates.words import claim_of
 from proofwood.files import MOST, allowing, beyond, bytes_of_json, read_permitted
 
 STATUSES = {
@@ -45,28 +33,26 @@ STATUSES = {
 }
 """What each kind of certificate may claim."""
 KINDS = {**FEATURE_KINDS, **DISTANCE_KINDS}
+HEAD = ("format", "version", "kind", "status", "claim", "digest")
+STATED = ("space", "model", "axes", "lemmas")
+"""The parts of a certificate that only depend on the model and its space."""
+ABOUT = ("row", "label", "targets")
+FIELDS: Mapping[str, Collection[str]] = {
+    "abductive": (*ABOUT, "features", "keep", "without", "proofs", "witnesses", "changes", "size_proof"),
+    "contrastive": (*ABOUT, "features", "without", "witness", "proofs", "sufficient", "size_proof"),
+    "enumeration": (*ABOUT, "abductive", "contrastive", "map_proof"),
+    "inflated": (*ABOUT, "features", "limits", "proofs", "beyond"),
+    "distance": (*ABOUT, "features", "immutable", "limits", "distance", "witness", "proofs"),
+    "possible": ("limits", "found"),
+}
+"""The fields of each kind, beside those of all."""
 
 
 class RealModel(Protocol):
     """The model itself: what :func:`proofwood.explain.model.explained.explained` gives."""
 
-    @property
-    def scores(self) -> Any:
-        """The model over its grid."""
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """Names of the features."""
-
-    @property
-    def classes(self) -> Any:
-        """Labels of the classes."""
-
-    def cells_of(self, X: Any) -> Any:
-        """(n_rows, n_columns) cells."""
-
-    def predict_codes(self, X: Any) -> Any:
-        """(n_rows,) class codes."""
+    def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+        """The fields ``STATED`` of a certificate of this model in the space of another one, and what predicts codes."""
 
 
 def check_certificate(
@@ -83,14 +69,15 @@ def check_certificate(
     Returns
     -------
     list of Check
-        The claim holds if all of them passed. Without ``model`` nothing is said about the real model.
+        The claim holds if all of them passed. Without ``model`` nothing is said about the real model, and rows whose
+        class rounding decides are ``open``.
 
     Raises
     ------
     CertificateError
         If the file is no certificate of this version, is too large, or cannot be read as one.
     """
-    if model is not None and not all(hasattr(model, name) for name in ("scores", "cells_of", "predict_codes")):
+    if model is not None and not hasattr(model, "stated_as"):
         raise TypeError(
             f"model is a {type(model).__name__}: expected the model as explained(model) gives it, or explainer.model"
         )
@@ -98,7 +85,7 @@ def check_certificate(
         content, size = _read(certificate)
         name = certificate if isinstance(certificate, str | Path) else "the certificate"
         try:
-            refusal = beyond(name, bytes_of_trees(content["model"]), size)
+            refusal = beyond(name, bytes_of_model(content), size)
             if refusal is not None:
                 raise CertificateError(refusal)
             return list(_checks(content, model))
@@ -145,149 +132,82 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any
 def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Check]:
     same = content["digest"] == digest(content)
     yield Check("content", same, "as it was written" if same else "changed after it was written")
+    stated = Stated(content)
+    yield from checks_of(content, stated, model)
+
+
+def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | None = None) -> Iterator[Check]:
+    """The checks of a content, of which the model over its axes is there already."""
     kind, status = content["kind"], content["status"]
     if kind not in STATUSES or status not in STATUSES[kind]:
         yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
         return
-    trees = Trees(content["model"])
-    fault = trees.fault()
-    if not all(type(j) is int for j in content["missing"]):
-        fault = "the columns in which missing values are considered are no numbers of columns"
-    fault = fault or _kinds_fault(content)
-    yield check_of("trees", fault, f"{len(trees.leaves)} trees, every row reaches one leaf of each")
-    if fault is not None:
-        return
+    fields(content, f"certificate of kind {kind}", (*HEAD, *STATED, *FIELDS[kind]))
+    yield Check("model", True, f"{len(stated.leaves)} trees over {stated.q.size} axes, {len(stated.clauses)} lemmas")
+    subject = Subject(content, stated)
+    if not stated.tells(subject.limits):
+        raise ValueError("limits part what the model over these axes does not tell apart")
     if kind != "possible":
-        cells, label = content["row"]["cells"], content["label"]
-        yield check_of("row", _row_fault(trees, cells, label), f"class {label} by the sum of its leaves")
-    about = _about(content, trees)
-    if about is not None:
-        yield about
-        return
-    claim = claim_of(content)
+        row = _row_check(subject)
+        yield row
+        fault = _sets_fault(subject) if row.passed else row.detail
+        yield check_of("features", fault, "features and classes of the model")
+        if fault is not None:
+            return
+        subject.shown.append(("row", subject.row, [subject.label]))
+    claim = claim_of(content, stated.space, stated.tested)
     yield check_of(
         "claim", None if content["claim"] == claim else f"{content['claim']!r} is not what is checked", claim
     )
-    yield from KINDS[kind](content, trees)
+    yield from KINDS[kind](subject)
     if model is not None:
-        yield from _real_checks(content, model)
+        yield from _real_checks(subject, model)
 
 
-def _kinds_fault(content: Mapping[str, Any]) -> str | None:
-    """What is wrong with the columns of whole numbers; those whose cells leave numbers out have to be named."""
-    kinds = content["kinds"]
-    if not set(kinds) <= set(TYPES) or not all(type(name) is str for names in kinds.values() for name in names):
-        return f"the kinds of columns are none of {', '.join(TYPES)}"
-    named = {name for names in kinds.values() for name in names}
-    for column in content.get("columns", ()):
-        ends = zip(column["high"], column["low"][1:], strict=False)
-        if (
-            column["role"] == "number"
-            and column["name"] not in named
-            and any(low not in (high, math.nextafter(high, math.inf)) for high, low in ends)
-        ):
-            return f"numbers of the column {column['name']!r} are left out, and it is not said to hold whole numbers"
-    return None
-
-
-def _about(content: Mapping[str, Any], trees: Trees) -> Check | None:
-    """What is wrong with the names, the classes and the features that a certificate is about; None if nothing is."""
-    kind = content["kind"]
-    if content["names"] is not None and len(content["names"]) != len(trees.features):
-        return Check("names", False, "not one name per feature")
-    if content["classes"] is not None and len(content["classes"]) != trees.n_classes:
-        return Check("names", False, "not one name per class")
-    if kind == "possible":
-        return None
-    sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
-    known = range(len(trees.features))
-    if (targets := content["targets"]) is not None and (
-        not all(type(k) is int and 0 <= k < trees.n_classes and k != content["label"] for k in targets)
-        or targets != sorted(set(targets))
+def _sets_fault(s: Subject) -> str | None:
+    """What is wrong with the classes and the features that a certificate is about; None if nothing is."""
+    content, n_classes = s.content, s.stated.n_classes
+    if s.targets is not None and (
+        not all(type(k) is int and 0 <= k < n_classes and k != s.label for k in s.targets)
+        or s.targets != sorted(set(s.targets))
     ):
-        return Check("targets", False, "they are no other classes in ascending order")
-    kept = keep_of(content) if kind == "abductive" else []
-    if not set(kept) <= set(content["features"] if kind == "abductive" else []):
-        return Check("features", False, "a feature that is kept is not one of them")
-    for features in [*sets, kept, content.get("without", [])]:
-        if not all(type(f) is int and f in known for f in features) or features != sorted(set(features)):
-            return Check("features", False, "they are no features of the model in ascending order")
+        return "targets are no other classes in ascending order"
+    every = [one["features"] for name in (*SETS, "changes", "sufficient") for one in content.get(name) or ()]
+    every += [content[name] for name in ("features", "keep", "without", "immutable") if name in content]
+    for features in every:
+        if not all(type(f) is int and 0 <= f < len(s.space.features) for f in features):
+            return "a set has something else than features"
+        if features != sorted(set(features)):
+            return "features do not ascend"
+    if not set(content.get("keep", ())) <= set(content.get("features", ())):
+        return "a feature that is kept is not one of them"
     return None
 
 
-def _row_fault(trees: Trees, cells: Sequence[int], label: int) -> str | None:
-    if type(label) is not int or not 0 <= label < trees.n_classes:
-        return f"class {label} does not exist"
-    if not trees.in_space(cells):
-        return "the row is outside the space"
-    sums = trees.sums(cells)
-    for k in range(trees.n_classes):
-        tie = (label < k) == trees.ties_low
-        if k != label and (sums[k] > sums[label] or (sums[k] == sums[label] and not tie)):
-            return f"class {k} wins by the sum of its leaves"
-    return None
+def _row_check(s: Subject) -> Check:
+    """That the row is one of the space, and has its class."""
+    if type(s.label) is not int or not 0 <= s.label < s.stated.n_classes:
+        return Check("row", False, f"class {s.label} does not exist")
+    try:
+        _ = s.own
+    except CertificateError as error:
+        return Check("row", False, str(error))
+    found = s.has_class(s.row, s.label, None, "row")
+    return replace(found, detail=f"class {s.label} by the sum of its leaves") if found.passed else found
 
 
 # ----------------------------------------------------------------------------------------------------------- the model
 
 
-def _changes(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of another class, each with what it is called."""
-    for witness in content.get("witnesses", ()):
-        yield f"witness for feature {name_of(content, witness['feature'])!r}", witness
-    if content.get("witness") is not None:
-        yield "witness", content["witness"]
-    for kind in ("changes", "contrastive"):
-        for number, one in enumerate(content.get(kind, ())):
-            yield f"change {number}", one
-    for end in content.get("ends", ()):
-        yield f"end of column {end['column']}", end
-    for one in content.get("found", ()):
-        if "row" in one:
-            yield f"row of class {one['class']}", {"class": one["class"], **one["row"]}
-    for one in content.get("groups", ()):
-        for number, change in enumerate(one["changes"]):
-            yield f"value {number} of feature {name_of(content, one['feature'])!r}", change
-
-
-def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check]:
-    """That the trees are those of the model, and what the model says of the rows."""
-    if content["missing"]:  # the model itself, with missing values where the certificate considers them
-        model = model.with_missing(content["missing"])  # type: ignore[attr-defined]
-    if hasattr(model, "with_types"):  # and whole numbers alone where its claim says so
-        model = model.with_types(content["kinds"])
-    rowless = content["kind"] == "possible"
-    if not rowless and hasattr(model, "about") and content["row"]["values"] is not None:
-        model = model.about(np.array(values_from_json(content["row"]["values"])))  # classes may be relative to the row
-    stored, real = content["model"], model_content(model.scores)
-    differing = [name for name in real if stored.get(name) != real[name]]
-    if content["names"] is not None and content["names"] != list(model.feature_names):
-        differing.append("names")
-    if content["classes"] is not None and content["classes"] != [str(name) for name in model.classes]:
-        differing.append("classes")
-    if content["kind"] in DISTANCE_KINDS and content["columns"] != grid_content(model):
-        differing.append("columns")
-    if content["kind"] == "distance" and content["distance"]["halves"] != halves_content(model):
-        differing.append("halves")
+def _real_checks(s: Subject, model: RealModel) -> Iterator[Check]:
+    """That the trees are those of the model in the same space, and what the model says of the rows."""
+    parts, predicts = model.stated_as(s.content)
+    differing = [name for name in STATED if parts[name] != s.content[name]]
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None
-    yield check_of("model", fault, "the trees are those of the model")
-    if differing:
+    yield check_of("the model itself", fault, "trees and space are those of the model")
+    if differing or not s.shown:
         return
-    shown = [("row", content["row"], True)] if not rowless else []
-    for name, row, stays in [*shown, *((*change, False) for change in _changes(content))]:
-        if row["values"] is None:
-            yield Check(f"model on the {name}", False, "the certificate has no values of its columns")
-            continue
-        values = np.array([values_from_json(row["values"])])
-        cells = np.asarray(model.cells_of(values))[0].tolist()
-        code = int(model.predict_codes(values)[0])
-        if cells != row["cells"]:
-            yield Check(f"model on the {name}", False, "its values are in other cells of the grid")
-        elif rowless:
-            yield Check(f"model on the {name}", code == row["class"], f"predicts class {code}")
-        else:
-            targets = content["targets"]
-            passed = (
-                code == content["label"] if stays else code != content["label"] if targets is None else code in targets
-            )
-            yield Check(f"model on the {name}", passed, f"predicts class {code}")
+    codes = np.asarray(predicts.predict_codes(np.array([values for _, values, _ in s.shown]))).tolist()
+    for (name, _, expected), code in zip(s.shown, codes, strict=True):
+        meant: Sequence[int] = s.others if expected is None else expected
+        yield Check(f"the model itself on the {name}", code in meant, f"predicts class {code}")

@@ -1,107 +1,116 @@
 """What certificates of distances, and of possible classes, have to prove: the second half of the kinds.
 
 - A *distance*: no row within some limits that is nearer than so much has another class, and one at most so far away
-  has. Prices of cells are worked out anew from the metric, the weights, the row and the ends of cells. For ``"linf"``,
-  and where no row has another class at all, the cells that are near enough are a region as of other certificates. For
-  sums of prices the boxes are closed by messages with prices, see :mod:`proofwood.certificates.rivals`.
+  has. Prices of cells are worked out anew from the metric, the weights and the row. For ``"linf"``, and where no row
+  has another class at all, the rows that are near enough are a region as of other certificates. For sums of prices the
+  boxes are closed by messages with prices, see :mod:`proofwood.certificates.rivals`.
 - *Possible classes* of a region: a row for each one that is possible, and boxes that each name a rival for the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
-import numpy as np
-
-from proofwood.certificates.kinds import Check, change_in, check_of, classes_fault, outside, region
-from proofwood.certificates.measures import TOLERANCE, Measure, columns_fault, number_of
+from proofwood.certificates.content import fields, number_or
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.facts import Check, Subject, check_of
+from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
 from proofwood.certificates.rivals import RivalTree, rivals_fault
-from proofwood.certificates.trees import Cells, Trees
+from proofwood.certificates.space import Limit
+from proofwood.certificates.stated import Region, Stated
 
 MOST_PRICE = 2**61
 MOST_EXPONENT = 2000
 """Greatest power of two of the unit of prices, up or down."""
 
 
-def distance_checks(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
-    """That no row of another class is nearer, and that the row found is as near as it is said to be."""
-    told, values = content["distance"], content["row"]["values"]
-    cells = trees.row(content["row"]["cells"])
-    if values is None:
-        yield Check("measure", False, "the row has no values to measure from")
-        return
-    fault = columns_fault(content["columns"], trees, len(values))
-    measure = Measure(told, content["columns"], values, cells)
-    fault = measure.fault(trees) if fault is None else fault
-    yield check_of("measure", fault, f"{measure.metric}, a price for each cell of {trees.q.size} columns")
+def allowed(
+    stated: Stated, own: Mapping[int, int], immutable: Iterable[int], limits: Iterable[Limit], *, counted: bool
+) -> dict[int, int]:
+    """The rows that a row may become: within limits, the same in some features, no value missing that is not.
+
+    Parameters
+    ----------
+    stated : the model
+    own : entries of the row
+    immutable : features
+    limits : of columns
+    counted : whether features are counted: then a value may become a missing one
+    """
+    found = stated.alike(own, immutable)
+    for j, entries in enumerate(stated.entries):
+        column = entries.column
+        if not counted and column.missing and j in own and own[j] != entries.n:
+            found[j] = found.get(j, entries.full) & entries.present
+    for j, mask in stated.region_of(limits).items():
+        found[j] = found.get(j, stated.entries[j].full) & mask
+    return found
+
+
+def _distance(s: Subject) -> Iterator[Check]:
+    told = s.content["distance"]
+    fields(told, "distance", ("metric", "weights", "pays", "least", "distance", "unit", "bound"))
+    counted = told["metric"] == "changes"
+    region = allowed(s.stated, s.own, s.content["immutable"], s.limits, counted=counted)
+    measure = Measure({name: told[name] for name in ("metric", "weights", "pays")}, s.stated, s.row, s.own, region)
+    fault = measure.fault()
+    yield check_of("measure", fault, f"{measure.metric}, a price for each cell of {s.stated.q.size} axes")
     if fault is not None:
         return
-    low, high = trees.row(told["low"]), trees.row(told["high"])
-    fault = None if np.all(low <= cells) and np.all(cells <= high) else "the row is outside the limits"
-    yield check_of("limits", fault, "they hold the row")
-    if fault is not None:
+    outside = s.stated.inside(s.own, region)
+    yield check_of("limits", None if outside is None else "the row is outside the limits", "they hold the row")
+    least, status = told["least"], s.content["status"]
+    if outside is not None:
         return
-    least, status = told["least"], content["status"]
-    if (status == "none") is not (least is None) or (status == "none") is not (content["witness"] is None):
+    if (status == "none") is not (least is None) or (status == "none") is not (s.content["witness"] is None):
         yield Check("distance", False, f"status {status!r} does not go with its distances")
         return
-    if any(type(told[name]) not in (int, float) for name in ("least", "distance") if least is not None):
-        yield Check("distance", False, "a distance is not a number")
-        return
     if least is None:
-        yield from region(content, trees, content["proofs"], low, high, plain=True)
+        yield from s.never(region, s.content["proofs"])
         return
-    yield from _nearest(content, trees, measure, low, high)
-    if not 0 <= number_of(least) < np.inf:
+    yield from _nearest(s, measure, region)
+    if number_or(least, -1) < 0:
         yield Check("distance", False, f"{least!r} is no distance")
     elif least == 0:
-        yield Check("distance", not content["proofs"], "no row is nearer than not at all")
+        yield Check("distance", not s.content["proofs"], "no row is nearer than not at all")
     elif measure.metric == "linf":
-        near = _cheaper(measure, Fraction(least), low, high)
-        yield from region(content, trees, content["proofs"], *near, plain=True)
+        near = measure.near(Fraction(least))
+        both = {j: near.get(j, -1) & region.get(j, -1) for j in {*near, *region}}
+        yield from s.never(both, s.content["proofs"])
     else:
-        yield from _sums(content, trees, measure, low, high)
+        yield from _sums(s, measure, region)
 
 
-def _nearest(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Cells, high: Cells) -> Iterator[Check]:
+def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     """That a row of another class within the limits is at the distance that is told."""
-    told, found = content["distance"], content["witness"]
-    cells = trees.row(found["cells"])
-    box_low, box_high = trees.box_of(content["row"]["cells"], outside(trees, content["features"]))
-    yield change_in(
-        content, trees, found, np.maximum(low, box_low), np.minimum(high, box_high), "nearest row", plain=True
-    )
-    values = found["values"]
-    if values is None or len(values) != len(measure.values):
-        yield Check("distance of the row", False, "the row has not one value per column of the table")
+    told, found = s.content["distance"], s.content["witness"]
+    check = s.some(found, region, "nearest row")
+    yield check
+    if not check.passed:
         return
-    total, most = measure.total(values, trees, cells), number_of(told["distance"])
-    if total is None or not measure.inside(values, cells) or total < measure.least_of(cells):
-        yield Check("distance of the row", False, "its values are not those of its cells")
+    values, entries = s.read_row(found)
+    changed = changed_features(s.stated, s.row.tolist(), values.tolist())
+    fault = None if changed == s.content["features"] else f"it changes the features {changed}"
+    yield check_of("features of the row", fault, f"it changes {len(changed)} features")
+    total, most = measure.total(values, entries), number_or(told["distance"], math.inf)
+    if total is None:
+        yield Check("distance of the row", False, "a value has become a missing one")
         return
-    fault = None if 0 <= most < np.inf and total <= Fraction(most) ** measure.power else "the row is farther away"
-    yield check_of("distance of the row", fault, f"at most {most!r}")
-    if content["status"] == "optimal":
-        gap = most - number_of(told["least"])
+    lengths = most >= 0 and total <= Fraction(most) ** measure.power if math.isfinite(most) else False
+    tight = lengths and Fraction(most) ** measure.power <= total * Fraction(1 + TOLERANCE) ** measure.power
+    fault = "the row is farther away" if not lengths else None if tight else "the row is nearer"
+    yield check_of("distance of the row", fault, f"it is {most!r}")
+    if s.content["status"] == "optimal":
+        gap = most - number_or(told["least"], 0.0)
         fault = None if gap <= TOLERANCE * most else f"a gap of {gap!r} is left"
         yield check_of("gap", fault, "the two distances are one, but for rounding")
 
 
-def _cheaper(measure: Measure, least: Fraction, low: Cells, high: Cells) -> tuple[Cells, Cells]:
-    """The cells within limits that cost less than so much."""
-    low, high = low.copy(), high.copy()
-    for g in range(low.size):
-        prices = measure.prices(g)
-        inside = [cell for cell in range(int(low[g]), int(high[g]) + 1) if prices[cell] < least]
-        low[g], high[g] = inside[0], inside[-1]
-    return low, high
-
-
-def _sums(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Cells, high: Cells) -> Iterator[Check]:
+def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     """That no sum of prices below the bound is that of a row of another class."""
-    told = content["distance"]
+    told, box = s.content["distance"], s.stated.box_of(region)
     unit, bound = told["unit"], told["bound"]
     if type(unit) is not int or abs(unit) > MOST_EXPONENT or type(bound) is not int or not 0 < bound < MOST_PRICE:
         yield Check("bound", False, f"{bound!r} times 2^{unit!r} is no sum of prices")
@@ -109,58 +118,54 @@ def _sums(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Cells
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
     yield check_of("bound", None if enough else "it is less than the distance", f"{bound} times 2^{unit} is enough")
     prices = measure.whole_prices(unit, bound)
-    fault, others = classes_fault(content, trees, content["proofs"])
-    yield check_of("classes", fault, f"a proof against each of {others}")
-    for part in content["proofs"] if fault is None else ():
-        k, name = part["against"], f"boxes against class {part['against']}"
-        fault = rivals_fault(trees, part["rivals"], others)
+    fault = s.classes_fault(s.content["proofs"])
+    yield check_of("classes", fault, f"a proof against each of {s.others}")
+    for part in s.content["proofs"] if fault is None else ():
+        if box is None:
+            break
+        fault = rivals_fault(s.stated, part["rivals"], s.others)
         if fault is None:
-            tree = RivalTree(
-                trees, part, low, high, part["rivals"], own=measure.cells, prices=prices, least=bound, plain=True
-            )
-            fault = tree.fault()
-        yield check_of(name, fault, f"{len(part['boxes'])} boxes have no row of class {k} below the bound")
+            low, high = box
+            tree = RivalTree(s.stated, part, low, high, part["rivals"], own=measure.cells, prices=prices, least=bound)
+            fault = s.shown_in(tree, part).fault()
+        yield s.boxes_check(f"boxes against class {part['against']}", part, fault)
 
 
-def possible_checks(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
-    """That each class that is called impossible is so in the region, and that the others have a row there."""
-    low, high = trees.row(content["low"]), trees.row(content["high"])
-    n_inputs = 1 + max((one["input"] for one in content["columns"]), default=-1)
-    yield check_of("columns", columns_fault(content["columns"], trees, n_inputs), "the cells are those of the grid")
-    found, every = content["found"], list(range(trees.n_classes))
+def _possible(s: Subject) -> Iterator[Check]:
+    region = s.stated.region_of(s.limits)
+    found, every = s.content["found"], list(range(s.stated.n_classes))
     fault = None if [one["class"] for one in found] == every else "not one answer per class"
-    if content["status"] == "complete" and any("row" not in one and "proof" not in one for one in found):
+    if s.content["status"] == "complete" and any("row" not in one and "proof" not in one for one in found):
         fault = "a class is not decided"
     yield check_of("answers", fault, f"one for each of {len(every)} classes")
+    box = s.stated.box_of(region)
     for one in found if fault is None else ():
         k = one["class"]
         if "proof" in one:
             part = one["proof"]
             fault = "the proof is about another class" if part["against"] != k else None
-            fault = fault or rivals_fault(trees, part["rivals"], [k])
-            fault = fault or RivalTree(trees, part, low, high, part["rivals"], plain=True).fault()
+            fault = fault or rivals_fault(s.stated, part["rivals"], [k])
+            if fault is None and box is not None:
+                fault = RivalTree(s.stated, part, *box, part["rivals"]).fault()
             yield check_of(f"boxes against class {k}", fault, f"{len(part['boxes'])} boxes have no row of it")
         elif "row" in one:
-            yield _row_of(trees, one["row"], k, low, high)
+            yield _row_of(s, one["row"], k, region)
 
 
-def _row_of(trees: Trees, row: Mapping[str, Any], k: int, low: Cells, high: Cells) -> Check:
-    """That a row of a box may have a class."""
-    cells = trees.row(row["cells"])
-    fault = None
-    if not (np.all(low <= cells) and np.all(cells <= high)):
-        fault = "the row is outside the region"
-    elif not trees.in_space(row["cells"]):
-        fault = "the row is outside the space"
-    else:
-        sums = trees.sums(row["cells"])
-        if any(sums[k] - sums[j] < trees.least_to_win(k, j) for j in range(trees.n_classes) if j != k):
-            fault = f"the row does not get class {k} by the sum of its leaves"
-    return check_of(f"row of class {k}", fault, "a row of the region has it")
+def _row_of(s: Subject, row: list[float | None], k: int, region: Region) -> Check:
+    """That a row of a region may have a class."""
+    name = f"row of class {k}"
+    try:
+        values, entries = s.read_row({"values": row})
+    except CertificateError as error:
+        return Check(name, False, str(error))
+    if s.stated.inside(entries, region) is not None:
+        return Check(name, False, "the row is outside the region")
+    found = s.has_class(values, k, None, name)
+    if found.passed:
+        s.shown.append((name, values, [k]))
+    return found
 
 
-KINDS: dict[str, Callable[[Mapping[str, Any], Trees], Iterator[Check]]] = {
-    "distance": distance_checks,
-    "possible": possible_checks,
-}
+KINDS: dict[str, Callable[[Subject], Iterator[Check]]] = {"distance": _distance, "possible": _possible}
 """What is checked of a certificate, by its kind."""

@@ -1,9 +1,8 @@
-"""What a certificate says of distances: how they are measured, in plain numbers, and the price of each cell by these.
+"""How distances are measured, exactly, and the least price of each cell: worked out from values.
 
-Whoever makes a certificate and whoever checks one take prices from here: exact fractions of the numbers in the file.
 A column of the table costs its weight times the change of its number, or its weight for another category; a missing
 value becomes any value for 1, and a value never a missing one. ``"l1"`` adds up the columns, ``"l2"`` their squares,
-``"linf"`` is the dearest one; of the columns in ``halves``, two of which change together, each counts half in a sum.
+``"linf"`` is the dearest one; of the columns of a choice, two of which change together, each counts half in a sum.
 ``"changes"`` counts the features that differ.
 """
 
@@ -11,125 +10,188 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from proofwood.certificates.trees import Cells, Trees
+from proofwood.certificates.content import FloatArray, fields, number_or
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.stated import Stated
+from proofwood.certificates.trees import Cells
 
 METRICS = ("l1", "l2", "linf", "changes")
-NUMBER, CATEGORY, MISSING, FREE = "number", "category", "missing", "free"
-"""What a column of the grid is to a distance: cells of a number, whether a category is one of those that no tree tells
-apart, whether a number is missing, or nothing that counts."""
 TOLERANCE = 1e-9
 """Relative difference of two distances that does not count."""
 _MOST_SUM = 2**61
 
 
-def number_of(value: Any) -> float:
-    """A number as it stands in the file: infinite ones as text, a missing one as null."""
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"{value!r} is not a number")
-    return float(value)
+FORBIDDEN = Fraction(2) ** 3000
+"""Price of a change that is not allowed."""
 
 
-class Measure:
-    """The distance from a row, over the grid of a certificate.
+@dataclass(frozen=True)
+class Weight:
+    """What changes of one column cost.
 
     Parameters
     ----------
-    content : ``metric``, ``weights``, ``halves``, ``pays`` of the field ``distance``
-    columns : the field ``columns``: of each column of the grid its column of the table and the ends of its cells
-    values : the row, a number per column of the table
-    cells : (n_columns,) its cells
+    down, up : per unit less and more; of categories both are the price of another one
+    codes : of categories the price of each, the unknown one last
+    """
+
+    down: Fraction
+    up: Fraction
+    codes: tuple[Fraction, ...] | None = None
+
+    @classmethod
+    def read(cls, content: Any) -> Weight:
+        """The weight as a file has it."""
+        if isinstance(content, Mapping):
+            fields(content, "weight", ("codes",))
+            return cls(Fraction(0), Fraction(0), tuple(map(_price, content["codes"])))
+        down, up = content if isinstance(content, list) else (content, content)
+        return cls(_price(down), _price(up))
+
+
+def _price(value: Any) -> Fraction:
+    price = FORBIDDEN if value is None else Fraction(number_or(value, 0.0))
+    if price < 0:
+        raise CertificateError(f"{value!r} is no price")
+    return price
+
+
+class Measure:
+    """The distance from a row.
+
+    Parameters
+    ----------
+    content : ``metric``; ``weights``, per column of the table the price per unit, a pair of prices (less, more), or of
+        categories a list ``codes`` of the price of each, the unknown one last; null where a change is not allowed; and
+        ``pays``: of ``"changes"`` the axes that pay 1 for another cell than the row's own
+    stated : the model of the certificate
+    row : (n_columns,) values of the row
+    own : its entries
+    region : the entries that other rows may have, by column; any where it is not named
     """
 
     def __init__(
         self,
         content: Mapping[str, Any],
-        columns: Sequence[Mapping[str, Any]],
-        values: Sequence[float | str | None],
-        cells: Cells,
+        stated: Stated,
+        row: FloatArray,
+        own: Mapping[int, int],
+        region: Mapping[int, int] | None = None,
     ) -> None:
+        fields(content, "measure", ("metric", "weights", "pays"))
         self.metric: str = content["metric"]
-        self.columns = columns
-        self.values = [number_of(value) for value in values]
-        self.cells = cells
-        self.weights = [number_of(weight) for weight in content["weights"]]
-        self.halves = set(content["halves"])
+        self.stated, self.row, self.own, self.region = stated, row, own, region or {}
+        self.weights = [Weight.read(weight) for weight in content["weights"]]
         self.pays: list[int] = content["pays"]
+        self.halves = stated.space.halves
+        self.cells = stated.cells_of(own)
+        """(n_axes,) cells of the row."""
 
     @property
     def power(self) -> int:
         """The distance is this root of the sum of prices."""
         return 2 if self.metric == "l2" else 1
 
-    def fault(self, trees: Trees) -> str | None:
+    def fault(self) -> str | None:
         """Why this is no distance, or prices of cells would not bound it from below."""
         if self.metric not in METRICS:
             return f"there is no metric {self.metric!r}"
-        if len(self.weights) != len(self.values) or not all(0 <= w < math.inf for w in self.weights):
-            return "weights are not one finite number, at least 0, per column of the table"
-        if not all(type(j) is int and 0 <= j < len(self.values) for j in self.halves):
-            return "a column that counts half does not exist"
-        if self.metric == "changes":
-            return self._pays_fault(trees)
-        for j, value in enumerate(self.values):
-            mine = [g for g, column in enumerate(self.columns) if column["input"] == j]
-            numbers = [g for g in mine if self.columns[g]["role"] == NUMBER]
-            if len(numbers) > 1:
-                return "a number is in two columns that count"
-            if any(math.isnan(value) is not bool(self.cells[g]) for g in mine if self.columns[g]["role"] == MISSING):
-                return f"the row's value in column {j} of the table is not missing where its cells say so"
-            for g in numbers if not math.isnan(value) else ():
-                low, high = self._ends(g)
-                if not low[self.cells[g]] <= value <= high[self.cells[g]]:
-                    return f"the row's value in column {g} is not in its cell"
-            single = [g for g in mine if self.columns[g]["role"] == CATEGORY]
-            if self.metric != "linf" and not exclusive(trees, single):
-                return "two categories of a column are not known to exclude each other"
+        if len(self.weights) != self.row.size:
+            return "there is not one weight per column of the table"
+        for weight, column in zip(self.weights, self.stated.space.columns, strict=True):
+            if weight.codes is not None and (not column.is_category or len(weight.codes) != len(column.levels) + 1):
+                return f"the weights of column {column.name!r} are not those of its categories"
+        return self._pays_fault() if self.metric == "changes" else self._singles_fault()
+
+    def _singles_fault(self) -> str | None:
+        """Why a change of a category might pay for more than the one that goes and the one that comes."""
+        for j, mine in enumerate(self.stated.of_column):
+            taken = 0
+            for g in (g for g in mine if self.stated.axes[g].single):
+                inside = self.stated.true[self.stated.first[g]]
+                if taken & inside:
+                    return f"two axes of column {j} are about the same category"
+                taken |= inside
         return None
 
-    def _pays_fault(self, trees: Trees) -> str | None:
+    def _pays_fault(self) -> str | None:
         """Why a feature might pay more than once for a change."""
-        if not all(type(g) is int and 0 <= g < len(self.columns) for g in self.pays):
-            return "a column that pays for a change does not exist"
-        for feature in trees.features:
-            paying = [g for g in feature if g in self.pays]
-            if len(paying) > 1 and not exclusive(trees, paying, self.cells):
-                return "two columns of a feature may pay for the same change"
+        if not all(type(g) is int and 0 <= g < len(self.stated.axes) for g in self.pays):
+            return "an axis that pays for a change does not exist"
+        for own in self.stated.features:
+            paying = sorted({g for g in own if g in self.pays})
+            if any(not self._exclude(a, b) for i, a in enumerate(paying) for b in paying[:i]):
+                return "two axes of a feature may pay for the same change"
         return None
 
-    def _ends(self, g: int) -> tuple[list[float], list[float]]:
-        low, high = ([number_of(v) for v in self.columns[g][end]] for end in ("low", "high"))
-        return low, high
+    def _exclude(self, a: int, b: int) -> bool:
+        """Whether no row is outside of the own cells of two axes."""
+        left: dict[int, int] = {}
+        for g in (a, b):
+            j, cells = self.stated.axes[g].column, self.stated.cells_of_entries[g]
+            outside = sum(1 << e for e in np.flatnonzero(cells != self.cells[g]).tolist())
+            left[j] = left.get(j, self.stated.entries[j].full) & outside
+        return self.stated.space.denied(left, self.stated.entries)
 
     def prices(self, g: int) -> list[Fraction]:
-        """The exact price of each cell of a column; none falls away from that of the row."""
-        column, own = self.columns[g], int(self.cells[g])
-        role, j = column["role"], column["input"]
-        n = len(column["low"])
+        """The least price of a value in each cell of an axis; none falls away from the row's own."""
+        axis, own, n = self.stated.axes[g], int(self.cells[g]), int(self.stated.q[g]) + 1
         if self.metric == "changes":
             return [Fraction(int(g in self.pays and cell != own)) for cell in range(n)]
-        value, weight = self.values[j], Fraction(self.weights[j])
-        missing = math.isnan(value)
-        if role == MISSING:
+        missing = math.isnan(self.row[axis.column])
+        if axis.flag:
             return [Fraction(int(missing and cell != own)) for cell in range(n)]
-        if role == CATEGORY:
-            one = Fraction(1) if missing else weight**self.power
-            one = one if self.metric == "linf" else one / 2
-            return [one if cell != own else Fraction(0) for cell in range(n)]
-        if role != NUMBER or missing:
+        if axis.codes is not None:
+            return [self._of_category(g) if cell != own else Fraction(0) for cell in range(n)]
+        first = next((h for h in self.stated.of_column[axis.column] if self.stated.axes[h].cuts.size), g)
+        if missing or g != first:
             return [Fraction(0)] * n
-        low, high = self._ends(g)
-        at, share = Fraction(value), self._share(j)
-        below = [share * (weight * (at - Fraction(high[cell]))) ** self.power for cell in range(own)]
-        above = [share * (weight * (Fraction(low[cell]) - at)) ** self.power for cell in range(own + 1, n)]
-        return [*below, Fraction(0), *above]
+        return self._of_numbers(g, own, n)
+
+    def _of_numbers(self, g: int, own: int, n: int) -> list[Fraction]:
+        j = self.stated.axes[g].column
+        entries, value, share = self.stated.entries[j], float(self.row[j]), self._share(j)
+        least: list[Fraction | None] = [None] * n
+        for e, cell in enumerate(self.stated.cells_of_entries[g][: entries.n].tolist()):
+            nearest = min(max(value, float(entries.least[e])), float(entries.most[e]))
+            price = share * self._of_number(j, nearest)
+            before = least[cell]
+            least[cell] = price if before is None or price < before else before
+        least[own] = Fraction(0)
+        for step, cells in ((1, range(own + 1, n)), (-1, range(own - 1, -1, -1))):
+            for cell in cells:  # a cell without a value costs what the one before it does
+                before, here = least[cell - step], least[cell]
+                assert before is not None
+                least[cell] = before if here is None else max(before, here)
+        return [price or Fraction(0) for price in least]
+
+    def _of_category(self, g: int) -> Fraction:
+        """The price of leaving the own cell of an axis of categories: one goes, another comes."""
+        axis = self.stated.axes[g]
+        weight, missing = self.weights[axis.column], math.isnan(self.row[axis.column])
+        if not axis.single:
+            return Fraction(0)
+        if weight.codes is not None:  # what comes is paid for
+            entries = self.stated.entries[axis.column]
+            inside = self.region.get(axis.column, entries.full) & self.stated.true[self.stated.first[g]]
+            coming = entries.listed(inside).tolist()
+            return (
+                min(weight.codes[code] for code in coming) ** self.power
+                if self.cells[g] == 0 and coming
+                else Fraction(0)
+            )
+        one = Fraction(1) if missing else weight.up**self.power
+        return one if self.metric == "linf" else one / 2
+
+    def _of_number(self, j: int, value: float) -> Fraction:
+        weight, away = self.weights[j], Fraction(value) - Fraction(float(self.row[j]))
+        return (away * weight.up if away > 0 else -away * weight.down) ** self.power if away else Fraction(0)
 
     def _share(self, j: int) -> Fraction:
         return Fraction(1, 2) if j in self.halves and self.metric != "linf" else Fraction(1)
@@ -143,87 +205,47 @@ class Measure:
             If they are too large to be added up.
         """
         scale = Fraction(2) ** -unit
-        whole = [[min(most, math.floor(one * scale)) for one in self.prices(g)] for g in range(len(self.columns))]
+        whole = [[min(most, math.floor(one * scale)) for one in self.prices(g)] for g in range(self.cells.size)]
         if sum(max(column, default=0) for column in whole) >= _MOST_SUM:
             raise ValueError(f"2^{unit} is too small a unit of prices")
         return [np.array(column, dtype=np.int64) for column in whole]
 
-    def least_of(self, cells: Cells) -> Fraction:
-        """The sum of the prices of some cells, or the dearest one: no row in them is nearer."""
-        paid = [self.prices(g)[cell] for g, cell in enumerate(cells.tolist())]
-        return max(paid, default=Fraction(0)) if self.metric == "linf" else sum(paid, start=Fraction(0))
-
-    def total(self, other: Sequence[float | str | None], trees: Trees, cells: Cells) -> Fraction | None:
+    def total(self, other: FloatArray, entries: Mapping[int, int]) -> Fraction | None:
         """The exact sum of prices (or the dearest one) of another row; None if a value has become a missing one."""
+        stated = self.stated
         if self.metric == "changes":
-            return Fraction(sum(bool(np.any(cells[own] != self.cells[own])) for own in trees.features if own))
+            changed = np.flatnonzero(stated.cells_of(entries) != self.cells).tolist()
+            return Fraction(len({stated.space.feature_of[stated.axes[g].column] for g in changed}))
         paid = [Fraction(0)]
-        categories = {column["input"] for column in self.columns if column["role"] == CATEGORY}
-        for j, (now, then) in enumerate(zip(self.values, map(number_of, other), strict=True)):
-            weight = Fraction(self.weights[j])
-            if math.isnan(now) or math.isnan(then):
-                if math.isnan(then) and not math.isnan(now):
-                    return None
-                paid.append(Fraction(int(not math.isnan(then))))
-            elif j in categories:
-                paid.append(weight**self.power if now != then else Fraction(0))
+        for j, (now, then) in enumerate(zip(self.row.tolist(), other.tolist(), strict=True)):
+            weight = self.weights[j]
+            if now == then or (math.isnan(now) and math.isnan(then)):
+                continue
+            if math.isnan(then):
+                return None
+            if weight.codes is not None:
+                paid.append(weight.codes[min(int(then), len(weight.codes) - 1)] ** self.power)
+            elif math.isnan(now):
+                paid.append(Fraction(1))
+            elif stated.space.columns[j].is_category:
+                paid.append(weight.up**self.power)
             else:
-                paid.append(self._share(j) * (weight * abs(Fraction(then) - Fraction(now))) ** self.power)
+                paid.append(self._share(j) * self._of_number(j, then))
         return max(paid) if self.metric == "linf" else sum(paid, start=Fraction(0))
 
-    def inside(self, other: Sequence[float | str | None], cells: Cells) -> bool:
-        """Whether the numbers of another row are in its cells, and missing where these say so."""
-        for g, column in enumerate(self.columns):
-            value = number_of(other[column["input"]])
-            if column["role"] == MISSING and math.isnan(value) is not bool(cells[g]):
-                return False
-            if column["role"] == NUMBER and not math.isnan(value):
-                low, high = self._ends(g)
-                if not low[cells[g]] <= value <= high[cells[g]]:
-                    return False
-        return True
+    def near(self, least: Fraction) -> dict[int, int]:
+        """The region of the rows whose columns each cost less than so much, of the metric of the dearest one."""
+        found: dict[int, int] = {}
+        for g, axis in enumerate(self.stated.axes):
+            prices, entries = self.prices(g), self.stated.entries[axis.column]
+            cells = self.stated.cells_of_entries[g].tolist()
+            inside = sum(1 << e for e, cell in enumerate(cells) if prices[cell] < least)
+            found[axis.column] = found.get(axis.column, entries.full) & inside
+        return found
 
 
-def columns_fault(columns: Sequence[Mapping[str, Any]], trees: Trees, n_inputs: int) -> str | None:
-    """Why this does not describe the columns of the grid."""
-    if len(columns) != trees.q.size:
-        return "not one description per column of the grid"
-    for g, column in enumerate(columns):
-        if column["role"] not in (NUMBER, CATEGORY, MISSING, FREE) or type(column["name"]) is not str:
-            return f"there is no column {column['name']!r} of kind {column['role']!r}"
-        if type(column["input"]) is not int or not 0 <= column["input"] < n_inputs:
-            return f"column {g} belongs to no column of the table"
-        low, high = ([number_of(v) for v in column[end]] for end in ("low", "high"))
-        if len(low) != int(trees.q[g]) + 1 or len(high) != len(low):
-            return f"column {g} has not one interval per cell"
-        ends = [end for both in zip(low, high, strict=True) for end in both]
-        if not all(a <= b for a, b in pairwise(ends)):
-            return f"the cells of column {g} do not ascend"
-        if column["role"] in (CATEGORY, MISSING) and trees.q[g] > 1:
-            return f"column {g} has more than two cells"
-        if any(math.isinf(end) for end in ends[1:-1]):
-            return f"a cell within column {g} has no end"
-    return None
-
-
-def exclusive(trees: Trees, columns: Sequence[int], cells: Cells | None = None) -> bool:
-    """Whether of some columns no two can be above their first cell, or else than in some cells, by the clauses."""
-    own = np.zeros_like(trees.q) if cells is None else cells
-    about: dict[frozenset[int], list[list[int]]] = {}
-    for clause in trees.clauses:
-        about.setdefault(frozenset(trees.column[literal >> 1] for literal in clause), []).append(clause)
-
-    def denied(a: int, x: int, b: int, y: int) -> bool:
-        low, high = np.zeros_like(trees.q), trees.q.copy()
-        low[[a, b]] = high[[a, b]] = [x, y]
-        known = [clause for pair in ({a, b}, {a}, {b}) for clause in about.get(frozenset(pair), ())]
-        return any(trees.denied(clause, low, high) for clause in known)
-
-    return all(
-        denied(a, x, b, y)
-        for i, a in enumerate(columns)
-        for b in columns[:i]
-        for x in range(int(trees.q[a]) + 1)
-        for y in range(int(trees.q[b]) + 1)
-        if x != own[a] and y != own[b]
-    )
+def changed_features(stated: Stated, row: Sequence[float], other: Sequence[float]) -> list[int]:
+    """The features in which two rows differ in some value."""
+    pairs = enumerate(zip(row, other, strict=True))
+    changed = [j for j, (now, then) in pairs if now != then and not (math.isnan(now) and math.isnan(then))]
+    return sorted({stated.space.feature_of[j] for j in changed})

@@ -64,7 +64,7 @@ class RivalTree(BoxTree):
         self.spare: list[int] = []
         """Per rival what all trees together may lack."""
         for rival in rivals:
-            gains = [scores[against] - scores[rival] for tree in trees.leaves for _, scores in tree]
+            gains = [scores[against] - scores[rival] for tree in trees.leaves for scores in tree]
             small = max(map(abs, gains), default=0) < SAFE
             gain = np.array(gains, dtype=np.int64 if small else object)
             best = np.maximum.reduceat(gain, first) if counts else gain

@@ -100,7 +100,7 @@ register(
                 {
                     "confirmed": BOOLEAN,
                     "status": choice("confirmed", "refuted", "undecided", "not checked"),
-                    "unchecked": nullable(TEXT, "why nothing was looked at"),
+                    "not_checked": {**listing(TEXT), "description": "parts of the claim that no check covers"},
                     "problems": listing(TEXT),
                     "doubts": listing(TEXT),
                 }
@@ -304,14 +304,14 @@ def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict
     """What a second look says of an explanation; printed unless ``quiet``."""
     checked = found.verify(seconds=seconds)
     if not quiet:
-        said = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or str(checked)
+        said = "confirmed by a second look" if checked.ok else str(checked)
         print_line("verified", said + "".join(f"; {doubt}" for doubt in checked.doubts))
     return {
         "confirmed": checked.ok,
         "status": checked.status,
-        "unchecked": checked.unchecked or None,
-        "problems": checked.problems,
-        "doubts": checked.doubts,
+        "not_checked": list(checked.not_checked),
+        "problems": list(checked.problems),
+        "doubts": list(checked.doubts),
     }
 
 

@@ -30,7 +30,7 @@ from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
-    from proofwood.certificates.check import RealModel
+    from proofwood.explain.model.explained import Explained
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -108,10 +108,10 @@ def verify(
         raise typer.Exit(NOT_CONFIRMED)
 
 
-def _checked(path: Path, model: RealModel | None) -> dict[str, Any]:
+def _checked(path: Path, model: Explained | None) -> dict[str, Any]:
     """What the checks of a certificate say; of ``model`` in its vote, or of the file alone."""
-    from proofwood.certificates.check import check_certificate
     from proofwood.certificates.drup import CertificateError
+    from proofwood.explain.proofs.certificate import check_certificate
 
     head = {"file": str(path), "of_model": model is not None}
     try:

@@ -137,9 +137,8 @@ class _Names:
 
 def _require_distinct_names(frame: Any) -> None:
     """Refuse a frame of which two columns have one name: only those of pandas can."""
-    names = frame.columns
-    repeated = names[names.duplicated()] if is_pandas(frame) else ()
-    if len(repeated):
+    repeated = list(frame.columns[frame.columns.duplicated()]) if is_pandas(frame) else []
+    if repeated:
         raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")
 
 

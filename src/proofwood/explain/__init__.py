@@ -6,7 +6,7 @@ Each folder imports from those below it only:
 - ``explainer.py``: the public class, one method per question; ``table``: every row of a table
 - ``answers``: what each method does; ``explanation.py``, ``rule.py``, ``show``: one answer as a value, in words, as a
   picture
-- ``proofs``: certificates, their checker, and checks by a second engine
+- ``proofs``: certificates, their checker, and second looks
 - ``search``: explanations found by asking an oracle
 - ``oracles``: can the class change in a box? one protocol, several engines
 - ``encodings``: the formulas of the engine that uses a SAT solver

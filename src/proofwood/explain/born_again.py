@@ -12,9 +12,10 @@ from proofwood import memory
 from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.explainer import Explainer
+from proofwood.explain.model.considered import among_rows
 from proofwood.explain.model.explained import Explained, explained
-from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.search.born_again import OBJECTIVES, BornAgainObjective, boxes_of, smallest_tree
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -146,16 +147,16 @@ class BornAgain:
         return plot_tree(self.tree, self.labels, ax, **options)
 
     def check(self, *, time_limit: float | None = None) -> Checked:
-        """Prove leaf by leaf that the tree predicts what the model predicts, by the searches of the explanations.
+        """Prove leaf by leaf that the tree predicts what the model predicts, by boxes that a checker has to accept.
 
-        They share no code with the search that found the tree.
+        It shares no code with any search. That no such tree has fewer leaves is not looked at.
 
         Parameters
         ----------
         time_limit : seconds for all leaves
         """
         clock = Clock.of(arguments.seconds(time_limit))
-        oracle = make_oracle("auto", self.model.scores)
+        oracle = CheckedOracle.of(self.model)
         boxes = boxes_of(self.model, self.tree)
         equal = 0
         for low, high, label in boxes:
@@ -176,6 +177,7 @@ class BornAgain:
         if result.status is not Status.OPTIMAL:
             proved = f"every tree that equals the model has at least {result.lower_bound:g}"
             proved += " leaves" if result.unit == "leaves" else " levels of tests"
+        proved += among_rows(self.model)
         return f"{self.n_leaves} leaves, depth {self.depth}, equal to the model on every row; {proved}"
 
     def _repr_html_(self) -> str:

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from proofwood import memory
-from proofwood.certificates.content import among, kinds_content, typed
 from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.decimals import DIGITS, at_least, at_most
+from proofwood.explain.model.considered import among_rows
 from proofwood.explain.model.door import CHECKED
 from proofwood.explain.model.explained import Explained, model_of
 from proofwood.explain.model.kept import Rejoined
-from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.outline import Outline
 from proofwood.explain.model.prices import Metric, stated_prices
-from proofwood.explain.oracles.engines import ENGINES, make_oracle
-from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.proofs.checked import NAME as BOXES
-from proofwood.explain.proofs.checked import CheckedOracle
-from proofwood.explain.proofs.verify import Verified, verify, verify_none
-from proofwood.explain.proofs.verify_distance import allowed, verify_distance
+from proofwood.explain.proofs.verify import Claim, Verified, verify
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told
 from proofwood.explain.show.plot import plot_explanation
@@ -83,6 +76,7 @@ class Explanation(Rejoined):
         agrees on the others, for other kinds the same row under each
     targets : codes of the classes that matter, None for all others
     keep : features that were asked to be part of it
+    free : features that it was not to have, where the smallest one was asked for
     distance : price of the change (counterfactual), else nan
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
     immutable : features that were asked not to change
@@ -127,6 +121,7 @@ class Explanation(Rejoined):
     witness_cells: Mapping[int, IntArray] = field(default_factory=dict, repr=False)
     targets: tuple[int, ...] | None = None
     keep: tuple[int, ...] = ()
+    free: tuple[int, ...] = ()
     immutable: tuple[int, ...] = ()
     distance: float = math.nan
     lower_bound: float = math.nan
@@ -323,94 +318,38 @@ class Explanation(Rejoined):
 
     # ----------------------------------------------------------------------------------------------------------- checks
 
-    def verify(
-        self, engine: str | None = None, *, seconds: float | None = VERIFY_SECONDS, model: Any = None
-    ) -> Verified:
-        """Check the explanation anew with another engine, and its witnesses with the model itself.
+    def verify(self, *, seconds: float | None = VERIFY_SECONDS, model: Any = None) -> Verified:
+        """Prove anew what the explanation claims, and let the checker of certificates decide.
+
+        Nothing that the explanation holds is believed: what it claims is written down as a statement about the model
+        and its space, rows of another class are looked for and shown to the model, that there are none is proved by
+        trees of boxes, distances are counted again from values, and
+        :func:`~proofwood.explain.proofs.certificate.check_certificate` has to accept all of it. It shares no line with
+        any search.
 
         Parameters
         ----------
-        engine : one of those of ``Explainer``, or "boxes", the default: rows of another class are looked for anew and
-            counted leaf by leaf, and that there are none is proved by trees of boxes, as in a certificate, which the
-            checker of certificates has to accept. It shares no code with any search. The least distance of a
-            counterfactual is proved by boxes, too; where rounding decides about a nearer row, or no prices of cells say
-            how many features change, "cdcl" answers questions, without anything learned before. So it does about
-            plausible rows only
-        seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
-            "undecided"
+        seconds : limit, None for none; what is not known by then is a problem, and ``status`` "undecided"
         model : the Explainer that gave the explanation, where it was loaded from a pickle
 
         Returns
         -------
         Verified
-            ``ok`` if the explanation holds, no feature of it can be spared (unless its status does not say so), and its
-            ranges are what :attr:`ranges` says. That no other is smaller is not asked again: the certificate of a
-            "smallest" explanation proves it. ``minimal`` of a counterfactual: whether no row of another class
-            is nearer. Where the status says "up to rounding", ``minimal`` may be None, and ``doubts`` says why.
-            Of status ``"none"`` it is asked anew whether a row that the options allow has another class; ``status`` is
-            "not checked" where constraints between columns alone rule out such rows.
+            ``ok`` if all of the claim was confirmed. Where the status says "up to rounding", ``doubts`` says of what.
+            Parts that no check covers are named in ``not_checked``, and ``status`` is then "not checked": what holds of
+            plausible rows only, or only because of constraints between columns, and prices by functions.
 
         Raises
         ------
         ValueError
             If there is nothing to verify, or the model is not there.
         """
-        arguments.choice(engine, "engine", (None, BOXES, *ENGINES))
         seconds = arguments.seconds(seconds, "seconds")
         if model is not None or isinstance(self.model, Outline):
-            whole = self.with_model(model)
-            return whole.verify(engine, seconds=seconds)
+            return self.with_model(model).verify(seconds=seconds)
         if self.status in ("unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} claims nothing that could be verified")
-        if engine is None and self.model.plausible is not None:
-            engine = "cdcl"
-        if engine == BOXES:
-            self.model.of_every_row("a proof by boxes")
-        clock = Clock.of(seconds)
-        with memory.within(None):
-            if self.kind == "counterfactual" and self.status != "none":
-                other = "cdcl" if engine in (None, BOXES) else str(engine)
-                scores = self.model.scores
-                return verify_distance(
-                    self, oracle=lambda: make_oracle(other, scores), boxes=engine in (None, BOXES), clock=clock
-                )
-            return self._verified(BOXES if engine is None else engine, clock)
-
-    def _verified(self, engine: str, clock: Clock) -> Verified:
-        plain, scores = self.status.removesuffix(UP_TO_ROUNDING), self.model.scores
-        oracle: Oracle = CheckedOracle(scores) if engine == BOXES else make_oracle(engine, scores)
-        try:
-            if self.status == "none":
-                low, high = allowed(scores, self.cells, self.immutable, self.prices)
-                return verify_none(
-                    self.model,
-                    self,
-                    oracle=oracle,
-                    low=low,
-                    high=high,
-                    x=self.row,
-                    targets=self.targets,
-                    constraints=read_constraints(self.constraints, self.model.inputs),
-                    clock=clock,
-                )
-            return verify(
-                self.model,
-                self,
-                oracle=oracle,
-                x=self.row,
-                targets=self.targets,
-                clock=clock,
-                witnesses=self.witness_cells,
-                exact=not self.status.endswith(UP_TO_ROUNDING),
-                minimal=plain not in ("sufficient", "changing"),
-                region=(self.low, self.high) if self.low is not None and self.high is not None else None,
-                widest=self.ranges.startswith("widest"),
-                exact_ranges=not self.ranges.endswith(UP_TO_ROUNDING),
-            )
-        finally:
-            close = getattr(oracle, "close", None)
-            if close is not None:
-                close()
+        return verify(Claim(**{one.name: getattr(self, one.name) for one in fields(Claim)}), Clock.of(seconds))
 
     # ----------------------------------------------------------------------------------------------------------- output
 
@@ -448,10 +387,7 @@ class Explanation(Rejoined):
 
     def _space(self) -> str:
         """Of which rows something is said, in words that follow a claim; empty where it is all rows."""
-        told, plausible = among(self.model.knowledge.texts) + typed(kinds_content(self.model)), self.model.plausible
-        if plausible is not None:
-            told += f"; among plausible rows: {plausible.text}"
-        return told + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
+        return among_rows(self.model) + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         rows: list[tuple[str, ...]] = [(line.feature, line.in_row, line.then) for line in self._lines()]
@@ -484,7 +420,11 @@ class Explanation(Rejoined):
             "witnesses": {str(feature): self._as_given(row) for feature, row in self.witnesses.items()},
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
             "knowledge": list(self.model.knowledge.texts),
-            "kinds": kinds_content(self.model),
+            "among": among_rows(self.model).removeprefix("; "),
+            "immutable": [self.model.feature_names[f] for f in self.immutable],
+            "keep": [self.model.feature_names[f] for f in self.keep],
+            "free": [self.model.feature_names[f] for f in self.free],
+            "kinds": self.model.types,
             "constraints": list(self.constraints),
             "reading": self.reading,
             "plausible": None if self.model.plausible is None else self.model.plausible.least,

@@ -15,6 +15,7 @@ from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.decimals import DIGITS
 from proofwood.explain.explainer import Explainer
+from proofwood.explain.model.considered import among_rows
 from proofwood.explain.model.door import CHECKED
 from proofwood.explain.model.explained import Explained, explained, model_of
 from proofwood.explain.model.kept import Kept, Rejoined
@@ -249,7 +250,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         time_limit : seconds for all rules
         """
         clock = Clock.of(arguments.seconds(time_limit))
-        oracle = CheckedOracle(model_of(self.model, None).scores)
+        oracle = CheckedOracle.of(model_of(self.model, None))
         for number, rule in enumerate(self.rules):
             if clock.over:
                 return CheckedRules(len(self), number)
@@ -332,7 +333,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
     def __str__(self) -> str:
         rules = "1 rule" if len(self) == 1 else f"{len(self)} rules"
         share = f"{self.n_covered} of {self.n_rows} rows ({1000 * self.n_covered // self.n_rows / 10:.1f} %)"
-        told = "" if self.reading == CHECKED else f"; reading {self.reading}"
+        told = among_rows(self.model) + ("" if self.reading == CHECKED else f"; reading {self.reading}")
         return f"{rules} for {share}, obeyed by the model everywhere; {REASONS[self.status]}{told}"
 
 

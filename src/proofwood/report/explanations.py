@@ -42,7 +42,7 @@ class ExplainedRow:
     changes : the nearest changes that lead to another class; None if they are not known
     changed_to : that class
     changes_status : what is proved of them
-    checked : what a second engine says
+    checked : what a second look says
     note : why something is not there
     """
 
@@ -119,10 +119,10 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
         if left >= LEAST_SECONDS:
             second = why.verify(seconds=left)
             told.checked = {
-                "confirmed": "confirmed by a second engine",
-                "refuted": "NOT confirmed by a second engine",
-                "undecided": "not decided by a second engine within the time limit",
-                "not checked": "not checked by a second engine",
+                "confirmed": "confirmed by a second look",
+                "refuted": "NOT confirmed by a second look",
+                "undecided": "not decided by a second look within the time limit",
+                "not checked": "not wholly checked by a second look",
             }[second.status]
     if near.status == "none":
         told.changes = []

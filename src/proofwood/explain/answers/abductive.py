@@ -54,7 +54,15 @@ def abductive(
         found, status, lower = _smallest(case, found, kept, left_free)
     low, high = case.box(found.features)
     result = case.explanation(
-        "abductive", found.features, status, found.witnesses, low=low, high=high, keep=kept, lower_bound=lower
+        "abductive",
+        found.features,
+        status,
+        found.witnesses,
+        low=low,
+        high=high,
+        keep=kept,
+        free=tuple(left_free),
+        lower_bound=lower,
     )
     maximal = None
     if inflate and found.proved:

@@ -11,6 +11,7 @@ from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.linear import Constraint
+from proofwood.explain.model.prices import Permitted
 from proofwood.explain.model.tariffs import Tariff
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.distance import DistanceCertifier
@@ -22,12 +23,10 @@ Maker = TypeVar("Maker", bound=Certifier)
 def certifier(maker: type[Maker], case: Case, known: Iterable[IntArray]) -> Maker:
     """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
     return maker(
-        case.scores,
-        case.cells,
+        case.model,
+        case.row,
         case.label,
         case.session.oracle,
-        model=case.model,
-        x=case.row,
         known=known,
         clock=case.clock,
         targets=case.questions.targets,
@@ -41,8 +40,8 @@ def uncertified(model: Explained, constraints: Sequence[Constraint] = (), tariff
         why = "plausible do not go together: a certificate proves what holds of all rows"
     elif constraints:
         why = "constraints do not go together: a certificate knows the price of each column by itself"
-    elif tariff is not None and tariff.per_unit is None:
-        why = "these weights do not go together: expected one finite number for each column"
+    elif tariff is not None and tariff.stated is None:
+        why = "these weights do not go together: a certificate knows numbers, and no functions or tables of groups"
     if why is not None:
         raise ValueError(f"certificate=True and {why}. Leave out one of them")
 
@@ -70,8 +69,8 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
     maximal : of an inflated one, whether its ranges are known to be as wide as can be
     """
     uncertified(case.model)
-    if found.keep and (found.status == "smallest" or maximal is not None):
-        raise ValueError("certificate=True with keep is for explanations without smallest and without inflate")
+    if found.keep and maximal is not None:
+        raise ValueError("certificate=True with keep is for explanations without inflate")
     if found.status == "unknown":
         return found
     with _kept(case, found):
@@ -93,15 +92,20 @@ def _proved(case: Case, found: Explanation, without: list[int], maximal: bool | 
             return make.inflated(*box, maximal=False)
     if found.status == "none":
         return make.abductive(without, minimal=False)
-    if found.kind == "abductive" and found.keep:
-        return make.abductive(found.features, minimal=minimal, keep=found.keep)
     if found.status == "smallest" and found.kind != "counterfactual":
-        return make.smallest(found.kind, found.features, without=without, questions=case.questions)
-    return (make.abductive if found.kind == "abductive" else make.contrastive)(found.features, minimal=minimal)
+        return make.smallest(found.kind, found.features, without=without, keep=found.keep, questions=case.questions)
+    if found.kind == "abductive":
+        return make.abductive(found.features, minimal=minimal, keep=found.keep)
+    return make.contrastive(found.features, minimal=minimal)
 
 
 def certified_distance(
-    case: Case, found: Explanation, tariff: Tariff, prices: Sequence[FloatArray], fixed: list[int]
+    case: Case,
+    found: Explanation,
+    tariff: Tariff,
+    prices: Sequence[FloatArray],
+    fixed: list[int],
+    permitted: Permitted,
 ) -> Explanation:
     """A counterfactual with the certificate of its distance, or of what is proved of it.
 
@@ -112,14 +116,16 @@ def certified_distance(
     tariff : what is stated of prices
     prices : per column the price of each cell
     fixed : features that stay
+    permitted : from columns of categories to the codes that they may have
     """
     if found.status == "unknown":
         return found
-    per_unit = tariff.per_unit
-    assert per_unit is not None, "such weights are refused"
+    weights = tariff.stated
+    assert weights is not None, "such weights are refused"
     row = next(iter(found.witness_cells.values()), None)
     proved = None if found.status.removesuffix(UP_TO_ROUNDING) in ("optimal", "none") else found.lower_bound
     with _kept(case, found):
         make = certifier(DistanceCertifier, case, found.witness_cells.values())
-        content = make.distance(found.metric, per_unit.tolist(), prices, immutable=fixed, found=row, bound=proved)
+        asked: dict[str, Any] = {"immutable": fixed, "permitted": permitted, "found": row, "row": found.found_row}
+        content = make.distance(found.metric, weights, prices, **asked, bound=proved)
     return replace(found, certificate=content, seconds=case.seconds)

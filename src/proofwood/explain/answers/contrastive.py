@@ -137,7 +137,7 @@ def counterfactual(
         )
     best = _nearest(case, prices, fixed, metric)
     found = _found(case, best, prices, tariff, permitted, fixed, metric)
-    return certified_distance(case, found, tariff, prices, fixed) if certificate else found
+    return certified_distance(case, found, tariff, prices, fixed, permitted) if certificate else found
 
 
 def _found(

@@ -20,6 +20,7 @@ from proofwood.engines.run import Clock, Stopped
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.session import Session
 from proofwood.explain.model.along import Along, values_of
+from proofwood.explain.model.considered import among_rows, limits_text
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.kept import Kept
 from proofwood.explain.model.outline import outline_of_rows
@@ -69,7 +70,10 @@ class Independence(Kept):
 
     def __str__(self) -> str:
         if self.holds:
-            return f"the class never depends on {self.feature}, which is proved"
+            return (
+                f"the class never depends on {self.feature}{limits_text(self.model, self.limits)}, which is proved"
+                f"{among_rows(self.model)}"
+            )
         if self.rows is None or self.classes is None:
             return f"whether the class depends on {self.feature} is not known"
         at = self.model.feature_names.index(self.feature)

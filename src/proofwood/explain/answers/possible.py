@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.certificates.space import Limit
 from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.answers.certified import uncertified
 from proofwood.explain.answers.session import Session
+from proofwood.explain.model.considered import stated_limits
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.kept import Kept
 from proofwood.explain.model.outline import outline_of_rows
@@ -137,6 +139,10 @@ class Region:
                 if math.isfinite(end):
                     cells[g] = int(np.searchsorted(column.thresholds, end, side="left"))
 
+    def stated(self) -> list[Limit]:
+        """The limits as a certificate has them."""
+        return stated_limits(self.limits)
+
     def row(self, cells: IntArray, like: FloatArray | None = None) -> FloatArray:
         """A row of the region in these cells, its values as near to those of another row of it as can be."""
         if like is None:
@@ -181,7 +187,7 @@ def possible(session: Session, where: Mapping[Key, object], clock: Clock, *, cer
     if not certificate:
         return found
     try:
-        content = possible_certificate(model, region.low, region.high, answers, rows, clock)
+        content = possible_certificate(model, region.stated(), region.low, region.high, answers, rows, clock)
     except NoCertificateError as error:
         error.found = found
         raise

@@ -10,6 +10,7 @@ from typing import Any
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import Explanation
+from proofwood.explain.model.considered import among_rows
 from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Key
 from proofwood.explain.model.tariffs import Weights
@@ -66,7 +67,9 @@ class Robustness:
             return f"{self.nearest.message}  [robustness, impossible]"
         stays = f"the class stays {self.nearest.prediction}"
         if self.status == "constant":
-            return f"{stays} wherever the values are  [robustness, constant]"
+            fixed = ", ".join(self.nearest.model.feature_names[f] for f in self.nearest.immutable)
+            where = f"with the same {fixed}" if fixed else "wherever the values are"
+            return f"{stays} {where}{among_rows(self.nearest.model)}  [robustness, constant]"
         radius, upper = self.nearest.bounds_text
         text = f"{stays} within less than {'0' if radius == 'nan' else radius} ({self.metric})"
         if self.nearest.witness_cells:

@@ -17,6 +17,7 @@ from proofwood.engines.run import Clock
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.session import Session
 from proofwood.explain.decimals import at_least, at_most, short
+from proofwood.explain.model.considered import among_rows, limits_text
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.integers import integer_scores
 from proofwood.explain.model.kept import Kept
@@ -70,6 +71,7 @@ class Range(Kept):
                 f"at most from {at_most(self.least)} to {at_least(self.greatest)}"
             )
         rows = (row_text(self.model, row, self.limits) for row in (self.low_row, self.high_row))
+        head += limits_text(self.model, self.limits) + among_rows(self.model)
         return "\n".join([head, *(f"{name}: {text}" for name, text in zip(("low", "high"), rows, strict=True))])
 
 

@@ -27,13 +27,13 @@ from proofwood.explain.model.door import Admitted
 from proofwood.explain.model.fingerprint import fingerprint
 from proofwood.explain.model.forest import Forest
 from proofwood.explain.model.grid import Grid, GridBuilder
-from proofwood.explain.model.integers import integer_scores
+from proofwood.explain.model.integers import IntegerScores, integer_scores
 from proofwood.explain.model.knowledge import Knowledge, read_knowledge
 from proofwood.explain.model.leaves import Walker
 from proofwood.explain.model.outcomes import Outcome, Within, classified, read_outcome
 from proofwood.explain.model.outline import Space
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.model.sources import SINGLE
+from proofwood.explain.model.sources import SINGLE, Source
 from proofwood.explain.model.space import (
     Bounds,
     Group,
@@ -126,6 +126,16 @@ class Explained(Space):
     def forest(self) -> Forest:
         """The trees, with what is asked of them."""
         return self._asked.forest
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where the columns of the trees come from."""
+        return tuple(self._asked.sources)
+
+    @property
+    def integers(self) -> IntegerScores:
+        """The scores of all nodes of the trees, in integers."""
+        return self._walker.scores
 
     # ------------------------------------------------------------------------------------------------------- rows
 
@@ -442,6 +452,11 @@ class Explained(Space):
                 for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
                     tested[sources[feature].column] = True
         return tested
+
+    @property
+    def tested(self) -> frozenset[int]:
+        """Inputs that some tree tests, or a condition speaks of."""
+        return frozenset(np.flatnonzero(self._tested).tolist())
 
     def predict_codes(self, X: FloatArray) -> IntArray:
         """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""

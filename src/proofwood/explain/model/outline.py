@@ -6,7 +6,7 @@ cells that the answer names. Cells are numbered anew, and have the ends that the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,10 @@ class Space:
     if TYPE_CHECKING:
 
         @property
+        def tested(self) -> Collection[int]:
+            """Columns of the table that some tree tests, or a condition speaks of."""
+
+        @property
         def plausible(self) -> Inliers | None:
             """Which rows are plausible; None if all are."""
 
@@ -68,6 +72,18 @@ class Space:
         """What a feature that is a group of table columns is; None for a feature of one table column."""
         group = self._groups.get(self.feature_names[feature])
         return None if group is None else group[1]
+
+    @property
+    def types(self) -> dict[str, list[str]]:
+        """Columns of the table of which only some numbers are considered: whole ones (integer), 0 and 1 (boolean)."""
+        found = {kind: [str(one.name) for one in self.inputs if one.kind == kind] for kind in ("integer", "boolean")}
+        return {kind: names for kind, names in found.items() if names}
+
+    def group_of(self, name: str) -> tuple[tuple[int, ...], str]:
+        """The columns of the table that make up a feature, by its name, and how they belong together."""
+        if name in self._groups:
+            return self._groups[name]
+        return (next(j for j, given in enumerate(self.inputs) if given.name == name),), "single"
 
     def is_choice(self, feature: int) -> bool:
         """Whether a feature is a group of 0/1 columns of the table at most one of which is 1."""
@@ -151,6 +167,7 @@ class Outline(Space):
     classes, knowledge, plausible : as of the model
     fingerprint : of the model
     kept : per column of the grid which of the thresholds of the model it has
+    tested : columns of the table that some tree tests, or a condition speaks of
     """
 
     scores: ScoreModel
@@ -160,6 +177,7 @@ class Outline(Space):
     plausible: Inliers | None
     fingerprint: str
     kept: tuple[IntArray, ...]
+    tested: frozenset[int]
     _groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]
 
     @classmethod
@@ -204,7 +222,10 @@ class Outline(Space):
             ranges=model.scores.ranges,
         )
         plausible = None if model.plausible is None else model.plausible.words
-        return cls(scores, grid, model.classes, model.knowledge, plausible, model.fingerprint, kept, model._groups)
+        tested = frozenset(model.tested)
+        return cls(
+            scores, grid, model.classes, model.knowledge, plausible, model.fingerprint, kept, tested, model._groups
+        )
 
     def cells_here(self, cells: IntArray) -> IntArray:
         """(n_columns,) cells of the model as cells of the outline."""

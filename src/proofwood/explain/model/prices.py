@@ -267,6 +267,17 @@ def forbid(
     return permitted
 
 
+def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
+    """What :func:`forbid` says of columns of categories."""
+    names = [given.name for given in model.inputs]
+    positions = {key: position(key, names, "within") for key in within if key in names or not isinstance(key, str)}
+    return {
+        j: _permitted_codes(model, row, j, within[key])
+        for key, j in positions.items()
+        if model.inputs[j].kind is Kind.NOMINAL
+    }
+
+
 def stated_prices(
     model: Explained,
     row: FloatArray,

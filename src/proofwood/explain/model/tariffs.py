@@ -65,10 +65,17 @@ class Tariff:
     choices: Mapping[int, Choice] = field(default_factory=dict)
 
     @property
-    def per_unit(self) -> FloatArray | None:
-        """(n_inputs,) one price per unit for each column; None where prices are stated in any other way."""
-        plain = not (self.values or self.codes or self.choices) and np.array_equal(self.down, self.up)
-        return self.up if plain and np.isfinite(self.up).all() else None
+    def stated(self) -> list[Any] | None:
+        """Per column what a certificate says of its price; None where a function or a table of a group states it."""
+        if self.values or self.choices:
+            return None
+        found: list[Any] = []
+        for j, (down, up) in enumerate(zip(self.down.tolist(), self.up.tolist(), strict=True)):
+            if j in self.codes:
+                found.append({"codes": [_finite(price) for price in self.codes[j].tolist()]})
+            else:
+                found.append(_finite(up) if down == up else [_finite(down), _finite(up)])
+        return found
 
     def of(self, model: Explained, j: int, then: float) -> float:
         """The price of another value of a column outside of ``choices``; from a missing number to a present one 1."""
@@ -88,6 +95,10 @@ class Tariff:
     def rate(self, j: int, more: bool) -> float:
         """Price per unit in one direction."""
         return float(self.up[j] if more else self.down[j])
+
+
+def _finite(price: float) -> float | None:
+    return price if math.isfinite(price) else None
 
 
 def weights_of(model: Explained) -> FloatArray:

@@ -6,7 +6,7 @@ What they mean, and that they need not be trusted, is said where they are checke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -140,6 +140,7 @@ class BoxProver:
         bound: int,
         clock: Clock = ENDLESS,
         clauses: Sequence[Sequence[int]] = (),
+        counts: Callable[[IntArray], bool] | None = None,
     ) -> tuple[list[dict[str, Any]], int] | None:
         """Trees of boxes that no row of a box in which a target comes before all rivals costs less than so much.
 
@@ -150,6 +151,8 @@ class BoxProver:
         own : (n_columns,) a row from whose cells on prices do not fall
         prices : per column the price of each cell, a whole number from 0 on
         bound : what is to be proved; less is, where a row costs less
+        counts : whether a row (n_columns,) counts whose class rounding decides, and so all rows of its leaves; by
+            default they all do
 
         Returns
         -------
@@ -159,7 +162,7 @@ class BoxProver:
             proved.
         """
         whole = [np.where(price > bound, NEVER, price).tolist() for price in prices]
-        ways = [[self._contest(k, other) for other in rivals] for k in targets]
+        ways = [[self._contest(k, other, sure=counts is None) for other in rivals] for k in targets]
         model = self._model_within(_hashable(clauses))
         ends = np.asarray(low).tolist(), np.asarray(high).tolist()
         search = _native.NearestProof(
@@ -171,7 +174,8 @@ class BoxProver:
             except ValueError as error:
                 raise TooManyBoxesError(str(error)) from error
             if found["doubtful"] is not None:
-                search.decide(True)
+                row = np.array(found["doubtful"], dtype=np.int64)
+                search.decide(counts is None or counts(row))
             elif found["stopped"] == INTERRUPT:
                 raise KeyboardInterrupt
             elif not found["done"]:
@@ -180,8 +184,6 @@ class BoxProver:
                 return None
             else:
                 break
-            if not any(np.any(price) for price in prices):
-                return [], 0
         if found["upper"] < 1:
             return [], 0
         clauses_of = [[one, list(clause)] for one, clause in search.clauses()]
@@ -195,9 +197,11 @@ class BoxProver:
             for way, k in enumerate(targets)
         ], int(found["upper"])
 
-    def _contest(self, k: int, other: int) -> tuple[int, int, int, int]:
-        least = self.scores.threshold_of_win(k, other)
-        return int(k), int(other), least, least
+    def _contest(self, k: int, other: int, *, sure: bool) -> tuple[int, int, int, int]:
+        """Two classes, the least lead of the first, and that from which on a row counts without being asked about."""
+        least, scores = self.scores.threshold_of_win(k, other), self.scores
+        beyond = least if sure else scores.threshold_of_win(k, other, margin=False) + scores.margin
+        return int(k), int(other), least, beyond
 
 
 def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

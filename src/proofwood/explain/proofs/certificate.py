@@ -22,30 +22,24 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.certificates.check import RealModel, check_certificate
-from proofwood.certificates.content import (
-    FORMAT,
-    VERSION,
-    claim_of,
-    digest,
-    kinds_content,
-    model_content,
-    values_to_json,
-)
-from proofwood.certificates.kinds import Check
-from proofwood.certificates.sets import hitting_clauses, map_clauses, value_clauses
+from proofwood.certificates import check
+from proofwood.certificates.content import FORMAT, VERSION, digest, values_to_json
+from proofwood.certificates.facts import Check
+from proofwood.certificates.sets import hitting_clauses, map_clauses
+from proofwood.certificates.words import claim_of
 from proofwood.engines.run import ENDLESS, Clock
+from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
-from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
+from proofwood.explain.proofs.stated import Compared, limits_of, parts_of
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
@@ -58,67 +52,53 @@ __all__ = ["Certifier", "Check", "NoCertificateError", "OnlyRoundingError", "che
 NONE = "no certificate for this explanation"
 
 
-class RowModel(RealModel, Protocol):
-    """The model that was explained, with its rows in original units."""
-
-    def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
-        """A row inside these cells."""
-
-
 class Certifier:
     """Makes the certificates of one row's explanations, as plain JSON.
 
     Parameters
     ----------
-    scores : the model over its grid
-    cells : (n_columns,) cells of the row that is explained
+    model : the model that was explained; rows of other classes are shown to it
+    x : (n_inputs,) the row
     label : its class
     oracle : finds rows of other classes; nothing it says is taken on trust
-    model, x : the real model and the row (n_columns,) in its own units: with both, the rows of other classes are such
-        rows too and are shown to the model
     known : cells of rows of other classes that may do
     clock : of all that is asked of the certifier
     targets : codes of the classes that the explanation is about, in ascending order; all others by default
+    signed : whether contents get their digest, for a file
 
     Raises
     ------
     ValueError
         If the row is of another class by more than rounding. The methods raise it if a claim is wrong.
     NoCertificateError
-        If rounding leaves the class of the row in doubt. The methods raise it if the time is over, boxes get too
-        many, or (OnlyRoundingError) a row changes its class only up to rounding.
+        The methods raise it if the time is over, boxes get too many, or (OnlyRoundingError) a row changes its class
+        only up to rounding.
     KeyboardInterrupt
         At Ctrl-C.
     """
 
     def __init__(
         self,
-        scores: ScoreModel,
-        cells: IntArray,
+        model: Explained,
+        x: npt.ArrayLike,
         label: int,
         oracle: Oracle,
         *,
-        model: RowModel | None = None,
-        x: npt.ArrayLike | None = None,
         known: Iterable[IntArray] = (),
         clock: Clock = ENDLESS,
         targets: Sequence[int] | None = None,
+        signed: bool = True,
     ) -> None:
-        self.scores, self.label, self.oracle = scores, int(label), oracle
-        self.cells = np.asarray(cells, dtype=np.int64)
-        self.model, self.x = model, x
+        self.model, self.x, self.signed = model, np.asarray(x, dtype=np.float64), signed
+        self.scores, self.label, self.oracle = model.scores, int(label), oracle
+        self.cells, scores = model.cells(self.x), model.scores
         self.known = [np.asarray(row) for row in known]
+        self._refused: list[list[float | None]] = []
         self._rows_of_file: dict[bytes, dict[str, Any] | None] = {}
         if not scores.may_be_first(scores.sums(self.cells), self.label):
             raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
-        if self._class_in(self.cells) is not None:  # the sums may even put another class first, by less than the margin
-            raise OnlyRoundingError(
-                f"{NONE}: the class of the row is {label} in the model, and one only up to rounding: another class has "
-                "a sum that differs by no more than rounding may"
-            )
         self.targets = None if targets is None else [int(k) for k in targets]
         self.refuter = Refuter(scores, self.label, clock, self.targets)
-        self.names = None if model is None else [str(name) for name in model.feature_names]
 
     # ----------------------------------------------------------------------------------------------------------- kinds
 
@@ -139,22 +119,42 @@ class Certifier:
             witnesses.append({"feature": feature, **change})
         status = "minimal" if minimal else "sufficient"
         proofs = self._sufficient(chosen)
-        return self._content("abductive", status, features=chosen, keep=kept, witnesses=witnesses, proofs=proofs)
+        return self._content(
+            "abductive",
+            status,
+            features=chosen,
+            keep=kept,
+            without=[],
+            proofs=proofs,
+            witnesses=witnesses,
+            changes=[],
+            size_proof=[],
+        )
 
     def contrastive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
         """A change of the features can change the class and, if ``minimal``, no change of only some of them can."""
         chosen = sorted(int(feature) for feature in features)
         witness = self._changed(chosen)
         if not minimal:
-            return self._content("contrastive", "changing", features=chosen, witness=witness)
+            return self._contrastive("changing", chosen, witness)
         rest = self._outside(chosen)
-        proofs = self.refuter.boxes([(feature, self.scores.box(self.cells, [*rest, feature])) for feature in chosen])
+        proofs = self._no_row_of([(feature, self.scores.box(self.cells, [*rest, feature])) for feature in chosen])
         if proofs is None:
             raise ValueError(f"the explanation is not minimal: some of the features {chosen} alone change the class")
-        return self._content("contrastive", "minimal", features=chosen, witness=witness, proofs=proofs)
+        return self._contrastive("minimal", chosen, witness, proofs=proofs)
+
+    def _contrastive(self, status: str, features: list[int], witness: Any, **parts: Any) -> dict[str, Any]:
+        empty: dict[str, Any] = {"without": [], "proofs": [], "sufficient": [], "size_proof": []}
+        return self._content("contrastive", status, features=features, witness=witness, **{**empty, **parts})
 
     def smallest(
-        self, kind: Kind, features: Iterable[int], *, without: Iterable[int] = (), questions: Questions | None = None
+        self,
+        kind: Kind,
+        features: Iterable[int],
+        *,
+        without: Iterable[int] = (),
+        keep: Iterable[int] = (),
+        questions: Questions | None = None,
     ) -> dict[str, Any]:
         """Features are an explanation, and no fewer features are one.
 
@@ -163,13 +163,15 @@ class Certifier:
         kind : "abductive" or "contrastive"
         features : the explanation
         without : features that others must not have
+        keep : features that others must have
         questions : what is known about the row already
         """
-        chosen, left_out = sorted(int(feature) for feature in features), sorted(int(feature) for feature in without)
+        chosen, left_out, kept = (sorted(int(feature) for feature in some) for some in (features, without, keep))
         q = Questions(self.oracle, self.cells, self.label, targets=self.targets) if questions is None else questions
-        first = {"proofs": self._sufficient(chosen)} if kind == "abductive" else {"witness": self._changed(chosen)}
+        proofs = self._sufficient(chosen) if kind == "abductive" else []
+        witness = self._changed(chosen) if kind == "contrastive" else {}
         q.clock = self.refuter.clock
-        best = smallest(q, kind=kind, free=left_out)
+        best = smallest(q, kind=kind, keep=kept, free=left_out)
         if best is not None and best.lower_bound < len(chosen):
             if best.optimal:
                 raise ValueError(f"the explanation is not smallest: {sorted(best.found.features)} is one")
@@ -180,15 +182,28 @@ class Certifier:
             masks = _least(rows)
         else:
             masks = _least(q.sufficient)
-        sets = self._needed([members(mask) for mask in masks], left_out, len(chosen))
-        proof = refuted(hitting_clauses(sets, left_out, len(chosen)), self.refuter.clock, f"{NONE}: its size")
+        own = [[feature] for feature in kept]
+        used = self._needed([*(members(mask) for mask in masks), *own], left_out, len(chosen))
+        sets = [one for one in used if one not in own]
+        clauses = hitting_clauses([*sets, *own], left_out, len(chosen))
+        proof = refuted(clauses, self.refuter.clock, f"{NONE}: its size")
         assert proof is not None
-        duals: dict[str, Any] = {}
-        if kind == "abductive":
-            duals["changes"] = [{"features": one, **self._changed(one)} for one in sets]
-        else:
-            duals["sufficient"] = [{"features": one, "proofs": self._sufficient(one)} for one in sets]
-        return self._content(kind, "smallest", features=chosen, without=left_out, **first, **duals, size_proof=proof)
+        if kind == "contrastive":
+            sufficient = [{"features": one, "proofs": self._sufficient(one)} for one in sets]
+            return self._contrastive(
+                "smallest", chosen, witness, without=left_out, sufficient=sufficient, size_proof=proof
+            )
+        return self._content(
+            "abductive",
+            "smallest",
+            features=chosen,
+            keep=kept,
+            without=left_out,
+            proofs=proofs,
+            witnesses=[],
+            changes=[{"features": one, **self._changed(one)} for one in sets],
+            size_proof=proof,
+        )
 
     def enumeration(self, abductive: Iterable[Iterable[int]], contrastive: Iterable[Iterable[int]]) -> dict[str, Any]:
         """These are all explanations of the row.
@@ -218,22 +233,14 @@ class Certifier:
         """
         chosen = sorted(int(feature) for feature in features)
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
-        ends: list[dict[str, Any]] = []
-        valued: list[dict[str, Any]] = []
-        for feature in chosen if maximal else ():
-            for unit in units(self.scores, feature):
-                changes = [
-                    {
-                        "value": None if value is None else value.tolist(),
-                        **self._beyond(feature, unit, low, high, value),
-                    }
-                    for value in unit.next(low, high)
-                ]
-                if unit.numbers:
-                    ends += [{"column": unit.columns[0], **change} for change in changes]
-                else:
-                    valued.append(self._values(feature, unit, low, high, changes))
-        proofs = self.refuter.box(*box_and_clauses(self.scores, low, high))
+        beyond = [
+            self._beyond(feature, unit, low, high, value)
+            for feature in (chosen if maximal else ())
+            for unit in units(self.scores, feature)
+            for value in unit.next(low, high)
+        ]
+        box_low, box_high, clauses = box_and_clauses(self.scores, low, high)
+        proofs = self._no_row_in(box_low, box_high, clauses)
         if proofs is None:
             raise ValueError(
                 f"the ranges of the features {chosen} do not suffice: another class is possible in the box"
@@ -242,37 +249,69 @@ class Certifier:
             "inflated",
             "maximal" if maximal else "sufficient",
             features=chosen,
-            low=low.tolist(),
-            high=high.tolist(),
+            limits=[limit.to_json() for limit in limits_of(self.model, low, high, chosen)],
             proofs=proofs,
-            ends=ends,
-            groups=valued,
+            beyond=beyond,
         )
-
-    def _values(
-        self, feature: int, unit: Unit, low: IntArray, high: IntArray, changes: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        """Rows of another class for each value of some 0/1 columns that their range does not hold."""
-        columns = list(unit.columns)
-        clauses = value_clauses(
-            self.scores.first.tolist(),
-            self.scores.clauses,
-            columns,
-            low[columns].tolist(),
-            high[columns].tolist(),
-            [change["value"] for change in changes],
-        )
-        proof = refuted(clauses, self.refuter.clock, f"{NONE}: that feature {self._name(feature)} has no other value")
-        assert proof is not None
-        return {"feature": feature, "columns": columns, "changes": changes, "proof": proof}
 
     # ------------------------------------------------------------------------------------------- regions without change
 
     def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
-        proofs = self.refuter.box(*self.scores.box(self.cells, features))
+        low, high = self.scores.box(self.cells, features)
+        if np.array_equal(low, high):
+            return []  # all rows of these cells are one to the model, which is asked about it
+        proofs = self._no_row_in(low, high)
         if proofs is None:
             raise ValueError(f"the features {list(features)} do not suffice: another class is possible")
         return proofs
+
+    def _counts(self, cells: IntArray) -> bool:
+        """Whether the model itself gives another class to a row of which rounding decides."""
+        values = self.model.row(cells, like=self.x)
+        changes = self._changes_model(values)
+        if not changes:
+            self._refused.append(values_to_json(values))
+        return changes
+
+    def _with_rows(self, proofs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The proofs with the rows that were shown to the model."""
+        shown, self._refused = self._refused, []
+        return [{**part, "shown": shown} for part in proofs] if shown else proofs
+
+    def _no_row_in(
+        self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = (), *, rounded: bool = False
+    ) -> list[dict[str, Any]] | None:
+        """Proofs that no row of a box has another class, rows shown where rounding decides; None if one has.
+
+        With ``rounded`` it is known that rounding decides somewhere.
+        """
+        proofs = None if rounded else self.refuter.box(low, high, clauses)
+        if proofs is not None or not self.scores.margin or self.refuter.clock.over:
+            return proofs
+        nothing = [np.zeros(int(n) + 1, dtype=np.int64) for n in self.scores.n_thresholds]
+        asked: dict[str, Any] = {"own": np.asarray(low), "prices": nothing, "bound": 1, "clauses": clauses}
+        targets, rivals, clock = self.refuter.others, self.refuter.rivals, self.refuter.clock
+        found = self.refuter.prover.not_below(low, high, targets, rivals, **asked, clock=clock, counts=self._counts)
+        if found is None:
+            raise NoCertificateError(f"{NONE}: its boxes were not closed in time")
+        return self._with_rows(found[0]) if found[1] == 1 else None
+
+    def _no_row_of(self, named: Sequence[tuple[int, tuple[IntArray, IntArray]]]) -> list[dict[str, Any]] | None:
+        """Per other class proofs that none of some named boxes has a row of it; None if one may have."""
+        proofs = self.refuter.boxes(named)
+        if proofs is not None or not self.scores.margin:
+            return proofs
+        together: list[dict[str, Any]] = []
+        for name, box in named:
+            parts = self._no_row_in(*box, rounded=True)
+            if parts is None:
+                return None
+            for at, part in enumerate(parts):
+                if at == len(together):
+                    together.append({**part, "proofs": [], "shown": []})
+                together[at]["proofs"].append([name, part["boxes"]])
+                together[at]["shown"] += part.get("shown", [])
+        return [{key: value for key, value in part.items() if key != "boxes"} for part in together]
 
     def _needed(self, sets: list[list[int]], without: Sequence[int], size: int) -> list[list[int]]:
         """Some of the sets that fewer than ``size`` features do not hit either: those that a solver used."""
@@ -302,7 +341,7 @@ class Certifier:
         return [feature for feature in range(self.scores.n_features) if feature not in kept]
 
     def _name(self, feature: int) -> str:
-        return str(feature) if self.names is None else repr(self.names[feature])
+        return repr(self.model.feature_names[feature])
 
     def _changed(self, features: Sequence[int]) -> dict[str, Any]:
         """A row of another class that differs in these features only."""
@@ -380,47 +419,46 @@ class Certifier:
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
-            real = label is not None and self._changes_model(cells)
-            self._rows_of_file[key] = {"label": label, **self._row(cells)} if real else None
+            row = None if label is None else self.model.row(cells, like=self.x)
+            real = row is not None and self._changes_model(row)
+            shown = None if row is None or not real else {"label": label, "values": values_to_json(row)}
+            self._rows_of_file[key] = shown
         return self._rows_of_file[key]
 
-    def _changes_model(self, cells: IntArray) -> bool:
-        if self.model is None or self.x is None:
-            return True
-        values = np.array([self.model.row(cells, like=self.x)])
-        code = int(self.model.predict_codes(values)[0])
+    def _changes_model(self, row: FloatArray) -> bool:
+        code = int(self.model.predict_codes(row[np.newaxis])[0])
         return code != self.label if self.targets is None else code in self.targets
-
-    def _row(self, cells: IntArray, *, given: bool = False) -> dict[str, list[Any] | None]:
-        """Cells of a row and, if there is a model to ask, its values."""
-        values = None
-        if self.model is not None and self.x is not None:
-            x = np.asarray(self.x, dtype=np.float64)
-            values = values_to_json(x if given else self.model.row(cells, like=x))
-        return {"cells": np.asarray(cells).tolist(), "values": values}
 
     # ------------------------------------------------------------------------------------------------------------ file
 
     def _content(self, kind: str, status: str, **parts: Any) -> dict[str, Any]:
-        content: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": kind,
-            "status": status,
-            "names": self.names,
-            "classes": None if self.model is None else [str(name) for name in self.model.classes],
-            "label": self.label,
-            "targets": self.targets,
-            "row": self._row(self.cells, given=True),
-            "missing": [] if self.model is None else [int(j) for j in getattr(self.model, "missing", ())],
-            "kinds": kinds_content(self.model),
-            "model": model_content(self.scores),
+        return whole_content(
+            self.model,
+            kind,
+            status,
+            signed=self.signed,
+            label=self.label,
+            targets=self.targets,
+            row=values_to_json(self.x),
             **parts,
-        }
-        if known := getattr(getattr(self.model, "knowledge", None), "texts", ()):
-            content["knowledge"] = list(known)
-        content["claim"] = claim_of(content)
-        return {**content, "digest": digest(content)}
+        )
+
+
+def whole_content(model: Explained, kind: str, status: str, *, signed: bool = True, **parts: Any) -> dict[str, Any]:
+    """All fields of a certificate.
+
+    Parameters
+    ----------
+    model : that it is about
+    kind, status : what it claims
+    signed : whether with its digest
+    parts : the fields of its kind
+    """
+    common = parts_of(model)
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind, "status": status}
+    content |= {**parts, **common.content}
+    content["claim"] = claim_of(content, common.stated.space, common.stated.tested)
+    return {**content, "digest": digest(content) if signed else ""}
 
 
 def _least(masks: Iterable[int]) -> list[int]:
@@ -430,6 +468,32 @@ def _least(masks: Iterable[int]) -> list[int]:
         if not any(other & ~mask == 0 for other in kept):
             kept.append(mask)
     return kept
+
+
+def check_certificate(
+    certificate: str | Path | Mapping[str, Any], model: Explained | None = None, *, max_bytes: int | None = None
+) -> list[Check]:
+    """Everything that a certificate claims, checked one by one: :func:`proofwood.certificates.check.check_certificate`.
+
+    Parameters
+    ----------
+    certificate : path of a JSON file, or its content
+    model : the model that was explained, as ``explainer.model`` or :func:`proofwood.explained` gives it, in its vote;
+        without it the claim is about the trees in the certificate
+    max_bytes : that the trees of the certificate may take in memory, by an estimate; 4 GiB by default
+
+    Raises
+    ------
+    CertificateError
+        If the file is no certificate of this version, is too large, or cannot be read as one.
+    TypeError
+        If ``model`` is something else.
+    """
+    if model is not None and not isinstance(model, Explained):
+        raise TypeError(
+            f"model is a {type(model).__name__}: expected the model as explained(model) gives it, or explainer.model"
+        )
+    return check.check_certificate(certificate, None if model is None else Compared(model), max_bytes=max_bytes)
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:

@@ -6,16 +6,15 @@ certificates accepts (:mod:`proofwood.certificates.boxes`), which shares no code
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from proofwood.certificates.boxes import BoxTree
-from proofwood.certificates.content import model_content
 from proofwood.certificates.rivals import RivalTree
 from proofwood.certificates.trees import Trees
+from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
+from proofwood.explain.proofs.stated import parts_of
 
 NAME = "boxes"
 
@@ -29,20 +28,22 @@ class CheckedOracle(QuestionOracle):
     Parameters
     ----------
     scores : the model
+    trees : the same as the checker works it out
     """
 
     name = NAME
 
-    def __init__(self, scores: ScoreModel) -> None:
+    def __init__(self, scores: ScoreModel, trees: Trees) -> None:
         super().__init__(scores)
-        if scores.beside is not None:
-            raise ValueError("boxes prove what holds of all rows: of plausible rows only, ask another engine")
+        self._trees = trees
         self._search = SearchOracle(scores)
         self._prover = BoxProver(scores)
 
-    @cached_property
-    def _trees(self) -> Trees:
-        return Trees(model_content(self.scores))
+    @classmethod
+    def of(cls, model: Explained) -> CheckedOracle:
+        """Of a model whose leaves the checker works out from tests of values; ValueError if only some rows count."""
+        model.of_every_row("a proof by boxes")
+        return cls(model.scores, parts_of(model).stated)
 
     def answer(self, question: Question) -> Answer:
         """A row that the class can change in, or that boxes have none."""

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from proofwood.certificates.content import (
-    grid_content,
-    halves_content,
-    model_content,
-    values_to_json,
-)
-from proofwood.certificates.measures import TOLERANCE, Measure
-from proofwood.certificates.trees import Trees
-from proofwood.explain.model.explained import Explained
+from proofwood.certificates.content import values_to_json
+from proofwood.certificates.distances import allowed
+from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
+from proofwood.certificates.space import Limit, values_of
+from proofwood.explain.model.prices import Permitted
 from proofwood.explain.proofs.boxes import TooManyBoxesError
 from proofwood.explain.proofs.certificate import NONE, Certifier
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
+from proofwood.explain.proofs.stated import limits_of, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
 
 _PRICE_BITS = 43
@@ -32,20 +28,16 @@ _SLIGHTLY_LESS = 1 - 1e-12
 class DistanceCertifier(Certifier):
     """Makes the certificates of the distance from one row; parameters, errors and parts are those of ``Certifier``."""
 
-    model: Explained
-
-    @cached_property
-    def _trees(self) -> Trees:
-        return Trees(model_content(self.scores))
-
     def distance(
         self,
         metric: str,
-        per_unit: Sequence[float],
+        weights: Sequence[Any],
         prices: Sequence[FloatArray],
         *,
         immutable: Iterable[int] = (),
+        permitted: Permitted | None = None,
         found: IntArray | None = None,
+        row: FloatArray | None = None,
         bound: float | None = None,
     ) -> dict[str, Any]:
         """No row within limits is nearer than so much, and the row found is at most so far away.
@@ -53,11 +45,13 @@ class DistanceCertifier(Certifier):
         Parameters
         ----------
         metric : "l1", "l2", "linf" or "changes"
-        per_unit : weight of each column of the table
+        weights : of each column of the table, as a certificate has them
         prices : per column of the grid the price of each cell by the search, infinite where it may not be taken; of
             "changes" those of :func:`proofwood.explain.model.prices.count_prices`
         immutable : features that stay
+        permitted : from columns of categories to the codes that they may have
         found : cells of the nearest row of another class; None: there is none
+        row : its values, where they are not those nearest to the row in these cells
         bound : the least distance that is to be proved; as near to that of ``found`` as can be by default
 
         Returns
@@ -65,31 +59,34 @@ class DistanceCertifier(Certifier):
         dict
             Of status "optimal" where no gap but rounding is left, else "feasible"; "none" without a row.
         """
-        low, high = self._limits(prices, immutable)
-        told: dict[str, Any] = {
+        fixed = sorted(int(feature) for feature in immutable)
+        low, high = self._limits(prices, fixed)
+        measured = {
             "metric": metric,
-            "weights": [float(weight) for weight in per_unit],
-            "halves": halves_content(self.model),
+            "weights": list(weights),
             "pays": [
                 g for g, price in enumerate(prices) if metric == "changes" and np.any(price[np.isfinite(price)] > 0)
             ],
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "least": None,
-            "distance": None,
-            "unit": None,
-            "bound": None,
         }
-        columns = grid_content(self.model)
-        measure = Measure(told, columns, values_to_json(np.asarray(self.x)), self.cells)
+        stated = parts_of(self.model).stated
+        own = stated.entries_of(self.x.tolist())
+        limits = self._stated_limits(low, high, fixed, permitted or {}, counted=metric == "changes")
+        if not stated.tells(limits):
+            raise AssertionError("limits of cells end between them")
+        region = allowed(stated, own, fixed, limits, counted=metric == "changes")
+        measure = Measure(measured, stated, self.x, own, region)
+        told: dict[str, Any] = {**measured, "least": None, "distance": None, "unit": None, "bound": None}
+        head = {"immutable": fixed, "limits": [limit.to_json() for limit in limits], "distance": told}
         if found is None:
             proofs = self._nothing_in(low, high)
-            return self._told("none", told, columns, [], None, proofs)
+            return self._content("distance", "none", features=[], witness=None, proofs=proofs, **head)
         witness = self._as_change(found)
         if witness is None:
             raise OnlyRoundingError(f"{NONE}: the nearest row changes the class only up to rounding")
-        changed = [f for f, own in enumerate(self.scores.features) if np.any(found[[*own]] != self.cells[[*own]])]
-        total = measure.total(witness["values"], self._trees, np.asarray(found))
+        if row is not None:
+            witness = {**witness, "values": values_to_json(row)}
+        values = values_of(witness["values"], self.x.size)
+        total = measure.total(values, stated.entries_of(values.tolist()))
         assert total is not None, "a value does not become a missing one"
         told["distance"] = root(total, measure.power, up=True)
         if metric == "linf":
@@ -98,20 +95,26 @@ class DistanceCertifier(Certifier):
             proofs = self._below(measure, told, low, high, found, bound)
         gap = told["distance"] - told["least"]
         status = "optimal" if gap <= TOLERANCE * told["distance"] else "feasible"
-        return self._told(status, told, columns, changed, witness, proofs)
+        changed = changed_features(stated, self.x.tolist(), values.tolist())
+        return self._content("distance", status, features=changed, witness=witness, proofs=proofs, **head)
 
-    def _told(
-        self,
-        status: str,
-        told: Mapping[str, Any],
-        columns: list[dict[str, Any]],
-        features: list[int],
-        witness: Mapping[str, Any] | None,
-        proofs: list[dict[str, Any]],
-    ) -> dict[str, Any]:
-        return self._content(
-            "distance", status, features=features, columns=columns, distance=told, witness=witness, proofs=proofs
-        )
+    def _stated_limits(
+        self, low: IntArray, high: IntArray, fixed: Sequence[int], permitted: Permitted, *, counted: bool
+    ) -> list[Limit]:
+        """The limits beside what stays and, unless features are counted, that no value becomes a missing one."""
+        whole_low, whole_high = self.scores.box(self.cells)
+        free = [c for f in range(self.scores.n_features) if f not in fixed for c in self.scores.features[f]]
+        whole_low[free], whole_high[free] = low[free], high[free]
+        for g in free if not counted else ():
+            if self.model.grid.columns[g].role == "missing" and self.cells[g] == 0:
+                whole_high[g] = int(self.scores.n_thresholds[g])
+        found = {limit.column: limit for limit in limits_of(self.model, whole_low, whole_high, plain=True)}
+        for j, codes in permitted.items():
+            inside = found[j].codes if j in found else frozenset(range(len(self.model.inputs[j].levels)))
+            known = frozenset(code for code in codes if code < len(self.model.inputs[j].levels))
+            gap = len(known) < len(codes) and (j not in found or found[j].gap)
+            found[j] = Limit(j, codes=known & (inside or known), gap=gap or math.isnan(self.x[j]))
+        return [found[j] for j in sorted(found)]
 
     def _limits(self, prices: Sequence[FloatArray], immutable: Iterable[int]) -> tuple[IntArray, IntArray]:
         """The cells that may be taken."""
@@ -123,8 +126,10 @@ class DistanceCertifier(Certifier):
 
     def _nothing_in(self, low: IntArray, high: IntArray) -> list[dict[str, Any]]:
         """Proofs that no row of a box has another class."""
-        proofs = self.refuter.box(low, high)
+        proofs = self._no_row_in(low, high)
         if proofs is None:
+            if self._change(low, high, lambda: self._ask(low, high), "row that is nearer") is not None:
+                raise ValueError("another class is possible within the limits")
             raise OnlyRoundingError(f"{NONE}: that no nearer row has another class is so only up to rounding")
         return proofs
 
@@ -154,7 +159,7 @@ class DistanceCertifier(Certifier):
             for g, price in enumerate(prices):
                 able = [c for c in range(int(low[g]), int(high[g]) + 1) if price[c] < Fraction(least)]
                 box_low[g], box_high[g] = able[0], able[-1]
-            proofs = self.refuter.box(box_low, box_high)
+            proofs = self._no_row_in(box_low, box_high)
             if proofs is not None:
                 return proofs
             row = self._may_change_in(box_low, box_high)
@@ -203,13 +208,21 @@ class DistanceCertifier(Certifier):
             proved = None
             if not self.refuter.clock.over:
                 proved = self.refuter.prover.not_below(
-                    low, high, others, rivals, own=self.cells, prices=whole, bound=most, clock=self.refuter.clock
+                    low,
+                    high,
+                    others,
+                    rivals,
+                    own=self.cells,
+                    prices=whole,
+                    bound=most,
+                    clock=self.refuter.clock,
+                    counts=self._counts,
                 )
         except TooManyBoxesError as error:
             raise NoCertificateError(f"{NONE}: its boxes are too many: {error}") from None
         if proved is None:
             raise NoCertificateError(f"{NONE}: its distance was not proved in time")
-        proofs, told["bound"] = proved
+        proofs, told["bound"] = self._with_rows(proved[0]), proved[1]
         told["least"] = root(told["bound"] / scale, measure.power)
         if told["least"] <= 0:
             told["unit"] = told["bound"] = None

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from proofwood.certificates.content import (
-    FORMAT,
-    VERSION,
-    claim_of,
-    digest,
-    grid_content,
-    kinds_content,
-    model_content,
-    values_to_json,
-)
+from proofwood.certificates.content import values_to_json
+from proofwood.certificates.space import Limit
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
+from proofwood.explain.proofs.certificate import whole_content
 from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -28,6 +19,7 @@ NONE = "no certificate for this region"
 
 def possible_certificate(
     model: Explained,
+    limits: Sequence[Limit],
     low: IntArray,
     high: IntArray,
     answers: Mapping[int, bool | None],
@@ -39,7 +31,8 @@ def possible_certificate(
     Parameters
     ----------
     model : what the region is one of
-    low, high : (n_columns,) its least and greatest cells
+    limits : of the region
+    low, high : (n_columns,) least and greatest cells around it
     answers : by code of a class, in ascending order, whether it is possible; None: not known
     rows : by code of a class that is, a row (n_inputs,) of the region that has it
     clock : of all of it
@@ -61,30 +54,12 @@ def possible_certificate(
     for code, answer in answers.items():
         one: dict[str, Any] = {"class": int(code)}
         if answer:
-            row = np.asarray(rows[code])
-            one["row"] = {"cells": model.cells(row).tolist(), "values": values_to_json(row)}
+            one["row"] = values_to_json(rows[code])
         elif answer is False:
             one["proof"] = _proof(prover, low, high, code, clock)
         found.append(one)
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": "possible",
-        "status": "partial" if None in answers.values() else "complete",
-        "names": [str(name) for name in model.feature_names],
-        "classes": [str(name) for name in model.classes],
-        "missing": [int(j) for j in model.missing],
-        "kinds": kinds_content(model),
-        "model": model_content(model.scores),
-        "columns": grid_content(model),
-        "low": np.asarray(low).tolist(),
-        "high": np.asarray(high).tolist(),
-        "found": found,
-    }
-    if model.knowledge.texts:
-        content["knowledge"] = list(model.knowledge.texts)
-    content["claim"] = claim_of(content)
-    return {**content, "digest": digest(content)}
+    status = "partial" if None in answers.values() else "complete"
+    return whole_content(model, "possible", status, limits=[limit.to_json() for limit in limits], found=found)
 
 
 def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, clock: Clock) -> dict[str, Any]:

@@ -1,411 +1,346 @@
-"""Check an explanation anew, with another engine than the one that found it and with the model itself."""
+"""Check an explanation anew: its claim as a statement, proved from nothing that it says, and decided by the checker.
+
+Rows of another class and proofs that there are none are made as for a certificate, and looked at by
+:mod:`proofwood.certificates`, which shares no line with any search. All rows are shown to the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from proofwood import memory
-from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.linear import Constraint
-from proofwood.explain.model.regions import in_region, units
-from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.model.space import Input
+from proofwood.certificates.check import checks_of
+from proofwood.certificates.facts import Check
+from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
+from proofwood.certificates.stated import Stated, limits_in
+from proofwood.engines.run import Clock
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.linear import read_constraints
+from proofwood.explain.model.prices import Metric, permitted_codes
+from proofwood.explain.model.tariffs import read_tariff
 from proofwood.explain.oracles.engines import make_oracle
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
-from proofwood.explain.oracles.regions import ask_region
-from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.explain.proofs.certificate import Certifier
+from proofwood.explain.proofs.distance import DistanceCertifier
+from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
+from proofwood.explain.proofs.stated import Compared, parts_of
+from proofwood.model.node_table import FloatArray, IntArray
 
-NO_CONSTRAINTS = "a second look knows nothing of constraints between columns, and without them the class can change"
-"""Why it is not checked that no row satisfies constraints and has another class."""
-
-
-class Claim(Protocol):
-    """What is checked of an explanation.
-
-    ``kind`` is "abductive" (rows that agree on ``features`` keep the class) or "contrastive" (some row that differs in
-    them only gets another one), ``cells`` those of the row that is explained, ``label`` its class.
-    """
-
-    @property
-    def kind(self) -> str:
-        """Which claim."""
-
-    @property
-    def features(self) -> Sequence[int]:
-        """Features of the explanation."""
-
-    @property
-    def cells(self) -> IntArray:
-        """(n_columns,) cells of the row."""
-
-    @property
-    def label(self) -> int:
-        """Class of the row."""
-
-
-class Model(Protocol):
-    """The model that was explained."""
-
-    @property
-    def scores(self) -> ScoreModel:
-        """The model over its grid."""
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """Names of the features."""
-
-    @property
-    def inputs(self) -> Sequence[Input]:
-        """Columns of its rows."""
-
-    def predict_codes(self, X: Any) -> IntArray:
-        """(n_rows,) class codes of the real model."""
-
-    def are_plausible(self, X: FloatArray) -> BoolArray:
-        """(n_rows,) whether rows are plausible."""
-
-    def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
-        """A row inside these cells."""
+UP_TO_ROUNDING = " up to rounding"
+Content = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a second look found.
+    """What came of a second look.
 
     Parameters
     ----------
-    sufficient : whether the features (and their ranges) do what the kind of explanation says; None if that could not be
-        decided
-    minimal : whether they no longer do with any one of them less, nor, if that is claimed, with a wider range; None if
-        that could not be decided
-    problems : what is wrong or undecided, for people; empty if all is well
+    checks : all that was looked at
+    problems : what is wrong, or could not be decided, for people
     doubts : what holds only up to rounding, which the status of the explanation says as well
-    unchecked : why nothing was looked at, where no check knows of what is claimed; else empty
+    not_checked : parts of the claim that no check covers, by name
     """
 
-    sufficient: bool | None
-    minimal: bool | None
-    problems: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    unchecked: str = ""
+    checks: tuple[Check, ...]
+    problems: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether all that the status claims was confirmed."""
-        if self.problems or self.unchecked:
-            return False
-        return bool(self.doubts) or (self.sufficient is True and self.minimal is True)
+        return self.status == "confirmed"
 
     @property
     def status(self) -> Literal["confirmed", "refuted", "undecided", "not checked"]:
         """What came out; undecided where time was short or rounding leaves doubt, see :attr:`problems`."""
-        if self.unchecked:
-            return "not checked"
-        if self.ok:
-            return "confirmed"
-        open_ = self.sufficient is not False and self.minimal is not False and None in (self.sufficient, self.minimal)
-        return "undecided" if open_ else "refuted"
+        if not all(check.passed for check in self.checks):
+            return "refuted"
+        return "undecided" if self.problems else "not checked" if self.not_checked else "confirmed"
 
     def __str__(self) -> str:
-        reasons = [self.unchecked] if self.unchecked else self.problems or self.doubts
+        reasons = [*self.problems, *self.not_checked] or self.doubts
         return f"{self.status}: {'; '.join(reasons)}" if reasons else self.status
 
 
-def verify(
-    model: Model,
-    claim: Claim,
-    *,
-    oracle: Oracle,
-    x: npt.ArrayLike | None = None,
-    targets: Sequence[int] | None = None,
-    clock: Clock = ENDLESS,
-    witnesses: Mapping[int, IntArray] | None = None,
-    exact: bool = True,
-    minimal: bool = True,
-    region: tuple[IntArray, IntArray] | None = None,
-    widest: bool = False,
-    exact_ranges: bool = True,
-) -> Verified:
-    """Ask an oracle whether an explanation is right, and the model whether the oracle's witnesses are.
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What is looked at of an explanation: fields of :class:`proofwood.Explanation`."""
 
-    Sufficiency takes one question, minimality one per feature. Every row that the oracle answers with is counted anew
-    leaf by leaf and, given ``x``, shown to the model.
-
-    Parameters
-    ----------
-    model : what was explained
-    claim : the explanation
-    oracle : of the same ``ScoreModel``, better of another engine than the one that found the explanation
-    x : (n_columns,) the row in the units of the model
-    targets : the other classes that the explanation is about, all by default
-    clock : of all questions together
-    witnesses : for features the cells of rows of other classes that came with the explanation. They are trusted no more
-        than those of the oracle, but may show in the model itself what the oracle's show only up to rounding
-    exact : whether the claim is one about the model itself; else what holds only up to rounding is a doubt, and no
-        problem
-    minimal : whether it is claimed that no feature can be spared; else that is not looked at
-    region : least and greatest cells (n_columns,) of an abductive explanation with ranges, in all rows of which the
-        class has to stay; see :mod:`proofwood.explain.model.regions`
-    widest : whether it is claimed that no range of the region can take in one value more
-    exact_ranges : whether that is claimed of the model itself, see ``exact``
-
-    Returns
-    -------
-    Verified
-        A class that changes only up to the rounding of the model's own sums, and not in the model, decides nothing:
-        None, and a problem (or a doubt) that says so. ``minimal`` is True if it was not claimed.
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown, or the oracle is about another grid.
-    """
-    if claim.kind not in ("abductive", "contrastive"):
-        raise ValueError(f"kind={claim.kind!r} cannot be verified: expected 'abductive' or 'contrastive'")
-    if not np.array_equal(oracle.scores.n_thresholds, model.scores.n_thresholds):
-        raise ValueError("the oracle is about another model: its threshold grid differs")
-    asked = _Verification(model, claim, oracle, x, targets, clock, witnesses or {}, exact)
-    return asked.run(minimal, region, widest, exact_ranges)
+    kind: str
+    status: str
+    ranges: str
+    model: Explained
+    row: FloatArray
+    cells: IntArray
+    label: int
+    targets: tuple[int, ...] | None
+    features: tuple[int, ...]
+    keep: tuple[int, ...]
+    free: tuple[int, ...]
+    immutable: tuple[int, ...]
+    low: IntArray | None
+    high: IntArray | None
+    witness_cells: Mapping[int, IntArray]
+    witness: FloatArray | None
+    metric: Metric
+    asked: Mapping[str, Any] | None
+    prices: tuple[FloatArray, ...] | None
+    constraints: tuple[str, ...]
+    distance: float
+    lower_bound: float
 
 
-def verify_none(
-    model: Model,
-    claim: Claim,
-    *,
-    oracle: Oracle,
-    low: IntArray,
-    high: IntArray,
-    x: npt.ArrayLike | None = None,
-    targets: Sequence[int] | None = None,
-    constraints: Sequence[Constraint] = (),
-    clock: Clock = ENDLESS,
-) -> Verified:
-    """Ask an oracle whether no change that is allowed leads to another class.
+def verify(found: Claim, clock: Clock) -> Verified:
+    """Prove the claim of an explanation anew, and check the proof.
 
     Parameters
     ----------
-    model, claim, oracle, x, targets, clock : as of :func:`verify`
-    low, high : (n_columns,) least and greatest cells of the rows that the row may be changed to
-    constraints : between columns, which such rows satisfy, too
-
-    Returns
-    -------
-    Verified
-        ``sufficient``: whether no row of another class is there. With constraints it is confirmed where there is none
-        even without them; a row that satisfies them refutes it, and else it is not checked.
+    found : the explanation, with its model
+    clock : of all of it
     """
-    return _Verification(model, claim, oracle, x, targets, clock, {}, True).run_none(low, high, constraints)
+    with memory.within(None):
+        return _Second(found, clock).look()
 
 
-class _Verification:
-    """The questions about one explanation."""
+class _Second:
+    """A second look at one explanation."""
 
-    def __init__(
-        self,
-        model: Model,
-        claim: Claim,
-        oracle: Oracle,
-        x: npt.ArrayLike | None,
-        targets: Sequence[int] | None,
-        clock: Clock,
-        witnesses: Mapping[int, IntArray],
-        exact: bool,
-    ) -> None:
-        self.model, self.claim, self.oracle = model, claim, oracle
-        self.x = None if x is None else np.asarray(x, dtype=np.float64)
-        self.targets = targets
-        self.clock = clock
-        self.cells = np.asarray(claim.cells, dtype=np.int64)
-        self.features = [int(feature) for feature in claim.features]
-        self.witnesses = [np.asarray(cells, dtype=np.int64) for cells in witnesses.values()]
-        self.exact = exact
+    def __init__(self, found: Claim, clock: Clock) -> None:
+        self.found, self.model, self.clock = found, found.model, clock
+        self.plain = found.status.removesuffix(UP_TO_ROUNDING)
+        self.checks: list[Check] = []
         self.problems: list[str] = []
         self.doubts: list[str] = []
-        self.seen: FloatArray | None = None  # the row that was shown to the model last
+        self.not_checked: list[str] = []
 
-    def run(
-        self, claims_minimal: bool, region: tuple[IntArray, IntArray] | None, widest: bool, exact_ranges: bool
-    ) -> Verified:
-        scores, label = self.model.scores, self.claim.label
-        if not self._speaks_of_the_row():
-            return Verified(None, None, self.problems)
-        abductive = self.claim.kind == "abductive"
-        everything = range(scores.n_features)
-        fixed = self.features if abductive else [f for f in everything if f not in self.features]
-        changes = self._changes(fixed, "the explanation", expected=not abductive)
-        sufficient = None if changes is None else changes is not abductive
-        if sufficient is False:
-            self.problems.append(
-                f"another class than {label} is possible with these features fixed"
-                if abductive
-                else f"no other class than {label} is possible with only these features changed"
-            )
-        minimal: bool | None = True
-        for feature in self.features if claims_minimal else ():
-            name = self.model.feature_names[feature]
-            less = [f for f in fixed if f != feature] if abductive else [*fixed, feature]
-            changes = self._changes(less, f"the feature {name}", expected=abductive)
-            if changes is None:
-                minimal = None if minimal else minimal
-            elif changes is not abductive:
-                minimal = False
-                self.problems.append(f"the feature {name} is not needed")
-        if region is not None and abductive and sufficient:
-            low, high = (np.asarray(cells, dtype=np.int64) for cells in region)
-            sufficient = self._holds_in(low, high)
-            if sufficient and widest:
-                minimal = self._cannot_grow(low, high, minimal, exact_ranges)
-        return Verified(sufficient, minimal, self.problems, self.doubts)
+    def look(self) -> Verified:
+        found = self.found
+        if self.model.plausible is not None:
+            self.not_checked.append("what holds of plausible rows only")
+        code = int(self.model.predict_codes(found.row[np.newaxis])[0])
+        self._check("row", None if code == found.label else f"the model gives it class {self.model.classes[code]}")
+        if found.kind == "counterfactual" and found.witness is not None and self.plain != "none":
+            self._recount(found.witness)
+        if not self.refuted and self.model.plausible is None:
+            for claim in self._claims():
+                self._decide(claim)
+        return Verified(tuple(self.checks), tuple(self.problems), tuple(self.doubts), tuple(self.not_checked))
 
-    def run_none(self, low: IntArray, high: IntArray, constraints: Sequence[Constraint]) -> Verified:
-        label = self.claim.label
-        if not self._speaks_of_the_row():
-            return Verified(None, None, self.problems)
-        if np.array_equal(low, high):
-            return Verified(True, True)  # nothing may change, and the model was just asked about the row
-        changes = self._changes_in(low, high, "rows that the row may be changed to", expected=False, exact=True)
-        if changes and not all(self.seen is not None and one.holds(self.seen) for one in constraints):
-            return Verified(None, None, unchecked=NO_CONSTRAINTS)
-        if changes:
-            self.problems.append(f"another class than {label} is possible with changes that are allowed")
-        return Verified(None if changes is None else not changes, True, self.problems)
+    @property
+    def refuted(self) -> bool:
+        """Whether something is wrong already."""
+        return not all(check.passed for check in self.checks)
 
-    def _holds_in(self, low: IntArray, high: IntArray) -> bool | None:
-        """Whether the row is in the region, which limits its features only, and all rows of it have the class."""
-        scores = self.model.scores
-        free = [c for f in range(scores.n_features) if f not in self.features for c in scores.features[f]]
-        if not in_region(scores, self.cells, low, high):
-            self.problems.append("the row is outside the ranges")
-            return False
-        if np.any(low[free] > 0) or np.any(high[free] < scores.n_thresholds[free]):
-            self.problems.append("there are ranges of features that are not of the explanation")
-            return False
-        everything = [c for f in self.features for c in scores.features[f]]
-        if np.array_equal(low[everything], self.cells[everything]) and np.array_equal(
-            high[everything], self.cells[everything]
-        ):
-            return True  # what was asked already
-        changes = self._changes_in(low, high, "the ranges", expected=False, exact=True)
-        if changes:
-            self.problems.append(f"another class than {self.claim.label} is possible within the ranges")
-        return None if changes is None else not changes
+    def _check(self, name: str, fault: str | None) -> None:
+        self.checks.append(Check(name, fault is None, fault or "as it is claimed"))
+        if fault is not None:
+            self.problems.append(f"{name}: {fault}")
 
-    def _cannot_grow(self, low: IntArray, high: IntArray, minimal: bool | None, exact: bool) -> bool | None:
-        """Whether, for each value that a range could take in next, a row of the wider region has another class."""
-        scores = self.model.scores
-        for feature in self.features:
-            which = f"the range of the feature {self.model.feature_names[feature]}"
-            for unit in units(scores, feature):
-                for value in unit.next(low, high):
-                    wider = unit.with_value(low, high, value)
-                    changes = self._changes_in(*wider, which, expected=True, exact=exact)
-                    if changes is None:
-                        minimal = None if minimal else minimal
-                    elif not changes:
-                        minimal = False
-                        self.problems.append(f"{which} can take in more")
-        return minimal
+    # ------------------------------------------------------------------------------------------------------ proving
 
-    def _changes_in(self, low: IntArray, high: IntArray, about: str, *, expected: bool, exact: bool) -> bool | None:
-        """Whether the class can change in a region; None and a problem, or a doubt, if there is no sure answer."""
-        answer = self._answer(
-            lambda: ask_region(self.oracle, low, high, self.claim.label, targets=self.targets, clock=self.clock)
-        )
-        if answer.changes is None:
-            self.problems.append(f"{about}: {_unanswered()}")
-            return None
-        if not answer.changes:
-            return False
-        witness = answer.witness
-        scores = self.model.scores
-        if witness is None or not scores.allows(witness) or not in_region(scores, witness, low, high):
-            raise AssertionError(f"{about}: the row that the oracle answers with is outside of what was asked")
-        if self._is_real(witness):
-            return True
-        return self._doubtful(about, lambda: self._sure_in(low, high), expected=expected, exact=exact)
+    @property
+    def exact(self) -> bool:
+        """Whether the status is one about the model itself, whatever rounding does."""
+        return not self.found.status.endswith(UP_TO_ROUNDING)
 
-    def _sure_in(self, low: IntArray, high: IntArray) -> IntArray | None:
-        """A row of a region that has another class whatever rounding does."""
-        scores = self.model.scores
-        sure = make_oracle("auto", scores.sure())
-        return self._answer(
-            lambda: ask_region(sure, low, high, self.claim.label, targets=self.targets, clock=self.clock)
-        ).witness
-
-    def _answer(self, ask: Callable[[], Answer]) -> Answer:
-        if self.clock.over:
-            return UNKNOWN
+    def _decide(self, make: Callable[[], Content]) -> None:
+        """Prove a part of the claim, and let the checker decide."""
         try:
-            return ask()
-        except MemoryError:
-            memory.note_lack()
-            return UNKNOWN
-
-    def _doubtful(
-        self, about: str, other: Callable[[], IntArray | None], *, expected: bool, exact: bool
-    ) -> bool | None:
-        """The class changes only up to rounding in the row at hand: whether another row shows it in the model."""
-        witness = other()
-        if witness is not None and self._is_real(witness):
-            return True
-        fault = f"{about}: the class changes only up to rounding, and not in the model"
-        # "Up to rounding" is said of changes that are claimed; that the class stays is claimed in spite of rounding.
-        (self.doubts if expected and not exact else self.problems).append(fault)
-        return None
-
-    def _speaks_of_the_row(self) -> bool:
-        """Whether features, cells and class belong together."""
-        scores = self.model.scores
-        if len(set(self.features)) != len(self.features) or not set(self.features) <= set(range(scores.n_features)):
-            self.problems.append(f"the features {self.features} are not distinct features of the model")
-        elif not scores.meets_clauses(self.cells):
-            self.problems.append("the row is outside the space")
-        elif self.x is not None and (code := int(self.model.predict_codes(self.x[np.newaxis])[0])) != self.claim.label:
-            self.problems.append(f"the model gives the row class {code} and not {self.claim.label}")
-        elif self.x is None and (code := scores.winner(self.cells)) != self.claim.label:
-            self.problems.append(f"the row has class {code} and not {self.claim.label}")
-        return not self.problems
-
-    def _changes(self, fixed: Sequence[int], about: str, *, expected: bool) -> bool | None:
-        """Whether the class can change; None and a problem, or a doubt, if there is no sure answer."""
-        scores = self.model.scores
-        if self.x is not None and np.array_equal(*scores.box(self.cells, fixed)):
-            return False  # all rows of these cells are one to the model, which was just asked about it
-        answer = self._answer(
-            lambda: self.oracle.ask(
-                self.cells, self.claim.label, fixed, targets=self.targets, seconds=self.clock.seconds_left
-            )
-        )
-        if answer.changes is None:
-            self.problems.append(f"{about}: {_unanswered()}")
-            return None
-        if not answer.changes:
-            return False
-        check_answer(scores, self.cells, self.claim.label, fixed, answer)
-        columns = [c for feature in fixed for c in scores.features[feature]]
-        own = [
-            row for row in self.witnesses if scores.allows(row) and np.array_equal(row[columns], self.cells[columns])
-        ]
-        assert answer.witness is not None
-        if any(self._is_real(row) for row in (answer.witness, *own)):
-            return True
-        return self._doubtful(about, lambda: None, expected=expected, exact=self.exact)
-
-    def _is_real(self, witness: IntArray) -> bool:
-        """Whether a row has another class (of the targets), by the model if there is a row to start from."""
-        if self.x is None:
-            code = self.model.scores.winner(witness)
+            content = make()
+        except OnlyRoundingError as error:
+            (self.problems if self.exact else self.doubts).append(str(error))
+        except NoCertificateError as error:
+            self.problems.append(str(error))
+        except ValueError as error:
+            self._check("claim", str(error))
         else:
-            row = self.seen = np.asarray(self.model.row(witness, like=self.x))
-            code = int(self.model.predict_codes(row[np.newaxis])[0])
-        reached = code != self.claim.label if self.targets is None else code in self.targets
-        return reached and (self.x is None or bool(self.model.are_plausible(row[np.newaxis])[0]))
+            self._look_at(content)
 
+    def _look_at(self, content: Content) -> None:
+        stated = parts_of(self.model).stated
+        if not stated.tells(limits_in(content, stated.space)):
+            stated = Stated(content)
+        checks = list(checks_of(content, stated, Compared(self.model)))
+        self.checks += checks
+        self.problems += [f"{check.name}: {check.detail}" for check in checks if not check.passed]
 
-def _unanswered() -> str:
-    return "no answer within the memory" if memory.lacked() else "no answer in time"
+    def _make(self, maker: type[Certifier]) -> Certifier:
+        found = self.found
+        known = [np.asarray(cells) for cells in found.witness_cells.values()]
+        oracle = make_oracle("auto", self.model.scores)
+        return maker(
+            self.model,
+            found.row,
+            found.label,
+            oracle,
+            known=known,
+            clock=self.clock,
+            targets=found.targets,
+            signed=False,
+        )
+
+    # ------------------------------------------------------------------------------------------------------- claims
+
+    def _claims(self) -> Iterator[Callable[[], Content]]:
+        """What is claimed, as things to prove."""
+        found = self.found
+        kind = "contrastive" if found.kind == "counterfactual" and found.prices is None else found.kind
+        if self.plain == "none":
+            yield self._none
+        elif kind == "abductive":
+            yield from self._abductive()
+        elif kind == "contrastive":
+            yield from self._contrastive()
+        else:
+            yield from self._nearest()
+
+    def _abductive(self) -> Iterator[Callable[[], Content]]:
+        found = self.found
+        minimal = self.plain in ("minimal", "smallest") and self.exact
+        yield lambda: self._make(Certifier).abductive(found.features, minimal=minimal, keep=found.keep)
+        if not self.exact:
+            self.doubts.append("that no feature can go, or none is smaller, is so only up to rounding")
+        elif self.plain == "smallest":
+            yield lambda: self._smallest("abductive")
+        self._claims_size()
+        low, high = found.low, found.high
+        own = self.model.scores.box(found.cells, found.features)
+        if low is None or high is None:
+            return
+        if found.ranges or not (np.array_equal(own[0], low) and np.array_equal(own[1], high)):
+            widest = found.ranges == "widest"
+            yield lambda: self._make(Certifier).inflated(found.features, low, high, maximal=widest)
+            if found.ranges.endswith(UP_TO_ROUNDING):
+                self.doubts.append("that no range can take in more is so only up to rounding")
+
+    def _contrastive(self) -> Iterator[Callable[[], Content]]:
+        found = self.found
+        status = {"optimal": "smallest", "feasible": "changing"}.get(self.plain, self.plain)
+        fixed = sorted(set(found.immutable) & set(found.features))
+        self._check("immutable", f"the features {fixed} change" if fixed else None)
+        if found.kind == "counterfactual":
+            n = len(found.features)
+            self._check("distance", None if found.distance == n else f"{found.distance!r} is claimed, and {n} change")
+        minimal = status in ("minimal", "smallest") and self.exact
+        yield lambda: self._make(Certifier).contrastive(found.features, minimal=minimal)
+        if not self.exact:
+            self.doubts.append("the class changes only up to rounding")
+        elif status == "smallest":
+            yield lambda: self._smallest("contrastive")
+        self._claims_size()
+
+    def _smallest(self, kind: Literal["abductive", "contrastive"]) -> Content:
+        found = self.found
+        without = found.free if kind == "abductive" else found.immutable
+        return self._make(Certifier).smallest(kind, found.features, without=without, keep=found.keep)
+
+    def _claims_size(self) -> None:
+        """What is said of the least number of features."""
+        bound, n = self.found.lower_bound, len(self.found.features)
+        if math.isnan(bound):
+            return
+        self._check("least number", f"{bound!r} is claimed, and {n} features suffice" if bound > n else None)
+        if bound > 0 and self.plain not in ("smallest", "optimal"):
+            self.not_checked.append("the least number of features")
+
+    def _none(self) -> Content:
+        """That no row that the options allow has another class."""
+        found = self.found
+        maker = self._make(DistanceCertifier)
+        assert isinstance(maker, DistanceCertifier)
+        try:
+            if found.prices is None:
+                return maker.abductive(found.immutable, minimal=False)
+            return maker.distance(found.metric, [1.0] * len(self.model.inputs), found.prices, immutable=found.immutable)
+        except ValueError:
+            row = self.model.row(maker.known[-1], like=found.row) if maker.known else found.row
+            if all(one.holds(row) for one in read_constraints(found.constraints, self.model.inputs)):
+                raise
+        except OnlyRoundingError:
+            if not found.constraints:
+                raise
+        self.not_checked.append("that no row satisfies the constraints and has another class")
+        return maker.abductive(range(self.model.scores.n_features), minimal=False)
+
+    # ---------------------------------------------------------------------------------------------------- distances
+
+    def _weights(self) -> Sequence[Any] | None:
+        """Prices as a statement has them; None where it has none."""
+        asked = self.found.asked or {}
+        weights = None if self.found.metric == "changes" else asked.get("weights")
+        return read_tariff(self.model, self.found.row, weights).stated
+
+    def _recount(self, row: Any) -> None:
+        """The row found: its class in the model, what it changes and what that costs, and the constraints it meets."""
+        found, parts = self.found, parts_of(self.model)
+        code = int(self.model.predict_codes(row[np.newaxis])[0])
+        reached = code != found.label if found.targets is None else code in found.targets
+        if reached or self.exact:
+            self._check("row found", None if reached else f"the model gives it class {self.model.classes[code]}")
+        else:
+            self.doubts.append(f"the model gives the row found class {self.model.classes[code]}")
+        if not self.model.are_plausible(row[np.newaxis])[0]:
+            self._check("row found", "it is not plausible")
+        for one in read_constraints(found.constraints, self.model.inputs):
+            self._check("constraint", None if one.holds(row) else f"the row found breaks {one.text!r}")
+        stated = parts.stated
+        changed = changed_features(stated, found.row.tolist(), row.tolist())
+        self._check("features", None if changed == sorted(found.features) else f"the row found changes {changed}")
+        moved = sorted(set(changed) & set(found.immutable))
+        self._check("immutable", f"the row found changes {moved}" if moved else None)
+        weights = self._weights()
+        if found.prices is None or weights is None:
+            if weights is None:
+                self.not_checked.append("the distance, by these weights")
+            return
+        pays = [g for g, price in enumerate(found.prices) if np.any(price[np.isfinite(price)] > 0)]
+        told = {"metric": found.metric, "weights": weights, "pays": pays if found.metric == "changes" else []}
+        measure = Measure(told, stated, found.row, stated.entries_of(found.row.tolist()))
+        total = measure.total(row, stated.entries_of(row.tolist()))
+        if total is None:
+            self._check("distance", "a value of the row found has become a missing one")
+            return
+        length = math.sqrt(total) if measure.power == 2 else float(total)
+        near = math.isclose(length, found.distance, rel_tol=TOLERANCE, abs_tol=0.0)
+        self._check("distance", None if near else f"{found.distance!r} is claimed, and it is {length!r}")
+        over = found.lower_bound > length * (1 + TOLERANCE)
+        self._check("lower bound", f"{found.lower_bound!r} is claimed, and a row is at {length!r}" if over else None)
+
+    def _nearest(self) -> Iterator[Callable[[], Content]]:
+        found = self.found
+        weights = self._weights()
+        if weights is None or found.prices is None or found.witness is None:
+            return
+        if found.lower_bound > 0 or self.plain == "optimal":
+            yield lambda: self._distance(weights)
+
+    def _distance(self, weights: Sequence[Any]) -> Content:
+        found = self.found
+        maker = self._make(DistanceCertifier)
+        assert isinstance(maker, DistanceCertifier)
+        assert found.prices is not None
+        bound = None if self.plain == "optimal" else found.lower_bound
+        cells = next(iter(found.witness_cells.values()))
+        permitted = permitted_codes(self.model, found.row, (found.asked or {}).get("within") or {})
+        asked: dict[str, Any] = {
+            "immutable": found.immutable,
+            "permitted": permitted,
+            "found": cells,
+            "row": found.witness,
+        }
+        content = maker.distance(found.metric, weights, found.prices, **asked, bound=bound)
+        least = content["distance"]["least"]
+        claimed = max(found.lower_bound, found.distance * (1 - TOLERANCE) if self.plain == "optimal" else 0.0)
+        if least < claimed * (1 - TOLERANCE):
+            said = f"proved is a distance of at least {least!r}, and {claimed!r} is claimed"
+            if found.constraints:
+                self.not_checked.append("that no row that satisfies the constraints is nearer")
+            else:
+                self.problems.append(said)
+        return content

@@ -188,7 +188,8 @@ bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
   messages_->choose(near_, row_);
   if (bound >= upper_) return true;
   if (offer(node.way, row_)) return false;
-  if (messages_->decided()) return true;  // one row is left that matters: all of the box score the same
+  // All of the box score the same. Where rows are refused that score enough, others of it are to be looked at as well.
+  if (messages_->decided()) return refused_.empty();
   auto last = static_cast<double>(lowest());
   for (int round = 0; round < rounds; ++round) {
     if (round > 0) adjust(node.way);

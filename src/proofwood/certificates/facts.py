@@ -1,0 +1,189 @@
+"""The facts that claims are made of: no row of a region has another class, or some row of it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from proofwood.certificates.boxes import BoxTree
+from proofwood.certificates.content import FloatArray
+from proofwood.certificates.drup import Certificate, CertificateError
+from proofwood.certificates.rivals import RivalTree, rivals_fault
+from proofwood.certificates.space import Limit, values_of
+from proofwood.certificates.stated import Region, Stated, limits_in
+
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Parameters
+    ----------
+    name : what
+    passed : whether it holds
+    detail : what was found
+    open : whether it holds only if rounding is given the doubt, which the model itself decides
+    """
+
+    name: str
+    passed: bool
+    detail: str
+    open: bool = False
+
+
+def check_of(name: str, fault: str | None, otherwise: str) -> Check:
+    """The check that fails with a fault, and otherwise says what was found."""
+    return Check(name, fault is None, otherwise if fault is None else fault)
+
+
+def proof_fault(clauses: Iterable[Sequence[int]], lines: Sequence[str]) -> str | None:
+    """Why the lines do not prove that the clauses contradict each other, if they do not."""
+    try:
+        Certificate("", tuple(tuple(clause) for clause in clauses), tuple(lines)).check()
+    except CertificateError as error:
+        return str(error)
+    return None
+
+
+class Subject:
+    """What a certificate is about: its model over its space, the row that was asked about, and the classes meant.
+
+    Parameters
+    ----------
+    content : the file
+    stated : what is worked out of it
+    """
+
+    def __init__(self, content: Mapping[str, Any], stated: Stated) -> None:
+        self.content, self.stated = content, stated
+        self.space = stated.space
+        self.label: int = content.get("label", -1)
+        self.targets: list[int] | None = content.get("targets")
+        self.shown: list[tuple[str, FloatArray, list[int] | None]] = []
+        """Rows by name, and the classes one of which each has; None: any that counts as a change."""
+
+    @cached_property
+    def row(self) -> FloatArray:
+        """(n_columns,) the values of the row that was asked about."""
+        return values_of(self.content["row"], len(self.space.columns))
+
+    @cached_property
+    def own(self) -> dict[int, int]:
+        """Its entries."""
+        return self.stated.entries_of(self.row.tolist())
+
+    @property
+    def others(self) -> list[int]:
+        """The classes that count as a change."""
+        return [k for k in range(self.stated.n_classes) if k != self.label] if self.targets is None else self.targets
+
+    @property
+    def rivals(self) -> list[int]:
+        """The classes that do not."""
+        return [k for k in range(self.stated.n_classes) if k not in self.others]
+
+    def alike(self, features: Iterable[int]) -> dict[int, int]:
+        """The region of the rows that agree with the row on some features."""
+        return self.stated.alike(self.own, features)
+
+    def outside(self, features: Iterable[int]) -> list[int]:
+        """The features that are not among some."""
+        return sorted(set(range(len(self.space.features))) - set(features))
+
+    def name(self, feature: int) -> str:
+        """Name of a feature, quoted."""
+        return repr(self.space.features[feature].name)
+
+    @cached_property
+    def limits(self) -> list[Limit]:
+        """The limits of a region, column by column."""
+        return limits_in(self.content, self.space)
+
+    # ----------------------------------------------------------------------------------------------- no row of a region
+
+    def never(self, region: Region, proofs: Sequence[Part], of: str = "") -> Iterator[Check]:
+        """That no row of a region may have another class.
+
+        Where the model tells no row of it from the one that was asked about, its class is all there is to say.
+        """
+        box = self.stated.box_of(region)
+        if box is not None and np.array_equal(*box) and self.stated.inside(self.own, region) is None:
+            yield Check(f"the row itself{of}", True, "no test tells another row of the region from it")
+            return
+        fault = self.classes_fault(proofs)
+        yield check_of(f"classes{of}", fault, f"a proof against each of {self.others}")
+        for part in proofs if fault is None else ():
+            name = f"boxes against class {part['against']}{of}"
+            yield self.boxes_check(name, part, self.boxes_fault(part, region))
+
+    def boxes_check(self, name: str, part: Part, fault: str | None) -> Check:
+        """The check of a tree of boxes."""
+        if fault is not None:
+            return Check(name, False, fault)
+        shown = len(part.get("shown", ()))
+        doubt = f", if the model does not give it to {shown} rows" if shown else ""
+        return Check(name, True, f"{len(part['boxes'])} boxes have no row of it{doubt}", open=shown > 0)
+
+    def classes_fault(self, proofs: Sequence[Part]) -> str | None:
+        """Why proofs are not one for each class that is meant."""
+        return None if [part["against"] for part in proofs] == self.others else "not one proof per other class"
+
+    def boxes_fault(self, part: Part, region: Region) -> str | None:
+        """Why boxes do not show that a class cannot come before the label, or not before all rivals that are named."""
+        box = self.stated.box_of(region)
+        if box is None:
+            return None
+        if "rivals" not in part:
+            return BoxTree(self.stated, part, *box, self.label).fault()
+        fault = rivals_fault(self.stated, part["rivals"], self.others)
+        return fault or self.shown_in(RivalTree(self.stated, part, *box, part["rivals"]), part).fault()
+
+    def shown_in(self, tree: RivalTree, part: Part) -> RivalTree:
+        """The tree of boxes with the rows of a proof whose class rounding decides, which are shown to the model."""
+        rows = [self.read_row({"values": values}) for values in part.get("shown", ())]
+        tree.shown = [self.stated.cells_of(entries) for _, entries in rows]
+        others = [k for k in range(self.stated.n_classes) if k != part["against"]]
+        self.shown += [("row whose class rounding decides", values, others) for values, _ in rows]
+        return tree
+
+    # ------------------------------------------------------------------------------------------------------- some row
+
+    def read_row(self, row: Mapping[str, Any]) -> tuple[FloatArray, dict[int, int]]:
+        """Values and entries of another row; CertificateError if it is none of the space."""
+        values = values_of(row["values"], len(self.space.columns))
+        return values, self.stated.entries_of(values.tolist())
+
+    def some(self, row: Mapping[str, Any], region: Region, name: str) -> Check:
+        """That a row is in a region and has another class; it is shown to the model, if there is one."""
+        try:
+            values, entries = self.read_row(row)
+        except CertificateError as error:
+            return Check(name, False, str(error))
+        outside = self.stated.inside(entries, region)
+        if outside is not None:
+            return Check(name, False, f"column {self.space.columns[outside].name!r} of the row is changed too far")
+        k = row["label"]
+        if type(k) is not int or k not in self.others:
+            return Check(name, False, f"class {k} does not count as another one")
+        found = self.has_class(values, k, [self.label] if self.targets is None else None, name)
+        if found.passed:
+            self.shown.append((name, values, None))
+        return found
+
+    def has_class(self, values: FloatArray, k: int, before: Sequence[int] | None, name: str) -> Check:
+        """That a row may have a class, which comes before some others, or all."""
+        sums = [int(score) for score in self.stated.nodes.sums(values[np.newaxis])[0]]
+        rivals = [j for j in range(len(sums)) if j != k] if before is None else before
+        spare = [sums[k] - sums[j] - self.stated.least_to_win(k, j) for j in rivals]
+        if min(spare, default=0) < 0:
+            return Check(name, False, f"the row does not get class {k} by the sum of its leaves")
+        sure = min(spare, default=2 * self.stated.margin) >= 2 * self.stated.margin
+        return Check(
+            name, True, f"another row has class {k}{'' if sure else ', if rounding is given the doubt'}", not sure
+        )

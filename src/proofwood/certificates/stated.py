@@ -1,0 +1,334 @@
+"""The model of a certificate over the cells of its axes, worked out from values: nothing of it is read.
+
+An *axis* is a function of one column of the table: between which of some numbers its value is, whether it is missing,
+or whether it is one of some categories. A test of the model is the literal that says the right thing of each entry of
+its column (:mod:`proofwood.certificates.space`), and a *lemma*, a clause of literals, is accepted if no row of the
+space denies it. So a proof may use a limit only if the space states it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.certificates.content import FloatArray, fields, number_or
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.nodes import IntArray, Nodes
+from proofwood.certificates.space import Entries, Limit, Space, columns_of, cuts_of
+from proofwood.certificates.trees import Cells, Trees
+
+ALWAYS, NEVER = -2, -3
+Region = Mapping[int, int]
+"""Per column of the table the set of entries that rows may have; any where it is not named."""
+BITS_OF_AN_ENTRY = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A function of one column of the table to cells.
+
+    Parameters
+    ----------
+    column : of the table
+    cuts : of numbers: the cell is the number of cuts below the value
+    gap_high : whether a missing number is in the last cell, else in the first
+    flag : whether the cell says that the number is missing
+    codes : of categories: whether the value is one of them
+    single : whether these are told from each other by nothing
+    """
+
+    column: int
+    cuts: FloatArray
+    gap_high: bool = False
+    flag: bool = False
+    codes: frozenset[int] | None = None
+    single: bool = False
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any], space: Space) -> Axis:
+        """An axis as a file has it."""
+        kind = next((name for name in ("cuts", "flag", "codes") if name in content), "cuts")
+        fields(content, "axis", ("column", kind, *{"cuts": ("gap_high",), "codes": ("single",)}.get(kind, ())))
+        j, none = space.position(content["column"]), np.zeros(0)
+        if (kind == "codes") is not space.columns[j].is_category:
+            raise CertificateError("an axis does not go with its column")
+        if kind == "cuts":
+            cuts = np.array([number_or(cut, np.nan) for cut in content["cuts"]], dtype=np.float64)
+            if not np.all(np.diff(cuts) > 0) or np.isnan(cuts).any() or type(content["gap_high"]) is not bool:
+                raise CertificateError("the cuts of an axis are no numbers that ascend")
+            return cls(j, cuts, gap_high=content["gap_high"])
+        if kind == "flag":
+            return cls(j, none, flag=True)
+        if not all(type(code) is int for code in content["codes"]) or type(content["single"]) is not bool:
+            raise CertificateError("an axis of categories has no codes")
+        return cls(j, none, codes=frozenset(content["codes"]), single=content["single"])
+
+    @property
+    def q(self) -> int:
+        """The greatest cell."""
+        return 1 if self.flag or self.codes is not None else int(self.cuts.size)
+
+    def above(self, entries: Entries) -> list[int]:
+        """Per threshold the entries whose cell is above it."""
+        if self.flag:
+            return [entries.gap]
+        if self.codes is not None:
+            return [entries.among(self.codes)]
+        gap = entries.gap if self.gap_high else 0
+        return [(entries.present & ~entries.up_to(cut)) | gap for cut in self.cuts.tolist()]
+
+    def cells(self, entries: Entries) -> IntArray:
+        """(n_entries,) the cell of each entry."""
+        if self.flag or self.codes is not None:
+            inside = np.zeros(entries.size, dtype=np.int64)
+            inside[entries.listed(self.above(entries)[0])] = 1
+            return inside
+        found = np.searchsorted(self.cuts, entries.most, side="left")
+        return np.append(found, [self.q if self.gap_high else 0] * bool(entries.gap)).astype(np.int64)
+
+
+def bytes_of_model(content: Mapping[str, Any]) -> int:
+    """About how many bytes :class:`Stated` takes."""
+    axes = len(content["axes"])
+    nodes = sum(len(tree["column"]) for tree in content["model"]["trees"])
+    cuts = sum(len(axis.get("cuts", (0,))) for axis in content["axes"])
+    # boxes of leaves; of each threshold a set of entries, of which a column has about as many
+    return 16 * axes * nodes + 200 * nodes + cuts * (BITS_OF_AN_ENTRY + (cuts + nodes) // 8)
+
+
+def limits_in(content: Mapping[str, Any], space: Space) -> list[Limit]:
+    """The limits of a region that a certificate names, one for each of some columns."""
+    limits = [Limit.read(one, space) for one in content.get("limits", ())]
+    if len({limit.column for limit in limits}) != len(limits):
+        raise CertificateError("a column has two limits")
+    return limits
+
+
+class Stated(Trees):
+    """The model over its axes, cut down to the space.
+
+    Parameters
+    ----------
+    content : a file: ``space``, ``model``, ``axes``, ``lemmas``, and ``limits`` of regions
+
+    Raises
+    ------
+    CertificateError
+        If something is not what it has to be, a test is on no axis, or a lemma does not follow.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.space = space = Space(content["space"])
+        self.nodes = nodes = Nodes(content["model"], space)
+        self.axes = [Axis.read(one, space) for one in content["axes"]]
+        limits = limits_in(content, space)
+        n = len(space.columns)
+        self.of_column: list[list[int]] = [[g for g, a in enumerate(self.axes) if a.column == j] for j in range(n)]
+        self.entries = self._entries(limits)
+        self.cells_of_entries = [axis.cells(self.entries[axis.column]) for axis in self.axes]
+        known = {j for formula in space.knowledge for j in columns_of(formula)}
+        self.tested = nodes.tested | known | {axis.column for axis in self.axes if axis.q}
+        """Columns in which the value of a row makes a difference."""
+        self.features = [[g for j in one.columns for g in self.of_column[j]] for one in space.features]
+        q = np.array([axis.q for axis in self.axes], dtype=np.int64)
+        super().__init__(
+            q, nodes.base, nodes.margin, nodes.ties_low, [], [], [list(one) for one in content["lemmas"]], self._flags()
+        )
+        self.true = [mask for axis in self.axes for mask in axis.above(self.entries[axis.column])]
+        """Per threshold the entries of its column that are above it."""
+        self._check_lemmas()
+        self.leaves, self.boxes = self._leaves()
+
+    # ------------------------------------------------------------------------------------------------------- deriving
+
+    def _entries(self, limits: Sequence[Limit]) -> list[Entries]:
+        cuts: list[list[FloatArray]] = [[] for _ in self.space.columns]
+        for axis in self.axes:
+            cuts[axis.column].append(axis.cuts)
+        for limit in limits:
+            cuts[limit.column].append(np.array(limit.cuts))
+        for formula in self.space.knowledge:
+            for j, cut in cuts_of(formula):
+                cuts[j].append(np.array([cut]))
+        nodes = self.nodes
+        for j in nodes.tested:
+            cuts[j].append(nodes.cut[nodes.column == j])
+        return [
+            Entries(column, np.concatenate([[], *mine]).tolist())
+            for column, mine in zip(self.space.columns, cuts, strict=True)
+        ]
+
+    def _flags(self) -> list[tuple[list[int], int]]:
+        """Axes of numbers of each column that has one that says that the number is missing."""
+        found = []
+        for mine in self.of_column:
+            flags = [g for g in mine if self.axes[g].flag]
+            if flags:
+                found.append(([g for g in mine if not self.axes[g].flag], flags[0]))
+        return found
+
+    def _check_lemmas(self) -> None:
+        for clause in self.clauses:
+            if not all(type(literal) is int and 0 <= literal < 2 * len(self.true) for literal in clause):
+                raise CertificateError("a lemma is about no threshold of an axis")
+            if not self.space.denied(self._where_false(clause), self.entries):
+                raise CertificateError(f"the lemma {list(clause)} does not follow from the space")
+
+    def _where_false(self, clause: Iterable[int]) -> dict[int, int]:
+        """Per column that a clause speaks of, the entries of which it says nothing that is true."""
+        found: dict[int, int] = {}
+        for literal in clause:
+            j = self.axes[self.column[literal >> 1]].column
+            true = self.true[literal >> 1]
+            full = self.entries[j].full
+            found[j] = found.get(j, full) & (true if literal & 1 else full & ~true)
+        return found
+
+    def _literals(self) -> IntArray:
+        """(n_nodes,) the literal that says that a row goes low, or ALWAYS, or NEVER."""
+        nodes = self.nodes
+        found = np.full(nodes.column.size, NEVER)
+        for j in nodes.tested:
+            mine = np.flatnonzero(nodes.column == j)
+            entries, says = self.entries[j], self._says(j)
+            if self.space.columns[j].is_category:
+                masks = [entries.among(nodes.codes[node]) for node in mine.tolist()]
+            else:
+                upto = np.searchsorted(entries.most, nodes.cut[mine], side="right").tolist()
+                gap = (nodes.gap_low[mine] & bool(entries.gap)).tolist()
+                mask_of = {
+                    key: ((1 << key[0]) - 1) | (entries.gap if key[1] else 0)
+                    for key in set(zip(upto, gap, strict=True))
+                }
+                masks = [mask_of[key] for key in zip(upto, gap, strict=True)]
+            try:
+                found[mine] = [says[mask] for mask in masks]
+            except KeyError:
+                name = self.space.columns[j].name
+                raise CertificateError(f"a test of the column {name!r} is on no axis") from None
+        return found
+
+    def _says(self, j: int) -> dict[int, int]:
+        """From sets of entries of a column to the literal that is true of just these."""
+        full = self.entries[j].full
+        says: dict[int, int] = {}
+        for g in self.of_column[j]:
+            for v in range(self.first[g], self.first[g + 1]):
+                says.setdefault(self.true[v], 2 * v)
+                says.setdefault(full & ~self.true[v], 2 * v + 1)
+        return says | {full: ALWAYS, 0: NEVER}
+
+    def _leaves(self) -> tuple[list[list[list[int]]], list[tuple[Cells, Cells]]]:
+        """Per tree the scores and boxes of the leaves that rows of the space may reach."""
+        nodes, literals = self.nodes, self._literals()
+        inner = np.flatnonzero(~nodes.leaf)
+        parent = np.full(nodes.column.size, -1)
+        parent[nodes.low[inner]] = parent[nodes.high[inner]] = inner
+        goes_low = np.zeros(nodes.column.size, dtype=bool)
+        goes_low[nodes.low[inner]] = True
+        leaves = np.flatnonzero(nodes.leaf)
+        low, high = np.zeros((leaves.size, self.q.size), dtype=np.int64), np.tile(self.q, (leaves.size, 1))
+        reached = np.ones(leaves.size, dtype=bool)
+        column, first = np.array(self.column, dtype=np.int64), np.array(self.first, dtype=np.int64)
+        at, who = leaves, np.arange(leaves.size)
+        while True:  # from all leaves one step up at a time
+            up = parent[at] >= 0
+            at, who = at[up], who[up]
+            if not at.size:
+                break
+            side, literal = goes_low[at], literals[parent[at]]
+            reached[who[np.where(side, literal == NEVER, literal == ALWAYS)]] = False
+            some = literal >= 0
+            need, leaf = np.where(side, literal, literal ^ 1)[some], who[some]
+            c = column[need >> 1]
+            threshold = (need >> 1) - first[c]
+            below = need & 1 == 1
+            high[leaf[below], c[below]] = np.minimum(high[leaf[below], c[below]], threshold[below])
+            low[leaf[~below], c[~below]] = np.maximum(low[leaf[~below], c[~below]], threshold[~below] + 1)
+            at = parent[at]
+        reached &= np.all(low <= high, axis=1)
+        tree = nodes.tree[leaves]
+        found: list[list[list[int]]] = []
+        boxes = []
+        ends = np.searchsorted(tree, np.arange(len(nodes.begins)))
+        for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            mine = a + np.flatnonzero(reached[a:b])
+            found.append(nodes.scores[leaves[mine]].tolist())
+            boxes.append((low[mine], high[mine]))
+        return found, boxes
+
+    # -------------------------------------------------------------------------------------------------- rows, regions
+
+    def entries_of(self, row: Sequence[float]) -> dict[int, int]:
+        """Per column that makes a difference the entry of a row's value; CertificateError outside of the space."""
+        found = {}
+        for j in self.tested:
+            entry = self.entries[j].of(float(row[j]))
+            if entry is None:
+                raise CertificateError(f"the row is outside the space in column {self.space.columns[j].name!r}")
+            found[j] = entry
+        if not self.space.holds(row, ()):
+            raise CertificateError("the row is outside the space")
+        return found
+
+    def cells_of(self, row: Mapping[int, int]) -> Cells:
+        """(n_axes,) cells of a row, given by its entries."""
+        cells = zip(self.axes, self.cells_of_entries, strict=True)
+        return np.array([int(of[row[axis.column]]) if axis.q else 0 for axis, of in cells], dtype=np.int64)
+
+    def alike(self, row: Mapping[int, int], features: Iterable[int]) -> dict[int, int]:
+        """The region of the rows that are in a row's own cells in some features; ``row``: its entries."""
+        found = {}
+        for j in (j for f in features for j in self.space.features[f].columns if j in row):
+            mask = self.entries[j].full
+            for g in self.of_column[j]:
+                cells = self.cells_of_entries[g]
+                mask &= _mask(cells == cells[row[j]])
+            if self.of_column[j]:
+                found[j] = mask
+        return found
+
+    def inside(self, row: Mapping[int, int], region: Region) -> int | None:
+        """The first column in which a row, given by its entries, is outside a region; None if there is none."""
+        return next((j for j, mask in region.items() if j in row and not mask >> row[j] & 1), None)
+
+    def tells(self, limits: Iterable[Limit]) -> bool:
+        """Whether every entry is wholly inside or outside of some limits."""
+        for limit in limits:
+            entries = self.entries[limit.column]
+            for cut in limit.cuts:
+                at = int(np.searchsorted(entries.most, cut, side="right"))
+                if at < entries.n and entries.least[at] <= cut:
+                    return False
+        return True
+
+    def region_of(self, limits: Iterable[Limit]) -> dict[int, int]:
+        """The entries inside some limits."""
+        return {limit.column: limit.mask(self.entries[limit.column]) for limit in limits}
+
+    def box_of(self, region: Region) -> tuple[Cells, Cells] | None:
+        """Least and greatest cells around a region; None if it has no row.
+
+        Where it has numbers and the missing value of a column that says which, its numbers' cells are about these.
+        """
+        low, high = np.zeros_like(self.q), self.q.copy()
+        for j, mask in region.items():
+            entries = self.entries[j]
+            if not mask:
+                return None
+            inside = entries.listed(mask)
+            numbers = entries.listed(mask & entries.present)
+            flagged = any(self.axes[g].flag for g in self.of_column[j])
+            for g in self.of_column[j]:
+                chosen = numbers if flagged and numbers.size and not self.axes[g].flag else inside
+                cells = self.cells_of_entries[g][chosen]
+                low[g], high[g] = cells.min(), cells.max()
+        return low, high
+
+
+def _mask(inside: npt.NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(inside, bitorder="little").tobytes(), "little")

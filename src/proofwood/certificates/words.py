@@ -1,0 +1,215 @@
+"""What certificates claim, in words, worked out from their values alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from proofwood.certificates.content import SETS
+from proofwood.certificates.space import CHOICES, OTHER, Column, Formula, Limit, Space, columns_of
+
+MOST_TOLD = 8
+"""Weights, categories and columns that a claim names one by one."""
+NO_LIMIT = 1e38
+"""Bounds as far away are those of float32, in which a model computes."""
+
+
+def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = None, *, gaps: bool = True) -> str:
+    """Of which rows something is said, in words that follow a claim; empty where it is all rows.
+
+    Parameters
+    ----------
+    space : of a statement
+    tested : columns that make a difference
+    known : the conditions as somebody wrote them; as they are read by default
+    gaps : whether to say which values may be missing
+    """
+    own = sorted(set(tested) | {j for formula in space.knowledge for j in columns_of(formula)})
+    told: dict[str, list[str]] = {}
+    for j in own:
+        if words := _held(space.columns[j]):
+            told.setdefault(words, []).append(space.columns[j].name)
+    said = [f"{listed(names)} {'holds' if len(names) == 1 else 'hold'} {words}" for words, names in told.items()]
+    if gaps:
+        for one in space.features:
+            if one.kind in CHOICES and set(one.columns) & set(own):
+                said.append(f"{'exactly' if one.kind == 'one_hot' else 'at most'} one column of {one.name} is 1")
+        missing = [space.columns[j].name for j in own if space.columns[j].missing]
+        said.append(f"no value but of {listed(missing)} is missing" if missing else "no value is missing")
+    texts = [condition(formula, space) for formula in space.knowledge] if known is None else [f"({t})" for t in known]
+    rows = f"; among rows of which is known: {' and '.join(texts)}" if texts else ""
+    return rows + (f"; among rows in which {' and '.join(said)}" if said else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names one after the other; of very many only how many there are."""
+    return (
+        ", ".join(names)
+        if len(names) <= 4 * MOST_TOLD
+        else f"{', '.join(names[:MOST_TOLD])} and {len(names) - MOST_TOLD} others"
+    )
+
+
+def _held(column: Column) -> str:
+    """Which numbers a column holds, if not all; empty if all."""
+    low, high = abs(column.low) < NO_LIMIT, abs(column.high) < NO_LIMIT
+    if column.kind != "number" or not (column.whole or low or high):
+        return ""
+    if column.whole and (column.low, column.high) == (0.0, 1.0):
+        return "0 or 1"
+    ends = f" from {column.low!r} to {column.high!r}" if low and high else f" from {column.low!r}" if low else ""
+    return ("whole numbers" if column.whole else "numbers") + (ends or (f" up to {column.high!r}" if high else ""))
+
+
+def condition(formula: Formula, space: Space) -> str:
+    """A condition in words."""
+    for name, joint in (("all", " and "), ("any", " or ")):
+        if name in formula:
+            parts = [condition(part, space) for part in formula[name]]
+            return f"({joint.join(parts)})" if parts else ("always" if name == "all" else "never")
+    if "not" in formula:
+        return f"not {condition(formula['not'], space)}"
+    column = space.columns[formula["column"]]
+    if "codes" in formula:
+        return f"({column.name} in {categories(column, formula['codes'])})"
+    return f"({column.name} is missing)" if "gap" in formula else f"({column.name} <= {formula['upto']!r})"
+
+
+def categories(column: Column, codes: Iterable[int]) -> str:
+    """Some categories of a column."""
+    known = sorted(code for code in set(codes) if code < len(column.levels))
+    names = ["any other" if code == OTHER else repr(column.levels[code]) for code in known]
+    return "{" + ", ".join(names) + "}"
+
+
+def limit_in_words(limit: Limit, space: Space) -> str:
+    """What a region says of a column."""
+    column = space.columns[limit.column]
+    missing = " or missing" if limit.gap else ""
+    if limit.codes is not None:
+        return f"{column.name} in {categories(column, [*limit.codes, *([OTHER] if limit.gap else [])])}"
+    if limit.above >= limit.high:
+        return f"{column.name} missing"
+    low, high = math.isfinite(limit.low), math.isfinite(limit.high)
+    if not low and not high:
+        return f"any {column.name}" if limit.gap else f"a value of {column.name}"
+    least = f"{limit.low!r} {'<' if limit.open else '<='} " if low else ""
+    return f"{least}{column.name}{f' <= {limit.high!r}' if high else ''}{missing}"
+
+
+def claim_of(content: Mapping[str, Any], space: Space, tested: Iterable[int]) -> str:
+    """What a certificate claims, in words; of which rows."""
+    say = _SAY[content["kind"]]
+    return say(_Words(content, space)) + among(space, tested)
+
+
+class _Words:
+    """The names in a certificate."""
+
+    def __init__(self, content: Mapping[str, Any], space: Space) -> None:
+        self.content, self.space = content, space
+        self.status: str = content["status"]
+
+    def label(self, k: int) -> str:
+        """Name of a class."""
+        return str(self.content["model"]["classes"][k])
+
+    def names(self, features: Iterable[int]) -> str:
+        """Names of features."""
+        return ", ".join(self.space.features[f].name for f in features) or "no feature at all"
+
+    @property
+    def stays(self) -> str:
+        """That the class does not change."""
+        targets = self.content["targets"]
+        if targets is None:
+            return f"has class {self.label(self.content['label'])}"
+        return f"does not have class {' or '.join(map(self.label, targets))}"
+
+    @property
+    def changes(self) -> str:
+        """That it does."""
+        label, targets = self.label(self.content["label"]), self.content["targets"]
+        if targets is None:
+            return f"another class than {label}"
+        return f"class {' or '.join(map(self.label, targets))} and not {label}"
+
+    @property
+    def fewer(self) -> str:
+        """That no fewer features do."""
+        without = self.content["without"]
+        return "no fewer features" + (f" without {self.names(without)}" if without else "") + " are enough for that"
+
+    def limits(self) -> list[str]:
+        """The region, column by column."""
+        return [limit_in_words(Limit.read(one, self.space), self.space) for one in self.content["limits"]]
+
+
+def _abductive(w: _Words) -> str:
+    c = w.content
+    keep = c["keep"]
+    these = "these features" + (f" but {w.names(keep)}" if keep else "")
+    fewer = w.fewer + (f" with {w.names(keep)} among them" if keep else "")
+    also = {"minimal": f", and none of {these} can go", "smallest": f", and {fewer}"}
+    return f"every row that agrees with this one on {w.names(c['features'])} {w.stays}{also.get(w.status, '')}"
+
+
+def _contrastive(w: _Words) -> str:
+    also = {"minimal": ", and none of these features can stay", "smallest": f", and {w.fewer}"}
+    names = w.names(w.content["features"])
+    return f"some row that differs from this one on {names} only has {w.changes}{also.get(w.status, '')}"
+
+
+def _enumeration(w: _Words) -> str:
+    both = ["; ".join(w.names(one["features"]) for one in w.content[kind]) for kind in SETS]
+    return (
+        f"of this row of class {w.label(w.content['label'])}, the abductive explanations are all of: {both[0]}; "
+        f"the contrastive ones all of: {both[1] or 'none'}"
+    )
+
+
+def _inflated(w: _Words) -> str:
+    also = {"maximal": ", and no range can take in more"}
+    return f"every row with {' and '.join(w.limits()) or 'any value'} {w.stays}{also.get(w.status, '')}"
+
+
+def _distance(w: _Words) -> str:
+    c, told = w.content, w.content["distance"]
+    limits = [f"the same {w.names(c['immutable'])}"] if c["immutable"] else []
+    limits += w.limits()
+    every = " ".join(["every row", *([f"with {', and '.join(limits)}"] if limits else [])])
+    if w.status == "none":
+        return f"{every} {w.stays}"
+    measure = told["metric"]
+    if measure != "changes" and any(weight != 1 for weight in told["weights"]):
+        measure += ", weights " + (
+            ", ".join(f"{weight!r}" for weight in told["weights"])
+            if len(told["weights"]) <= MOST_TOLD and all(type(weight) in (int, float) for weight in told["weights"])
+            else "as in the file"
+        )
+    gap = "" if w.status == "optimal" else "; whether one between these distances does is not said"
+    return (
+        f"{every} that is nearer to this one than {told['least']!r} ({measure}) {w.stays}, and one at "
+        f"{told['distance']!r} or less has class {w.label(c['witness']['label'])}{gap}"
+    )
+
+
+def _possible(w: _Words) -> str:
+    limits = w.limits()
+    answers: dict[str, list[str]] = {"possible": [], "impossible": [], "not decided": []}
+    for one in w.content["found"]:
+        word = "impossible" if "proof" in one else "possible" if "row" in one else "not decided"
+        answers[word].append(w.label(one["class"]))
+    said = "; ".join(f"{word}: {', '.join(names)}" for word, names in answers.items() if names)
+    return f"of the classes of rows {'with ' + ' and '.join(limits) + ' ' if limits else ''}are {said}"
+
+
+_SAY: Mapping[str, Callable[[_Words], str]] = {
+    "abductive": _abductive,
+    "contrastive": _contrastive,
+    "enumeration": _enumeration,
+    "inflated": _inflated,
+    "distance": _distance,
+    "possible": _possible,
+}

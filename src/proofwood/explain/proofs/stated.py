@@ -1,0 +1,239 @@
+"""What a certificate holds of a model: its space and its trees in values, as they are before anything is cut away.
+
+The checker works cells, clauses and prices out of this by itself (:mod:`proofwood.certificates.stated`); axes and
+lemmas only name, in the order of the grid, what proofs speak of.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from proofwood.certificates.space import Limit, values_of
+from proofwood.certificates.stated import Stated
+from proofwood.data.kinds import Kind
+from proofwood.explain.model.considered import space_content
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.forest import OTHER, Forest, Stack
+from proofwood.explain.model.grid import Grid
+from proofwood.explain.model.integers import IntegerScores
+from proofwood.explain.model.outline import Space
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input
+from proofwood.model.node_table import LEAF, IntArray
+
+MOST = sys.float_info.max
+
+
+def axes_content(grid: Grid) -> list[dict[str, Any]]:
+    """The columns of the grid as functions of columns of the table."""
+    found: list[dict[str, Any]] = []
+    for column in grid.columns:
+        head = {"column": int(column.column)}
+        if column.role == "missing":
+            found.append({**head, "flag": True})
+        elif column.role == "codes":
+            found.append({**head, "codes": sorted(column.codes), "single": bool(column.single)})
+        else:
+            found.append({**head, "cuts": column.thresholds.tolist(), "gap_high": column.missing_cell > 0})
+    return found
+
+
+def model_content(
+    forest: Forest, scores: IntegerScores, inputs: Sequence[Input], sources: Sequence[Source], classes: Iterable[Any]
+) -> dict[str, Any]:
+    """The trees with tests of columns of the table, and whole scores.
+
+    Parameters
+    ----------
+    forest : with what is asked of it
+    scores : of its leaves
+    inputs : columns of the table
+    sources : where the columns of the forest come from
+    classes : labels
+    """
+    stack = Stack.of(forest.trees, scores=False)
+    column, gap_low, tests, swapped = _tests(stack, inputs, sources)
+    low, high = np.where(swapped, stack.high, stack.low), np.where(swapped, stack.low, stack.high)
+    for node in np.flatnonzero(stack.feature == LEAF).tolist():
+        tests[node] = scores.values[node].tolist()
+    low[stack.feature == LEAF] = high[stack.feature == LEAF] = 0
+    low, high, column, gap_low = low.tolist(), high.tolist(), column.tolist(), gap_low.tolist()
+    return {
+        "base": scores.base.tolist(),
+        "margin": int(scores.margin),
+        "ties_low": bool(forest.ties_low),
+        "classes": [str(name) for name in classes],
+        "trees": [
+            _in_order(
+                {"column": column[a:b], "test": tests[a:b], "gap_low": gap_low[a:b], "low": low[a:b], "high": high[a:b]}
+            )
+            for a, b in pairwise(stack.begins.tolist())
+        ],
+    }
+
+
+def _tests(stack: Stack, inputs: Sequence[Input], sources: Sequence[Source]) -> tuple[IntArray, Any, list[Any], Any]:
+    """Per node its column, where a missing value goes, its cut or codes, and whether its children change places."""
+    column, gap_low = np.full(stack.feature.size, LEAF), np.zeros(stack.feature.size, dtype=bool)
+    swapped = np.zeros(stack.feature.size, dtype=bool)
+    tests: list[Any] = [None] * stack.feature.size
+    for node, codes in stack.levels.items():
+        if stack.feature[node] != LEAF:
+            column[node] = sources[int(stack.feature[node])].column
+            tests[node] = sorted(codes)
+    plain = stack.feature != LEAF
+    plain[list(stack.levels)] = False
+    for m in np.unique(stack.feature[plain]).tolist():
+        nodes, source = np.flatnonzero(plain & (stack.feature == m)), sources[m]
+        column[nodes] = source.column
+        if source.table is not None:
+            for node in nodes.tolist():
+                tests[node] = _codes_low(source, float(stack.threshold[node]), bool(stack.missing_low[node]))
+            continue
+        cuts, falls = source.pulled_back(stack.threshold[nodes])
+        gap = stack.missing_low[nodes] if math.isnan(source.gap) else source.gap <= stack.threshold[nodes]
+        gap_low[nodes], swapped[nodes] = gap ^ falls, falls
+        for node, cut in zip(nodes.tolist(), cuts.tolist(), strict=True):
+            tests[node] = None if cut < -MOST else min(cut, MOST)
+    return column, gap_low, tests, swapped
+
+
+def _codes_low(source: Source, threshold: float, missing_low: bool) -> list[int]:
+    """Codes that go low where the model tests a number that stands for a category."""
+    numbers, other = source.codes
+    low = (numbers <= threshold) | (np.isnan(numbers) & missing_low)
+    unknown = [OTHER] if other <= threshold or (math.isnan(other) and missing_low) else []
+    return [*unknown, *np.flatnonzero(low).tolist()]
+
+
+def _in_order(tree: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The tree with every node before its children, each the child of one; without nodes that none leads to."""
+    low, high, column = tree["low"], tree["high"], tree["column"]
+    order: list[int] = []
+    waiting = [(0, -1, "low")]
+    children: dict[str, list[int]] = {"low": [], "high": []}
+    while waiting:
+        node, parent, side = waiting.pop()
+        if parent >= 0:
+            children[side][parent] = len(order)
+        if column[node] != LEAF:
+            waiting += [(high[node], len(order), "high"), (low[node], len(order), "low")]
+        order.append(node)
+        for places in children.values():
+            places.append(0)
+    return {name: [values[node] for node in order] for name, values in tree.items()} | children
+
+
+def limits_of(
+    model: Space, low: IntArray, high: IntArray, features: Iterable[int] | None = None, *, plain: bool = False
+) -> list[Limit]:
+    """A region of cells as limits of columns of the table: those that it does not leave free.
+
+    Parameters
+    ----------
+    model : whose grid the cells are of
+    low, high : (n_columns of the grid,) see :mod:`proofwood.explain.model.regions`
+    features : whose columns are looked at; all by default
+    plain : whether the region is a box: a missing value is inside only where the cells of numbers are that it has
+    """
+    grid = model.grid
+    chosen = range(len(grid.columns)) if features is None else [g for f in features for g in grid.features[f]]
+    columns = sorted({grid.columns[g].column for g in chosen})
+    found = [_limit(grid, j, low, high, plain=plain) for j in columns]
+    return [limit for limit in found if limit is not None]
+
+
+def _limit(grid: Grid, j: int, low: IntArray, high: IntArray, *, plain: bool) -> Limit | None:
+    mine = list(grid.of_input[j])
+    if all(low[g] == 0 and high[g] == grid.columns[g].thresholds.size for g in mine):
+        return None
+    given = grid.inputs[j]
+    if given.kind is Kind.NOMINAL:
+        inside = set(range(len(given.levels))) | {OTHER}
+        for g in mine:
+            codes = grid.columns[g].codes
+            if low[g] == 1:
+                inside &= codes
+            elif high[g] == 0:
+                inside -= codes
+        gap = OTHER in inside and (given.missing or given.other)
+        return Limit(j, codes=frozenset(inside - {OTHER}), gap=gap)
+    flag = next((g for g in mine if grid.columns[g].role == "missing"), None)
+    gap = given.missing if flag is None else bool(high[flag] == 1)
+    if flag is not None and low[flag] == 1:
+        return Limit(j, low=0.0, high=0.0, open=True, gap=True)
+    if plain:
+        gap &= all(low[g] <= grid.columns[g].missing_cell <= high[g] for g in mine if g != flag)
+    least, most = -math.inf, math.inf
+    for g in mine:
+        if g != flag:
+            cuts = grid.columns[g].thresholds
+            least = max(least, float(cuts[low[g] - 1]) if low[g] > 0 else -math.inf)
+            most = min(most, float(cuts[high[g]]) if high[g] < cuts.size else math.inf)
+    return Limit(j, low=least, high=most, open=math.isfinite(least), gap=gap)
+
+
+# ------------------------------------------------------------------------------------------------------------- models
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What certificates of one model in one space have in common.
+
+    Parameters
+    ----------
+    content : the fields ``space``, ``model``, ``axes``, ``lemmas``
+    """
+
+    content: dict[str, Any]
+
+    @cached_property
+    def stated(self) -> Stated:
+        """The same as the checker works it out."""
+        return Stated(self.content)
+
+
+_KEPT: WeakKeyDictionary[Explained, Parts] = WeakKeyDictionary()
+
+
+def parts_of(model: Explained) -> Parts:
+    """What certificates of a model have in common; worked out once, as long as the model is there."""
+    found = _KEPT.get(model)
+    if found is None:
+        lemmas = [list(clause) for clause in model.scores.clauses]
+        content = {
+            "space": space_content(model),
+            "model": model_content(model.forest, model.integers, model.inputs, model.sources, model.classes.tolist()),
+            "axes": axes_content(model.grid),
+            "lemmas": lemmas,
+        }
+        found = _KEPT[model] = Parts(content)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A model that certificates are compared with."""
+
+    model: Explained
+
+    def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Explained]:
+        """What a certificate of the model would hold in the space of another one, and the model in that space."""
+        columns = content["space"]["columns"]
+        names = [given.name for given in self.model.inputs]
+        missing = [j for j, one in enumerate(columns) if one["missing"] and names[j : j + 1] == [one["name"]]]
+        model = self.model.with_missing(missing).with_types(
+            {"integer": [one["name"] for one in columns if one["whole"]]}
+        )
+        if "row" in content:
+            model = model.about(values_of(content["row"], len(columns)))  # classes may be relative to the row
+        return parts_of(model).content, model
