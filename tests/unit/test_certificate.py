@@ -17,7 +17,7 @@ from proofwood.certificates.drup import CertificateError
 from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
-from proofwood.explain.oracles.sat import SatOracle
+from proofwood.explain.oracles.paper import PaperOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate, write_certificate
 from proofwood.explain.proofs.verify import verify
@@ -96,7 +96,7 @@ def certify(scores, cells, label, features, oracle, *, minimal: bool = True, **m
 
 def patient() -> dict[str, Any]:
     scores = running_example()
-    return certify(scores, PATIENT, 1, [0, 2], SatOracle(scores), model=Real(scores), x=PATIENT)
+    return certify(scores, PATIENT, 1, [0, 2], PaperOracle(scores), model=Real(scores), x=PATIENT)
 
 
 def failures(content: dict[str, Any], model: Any = None, *, sign: bool = True) -> list[str]:
@@ -241,7 +241,7 @@ def test_what_cannot_be_read_is_refused(change, message: str) -> None:
 
 def test_no_certificate_where_none_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = running_example()
-    oracle = SatOracle(scores)
+    oracle = PaperOracle(scores)
     with pytest.raises(ValueError, match="has class 1 and not 0"):
         certify(scores, PATIENT, 0, [0], oracle)
     with pytest.raises(ValueError, match="not minimal: without feature 1"):
@@ -283,7 +283,7 @@ def test_verification_by_another_engine() -> None:
     assert verified("abductive", [0, 0]).sufficient is None
     with pytest.raises(ValueError, match="cannot be verified"):
         verified("counterfactual", [0])
-    unsure = verify(model, Claim("abductive", [0, 2], PATIENT, 1), oracle=SatOracle(scores), clock=Clock.of(0.0))
+    unsure = verify(model, Claim("abductive", [0, 2], PATIENT, 1), oracle=PaperOracle(scores), clock=Clock.of(0.0))
     assert unsure.sufficient is None
     assert unsure.minimal is None
     assert not unsure.ok

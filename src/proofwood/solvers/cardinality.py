@@ -1,6 +1,6 @@
 """At most so many of these literals: Sinz's counter, python-sat's networks, and a totalizer with a movable bound.
 
-Sums of votes and of scores have encodings of their own, in :mod:`proofwood.explain.encodings`.
+Sums of votes have an encoding of their own, in :mod:`proofwood.papers.rfxpl`.
 """
 
 from __future__ import annotations
