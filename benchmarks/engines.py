@@ -44,23 +44,24 @@ SKELETON_SETS = (
     *("planning-relax", "parkinsons", "seeds", "spect-heart", "habermans-survival", "dermatology"),
     *("monks3", "monks2", "blood-transfusion-service", "car-evaluation"),
 )
-SOLVERS = ("scip", "milp", "odd")
+PAPER = ("paper", "paper, scip")
 
 TASKS = {
     "smallest": Task(
         "Smallest trees",
-        "Least depth, then fewest nodes, without avoidable errors; gap in nodes. `inferdt` is the paper's method as "
-        "printed, `witness` the search by witness trees of Staus, Komusiewicz, Sommer, Sorge (2025).",
+        "Least depth, then fewest nodes, without avoidable errors; gap in nodes. `paper` is InferDT as printed, "
+        "`witness` the search by witness trees of Staus, Komusiewicz, Sommer, Sorge (2025).",
         "fit_smallest",
         (
             *((name, 100) for name in cases.QUANTBNB),
             *((name, 0) for name in ("inferdt/mouse", "inferdt/car", "uci/monks2", "cp4im/audiology")),
         ),
-        ("auto", "witness", "sat", "inferdt"),
+        ("auto", "witness", "paper"),
     ),
     "bdd": Task(
         "Binary decision diagrams",
-        "Fewest training errors of a diagram over so many tests. `maxsat-bdd` is the paper's formula as printed.",
+        "Fewest training errors of a diagram over so many tests. `paper` is the formula of MaxSAT-BDD as printed, and "
+        "the heuristics are those that it is compared with.",
         "fit_bdd",
         (
             *((f"cp4im/{name}", 4) for name in cases.CP4IM),
@@ -69,22 +70,22 @@ TASKS = {
                 for name in ("anneal", "australian-credit", "heart-cleveland", "tic-tac-toe", "primary-tumor")
             ),
         ),
-        ("auto", "maxsat", "maxsat-bdd", "heuristic", "greedy"),
+        ("auto", "paper", "paper, heuristic", "paper, greedy"),
     ),
     "diagrams": Task(
         "Diagrams of a skeleton, splits of one column",
-        "Skeleton I (1, 2, 4, 8), alpha .1, the training half of the paper's sets. `odd` is the paper's program as "
-        "printed, `milp` ours; both by HiGHS of scipy, `scip` ours by SCIP.",
+        "Skeleton I (1, 2, 4, 8), alpha .1, the training half of the paper's sets. `paper` is the program of ODD as "
+        "printed, by HiGHS of scipy; `paper, scip` is made smaller, by SCIP.",
         "fit_univariate",
         tuple((name, 0) for name in SKELETON_SETS),
-        ("auto", "search", *SOLVERS, "heuristic"),
+        ("auto", "search", *PAPER, "heuristic"),
     ),
     "oblique": Task(
         "Diagrams of a skeleton, oblique splits",
         "As above, with splits by weighted sums of all columns.",
         "fit_oblique",
         tuple((name, 0) for name in SKELETON_SETS),
-        ("auto", *SOLVERS, "heuristic"),
+        ("auto", *PAPER, "heuristic"),
     ),
 }
 KEY = ("task", "case", "of", "engine", "seconds")
@@ -100,9 +101,8 @@ def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str
     """A smallest tree over ``of`` rows, 0 for all."""
     from proofwood.data.binarize import Binarizer
     from proofwood.engines.minimal.options import MinimalOptions
-    from proofwood.engines.minimal.reference.solve import AS_PRINTED
-    from proofwood.engines.minimal.reference.solve import solve as by_sat
     from proofwood.engines.minimal.solve import solve as by_search
+    from proofwood.papers.inferdt.solve import solve as as_printed
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
     from proofwood.problem.ranked import RankedRows
     from proofwood.result import Limits
@@ -116,8 +116,7 @@ def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str
     solvers: Mapping[str, Callable[..., Any]] = {
         "auto": by_search,
         "witness": partial(by_search, options=MinimalOptions(strategy="witness")),
-        "sat": by_sat,
-        "inferdt": partial(by_sat, options=AS_PRINTED),
+        "paper": as_printed,
     }
     return _outcome(lambda: solvers[engine](problem, limits=Limits(seconds=seconds, threads=1)), part=1)
 
@@ -127,7 +126,8 @@ def fit_bdd(*, case: str, of: int, engine: str, seconds: float) -> dict[str, Any
     from proofwood import OptimalBDDClassifier
 
     X, y = cases.load(case)
-    learner = OptimalBDDClassifier(of, engine=engine, time_limit=seconds, n_jobs=1)
+    engine, _, variant = engine.partition(", ")
+    learner = OptimalBDDClassifier(of, engine=engine, variant=variant or None, time_limit=seconds, n_jobs=1)
     return _outcome(lambda: learner.fit(X, y).result_)
 
 

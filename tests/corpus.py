@@ -167,7 +167,8 @@ def is_quick(case: learners.Case) -> bool:
     engine = case.options.get("engine", "search")
     if case.tiny:
         return case.learner != "diagram" or engine in ("auto", "search")  # annealing has no end
-    return case.learner in ("tree", "bdd") and engine in ("search", "greedy")
+    greedy = case.options.get("variant") == "greedy"
+    return case.learner in ("tree", "bdd") and (engine == "search" or greedy)
 
 
 def about_fits() -> Iterator[tuple[str, Answer]]:

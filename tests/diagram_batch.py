@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from proofwood.engines.diagram.milp.solve import CLAIMS
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram
+from proofwood.papers.odd.solve import CLAIMS, OPTIONS, improve
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Limits
 from proofwood.solvers import worker
@@ -40,17 +39,17 @@ def starts_of(number: int, problem: DiagramProblem) -> list[Diagram]:
     return [] if diagram is None else [diagram]
 
 
-def answers(module: str, options: dict[str, Any], numbers: list[int], *, seconds: float) -> list[tuple[int, Answer]]:
-    """What ``module.solve(problem, run, **options)`` proves of the problems of these numbers, in one child process.
+def answers(variant: str, numbers: list[int], *, seconds: float) -> list[tuple[int, Answer]]:
+    """What a variant of ODD claims of the problems of these numbers, in one child process.
 
     ``seconds`` is for all; problems that it does not suffice for are left out.
     """
     told: list[tuple[int, Answer]] = []
-    worker.run(_in_child, module, options, numbers, seconds=seconds, on_message=told.append)
+    worker.run(_in_child, variant, numbers, seconds=seconds, on_message=told.append)
     return told
 
 
-def _in_child(send: Callable[[Any], None], module: str, options: dict[str, Any], numbers: list[int]) -> None:
+def _in_child(send: Callable[[Any], None], variant: str, numbers: list[int]) -> None:
     def at_once(
         function: Callable[..., Any],
         *arguments: Any,
@@ -75,12 +74,11 @@ def _in_child(send: Callable[[Any], None], module: str, options: dict[str, Any],
         return worker.WorkerOutcome(value, messages[-1] if messages else None, None, 0.0)
 
     worker.run = at_once  # this process ends with the batch
-    solve = importlib.import_module(module).solve
     for number in numbers:
         problem = problem_of(number)
         run = DiagramRun(problem, Limits())
         for diagram in starts_of(number, problem):
             run.offer(diagram, by="start")
-        solve(problem, run, seconds=None, **options)
+        improve(run, solver=variant, seconds=None, options=OPTIONS[variant])
         lower = max(run.lower, run.counters.get(CLAIMS, 0))
         send((number, (run.best, run.upper, lower, run.done or lower == run.upper, run.infeasible)))

@@ -4,15 +4,13 @@
 ``benchmarks/results/inferdt``, stores every cell as one line of CSV, and writes a page with the paper's figures beside
 ours. What reached its limit is measured again only if the new limit is longer.
 
-Learners: "search" and "sat" are the two engines of ``MinimalTreeClassifier``; "printed" is the SAT engine with every
-rule of ours switched off, which leaves the clauses and the search of the paper (with MiniSat, and a different choice
-of wrong rows in every run).
+Learners: "search" is ``MinimalTreeClassifier``, "printed" the paper's clauses and search, with MiniSat and a different
+choice of wrong rows in every run.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import statistics
 import time
 import warnings
@@ -30,8 +28,8 @@ from benchmarks.papers import inferdt_published as published
 from benchmarks.papers.measuring import Session, add_session_arguments, decimals, make_one, seconds_cell
 
 OUT = RESULTS / "inferdt"
-LEARNERS = ("search", "sat", "printed")
-NAMES = {"search": "ours, search", "sat": "ours, SAT", "printed": "SAT as printed"}
+LEARNERS = ("search", "printed")
+NAMES = {"search": "ours, search", "printed": "SAT as printed"}
 GOALS = {"nodes": "DT_size", "depth": "DT_depth"}
 CATEGORICAL = "categories"
 ORDERED = "order"
@@ -71,7 +69,7 @@ def learn(
 
     Parameters
     ----------
-    learner : "search", "sat", "printed", or "cart" without pruning; "cart-3" is limited to depth three
+    learner : "search", "printed", or "cart" without pruning; "cart-3" is limited to depth three
     minimize : "depth" or "nodes" (least depth, then fewest nodes); without effect on CART
     seed : of the order in which "printed" takes up wrong rows
     """
@@ -111,8 +109,8 @@ def _learn_as_printed(
 ) -> Learned:
     from proofwood.data.binarize import Binarizer
     from proofwood.data.columns import Column, Columns, Kind
-    from proofwood.engines.minimal.reference.solve import AS_PRINTED, solve
     from proofwood.model.evaluate import predict
+    from proofwood.papers.inferdt.solve import InferDTOptions, solve
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
     from proofwood.problem.ranked import RankedRows
     from proofwood.result import Limits
@@ -123,8 +121,7 @@ def _learn_as_printed(
     binarizer = Binarizer.of(columns)
     labels, codes = np.unique(y, return_inverse=True)
     problem = MinimalTreeProblem(RankedRows.from_columns(binarizer, X, codes), Minimize(minimize))
-    options = dataclasses.replace(AS_PRINTED, solver="minisat22", seed=seed)
-    result = solve(problem, options=options, limits=Limits(seconds=seconds))
+    result = solve(problem, options=InferDTOptions("minisat22", seed), limits=Limits(seconds=seconds))
     if result.model is None:
         raise AssertionError("rows without contradictions always have a tree")
     model = binarizer.lift(result.model)
@@ -250,9 +247,9 @@ def table2(
         "The paper tells of 21 Boolean features, one for each level, and of 1,728 or 1,727 rows. Its depth 8 and 143 "
         "nodes are the proved optimum for columns read in their order, which is 15 tests; with a test for each level "
         "the least depth is 8 as well, and 111 nodes are enough at that depth. The file has 1,727 rows (the row of "
-        "six zeros is absent). Where a SAT engine reached its limit (`> t`), depth and nodes are those of the greedy "
-        "tree it begins with, which is deeper and smaller, beside the bound it proved: the formulas below the least "
-        "depth are unsatisfiable and hard, for the solver of python-sat here as for MiniSat there."
+        "six zeros is absent). Where SAT reached its limit (`> t`), depth and nodes are those of a tree that was at "
+        "hand, which is deeper and smaller, beside the bound that is proved: the formulas below the least depth are "
+        "unsatisfiable and hard, for the solver of python-sat here as for MiniSat there."
     )
     return _whole(2, sets, published.TABLE_2, why, session, learners, cv_runs)
 
@@ -319,9 +316,7 @@ def _sizes(row: Mapping[str, str], minimize: str) -> tuple[str, str]:
 CARTS = ("cart-2", "cart-3", "cart-4")
 
 
-def table3(
-    *, sets: Sequence[str] = cases.FOLDED, session: Session, learners: Sequence[str] = ("search", "printed")
-) -> Path:
+def table3(*, sets: Sequence[str] = cases.FOLDED, session: Session, learners: Sequence[str] = LEARNERS) -> Path:
     """Table 3: six data sets in five given folds: accuracy, depth and nodes, beside CART."""
     used: list[dict[str, str]] = []
 

@@ -143,8 +143,8 @@ def table4(
     text = (
         "A random share of the rows is learned without error (but for rows that contradict each other) from as few "
         f"features as possible, the others are the test; means over {session.runs} seeds (the paper: ten, 20 hours "
-        "each, Kissat; here CaDiCaL). Both encodings are as printed and tried from seven features, without merged "
-        f"rows or symmetry breaking. A fit may take {session.seconds:g} s: `> t` tells that one of the seeds reached "
+        "each, Kissat; here CaDiCaL). Both encodings are as printed and tried from seven features; equal rows are "
+        f"one example. A fit may take {session.seconds:g} s: `> t` tells that one of the seeds reached "
         "it, after which no other is tried, and the means are those of the seeds before; `≥ a` is a proved bound; "
         "`too large` that the first formula, for seven features, would have more than ten million literals. Rows of "
         "the paper are means over what all its methods solved, so that few features are over-represented."

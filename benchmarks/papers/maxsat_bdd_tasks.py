@@ -108,14 +108,14 @@ def _exact(fold: Fold) -> Found:
 def _heuristic(fold: Fold) -> Found:
     from proofwood import OptimalBDDClassifier
 
-    diagram = OptimalBDDClassifier(fold.depth, engine="heuristic", time_limit=fold.seconds)
+    diagram = OptimalBDDClassifier(fold.depth, engine="paper", variant="heuristic", time_limit=fold.seconds)
     return _diagram(diagram, fold, len(_cart_features(fold)))
 
 
 def _diagram(diagram: Any, fold: Fold, among: int) -> Found:
     """The diagram of an engine that chose among so many features, and its features under other biases."""
     from proofwood import OptimalBDDClassifier
-    from proofwood.engines.bdd.reference.clauses import encoding_size
+    from proofwood.papers.maxsat_bdd.clauses import encoding_size
 
     start = time.perf_counter()
     diagram.fit(fold.X, fold.y)
@@ -149,7 +149,7 @@ def _solver(fold: Fold) -> Found:
     used = list(fold.features)
     if not used:
         used = [0]  # a constant is best: any feature will do
-    diagram = OptimalBDDClassifier(len(used), engine="maxsat", unknown="solver", time_limit=fold.seconds)
+    diagram = OptimalBDDClassifier(len(used), engine="paper", unknown="solver", time_limit=fold.seconds)
     start = time.perf_counter()
     diagram.fit(fold.X[:, used], fold.y)
     values: Values = {
@@ -168,7 +168,7 @@ def _greedy(fold: Fold) -> Found:
 
     start = time.perf_counter()
     tree, graph = (
-        OptimalBDDClassifier(fold.depth, engine="greedy", unknown=unknown).fit(fold.X, fold.y)
+        OptimalBDDClassifier(fold.depth, engine="paper", variant="greedy", unknown=unknown).fit(fold.X, fold.y)
         for unknown in ("parent", "merge")
     )
     values: Values = {
@@ -245,7 +245,7 @@ def fewest(*, case: str, share: float, learner: str, runs: int, seconds: float) 
 
     ``learner`` is "search", or the paper's encoding "BDD1" or "BDD2".
     """
-    from proofwood.engines.bdd.reference.clauses import encoding_size
+    from proofwood.papers.maxsat_bdd.clauses import encoding_size
 
     X, y = _load(case)
     count = max(1, int(share * len(y)))
@@ -290,13 +290,10 @@ def _fewest_search(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: 
 
 def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: float) -> Values:
     """A formula of the paper for each number of features, from seven; its size is that of the optimal number."""
-    import dataclasses
-
     from proofwood.data.binarize import Binarizer
-    from proofwood.engines.bdd.reference.clauses import encoding_size
-    from proofwood.engines.bdd.reference.options import AS_PRINTED
-    from proofwood.engines.bdd.reference.solve import solve
     from proofwood.model.evaluate import predict
+    from proofwood.papers.maxsat_bdd.clauses import encoding_size
+    from proofwood.papers.maxsat_bdd.solve import solve
     from proofwood.problem.bdd import BDDProblem, Unknown
     from proofwood.problem.objectives import TreeCost
     from proofwood.problem.ranked import RankedRows
@@ -307,9 +304,8 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     rows = RankedRows.from_columns(binarizer, X, codes)
     cost = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit, priced="nodes")
     problem = BDDProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
-    options = dataclasses.replace(AS_PRINTED, engine="sat", encoding=learner)  # type: ignore[arg-type]
     start = time.perf_counter()
-    result = solve(problem, options=options, limits=Limits(seconds=seconds))
+    result = solve(problem, variant=learner.lower(), limits=Limits(seconds=seconds))
     elapsed = time.perf_counter() - start
     values: Values = {
         "seconds": elapsed,

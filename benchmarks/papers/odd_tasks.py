@@ -145,10 +145,14 @@ def accuracy(table: NodeTable, part: Part) -> float:
 
 
 def solve(problem: DiagramProblem, *, engine: str, seconds: float, threads: int, seed: int) -> Result:
-    """What the engine finds within a limit."""
+    """What the engine finds within a limit; of the paper, "paper" or "paper, scip"."""
     from proofwood.engines.diagram.solve import solve as solve_layered
+    from proofwood.papers.odd.solve import solve as as_printed
 
     limits = Limits(seconds=seconds, threads=threads)
+    engine, _, variant = engine.partition(", ")
+    if engine == "paper":
+        return as_printed(problem, variant=variant or "scipy", limits=limits, random_state=seed)
     return solve_layered(problem, engine=engine, limits=limits, random_state=seed)
 
 

@@ -23,8 +23,8 @@ from benchmarks.papers.rfxpl_tasks import case
 OUT = RESULTS / "rfxpl"
 SETS = tuple(published.TABLE_1)
 VOTES = {"majority": "majority", "soft": "auto"}
-OWN, AUTHORS = "auto", "authors"
-ENGINES = {"majority": (OWN, "sat", AUTHORS), "soft": (OWN,)}
+OWN, PAPER, AUTHORS = "auto", "paper", "authors"
+ENGINES = {"majority": (OWN, PAPER, AUTHORS), "soft": (OWN,)}
 KEY = ("set", "vote", "engine", "asked")
 COLUMNS = (
     "limit",
@@ -60,7 +60,7 @@ def table1(
     session: Session,
     sets: Sequence[str] = SETS,
     votes: Sequence[str] = tuple(VOTES),
-    engines: Sequence[str] = (OWN, "sat"),
+    engines: Sequence[str] = (OWN, PAPER),
     rows: int | None = None,
     budget: float = 60.0,
     authors: Path | None = None,
@@ -216,9 +216,9 @@ def _slower(rows: Sequence[Row]) -> str:
 
 
 _OTHERS = {
-    "sat": (
+    PAPER: (
         "The engines beside each other",
-        "The same rows of the same forests, majority vote; `sat` is our form of the paper's encoding with Glucose. "
+        "The same rows of the same forests, majority vote; `paper` is our form of the paper's encoding with CaDiCaL. "
         "Both begin with a greedily chosen sufficient set.",
     ),
     AUTHORS: (
@@ -277,7 +277,7 @@ _PROTOCOL = (
     "(`random_state=0`); accuracies in percent on the other 20 %. Explained are rows drawn from the whole set, at most "
     "as many as in the paper (40, 20, 10 or 2 % by the size of the set), and fewer where a cap was given. Seconds are "
     "CPU seconds per abductive explanation in one process on one thread, with reading the row, predicting and all "
-    "questions; for `sat`, building the formula of a class at its first row too. What all rows share (converting the "
+    "questions; for `paper`, building the formula of a class at its first row too. What all rows share (converting the "
     "model, checking the conversion) is in the column `prepared` of the CSV."
 )
 _READING = (
@@ -308,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME")
         command.add_argument("--vote", nargs="+", default=list(VOTES), choices=list(VOTES), dest="votes")
         add_session_arguments(command, OUT, seconds=30.0, runs=1, what="always 1")
-        command.add_argument("--engine", nargs="+", default=[OWN, "sat"], choices=ENGINES["majority"], dest="engines")
+        command.add_argument("--engine", nargs="+", default=[OWN, PAPER], choices=ENGINES["majority"], dest="engines")
         command.add_argument("--authors", type=Path, metavar="FOLDER", help="a checkout of the authors' program")
         command.add_argument("--rows", type=int, default=None, metavar="N", help="most rows per set; the paper's share")
         command.add_argument("--budget", type=float, default=60.0, help="seconds after which no row is begun")

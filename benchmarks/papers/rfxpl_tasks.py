@@ -41,8 +41,9 @@ def explanations(
     dict
         ``status`` is "done" if all rows were explained, "feasible" if a limit was reached.
     """
-    from proofwood.explain.encodings.majority import encode
     from proofwood.explain.explainer import Explainer
+    from proofwood.explain.oracles.paper import forest_of
+    from proofwood.papers.rfxpl.clauses import encode
 
     X, forest, X_test, y_test = _forest(data, depth)
     begin = time.perf_counter()
@@ -67,7 +68,7 @@ def explanations(
         **_timed(X[chosen], explain, budget),
     }
     if vote == "majority":
-        sizes = [encode(explainer.model.scores, label) for label in sorted(labels)]
+        sizes = [encode(forest_of(explainer.model.scores), label) for label in sorted(labels)]
         outcome["variables"] = float(np.mean([size.n_variables for size in sizes]))
         outcome["clauses"] = float(np.mean([len(size.clauses) for size in sizes]))
     return outcome

@@ -29,6 +29,8 @@ Where things are:
 ``engines``          a folder per learner, pure functions: ``trees`` (fewest errors within a depth, with
                      :class:`SearchOptions`), ``minimal`` (trees without an error), ``bdd`` (binary decision
                      diagrams), ``diagram`` (diagrams of given layers); ``run``: incumbent, bound and clock
+``papers``           the methods of the papers as printed, for ``engine="paper"``: ``inferdt``, ``maxsat_bdd``, ``odd``,
+                     ``rfxpl``
 ``parallel``         one interface to run pieces of work: in order, by joblib, on a Dask cluster; checkpoints
 ``solvers``          SAT in slices, worker processes
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;

@@ -52,12 +52,13 @@ POOLS: tuple[tuple[float, ...], ...] = (
     (0.0, 1.0, 2.0, 1e6),
 )
 """Values of a column."""
-ENGINES = {  # of each learner, with the package that an engine needs
-    "minimal": {"auto": None, "search": None, "sat": None},
-    "bdd": {"auto": None, "search": None, "heuristic": None, "greedy": None, "sat": None, "maxsat": None},
-    "diagram": {"auto": None, "search": None, "heuristic": None, "milp": None, "scip": "pyscipopt"},
+ENGINES = {
+    "minimal": ("auto", "search", "paper"),
+    "bdd": ("auto", "search", "paper heuristic", "paper greedy", "paper"),
+    "diagram": ("auto", "search", "heuristic", "paper", "paper scip"),
 }
-SLOW = ("sat", "maxsat", "milp", "scip")
+"""Of each learner, with the variant of the paper where it is not the first one."""
+SLOW = ("paper", "paper scip")
 """Engines that start a process or a solver: drawn less often."""
 
 
@@ -165,9 +166,7 @@ def draw_options(rng: np.random.Generator, learner: str, y: np.ndarray, tiny: bo
         "time_limit": pick(None, 60.0, 60.0, 60.0, 0.05, 1e-3) if tiny else pick(5.0, 5.0, 0.3, 0.01),
     }
     if learner in ENGINES:
-        there = [e for e, needs in ENGINES[learner].items() if needs is None or importlib.util.find_spec(needs)]
-        fast = [engine for engine in there if engine not in SLOW]
-        options["engine"] = str(rng.choice(there if rng.random() < 0.25 else fast))
+        options |= draw_engine(rng, learner, slow=rng.random() < 0.25)
     if learner != "minimal":
         extreme = {int(label): pick(1, 0.1, 1e7, 1e-9) for label in np.unique(y)}
         options["class_weight"] = pick(None, None, None, "balanced", extreme)
@@ -178,9 +177,10 @@ def draw_options(rng: np.random.Generator, learner: str, y: np.ndarray, tiny: bo
         options["min_weight_fraction_leaf"] = pick(0.0, 0.0, 0.0, 0.1, 0.25)
         options["max_gap"] = pick(0, 0, 0, 1, 0.05)
     elif learner == "minimal":
-        options["minimize"] = pick("depth", "nodes", "nodes-any-depth")
+        paper = options["engine"] == "paper"
+        options["minimize"] = pick("depth", "nodes", "nodes" if paper else "nodes-any-depth")
         options["max_depth"] = pick(None, None, 1, 2, 3)
-        options["max_errors"] = pick(0, 0, 1, 2)
+        options["max_errors"] = 0 if paper else pick(0, 0, 1, 2)
         options["on_conflict"] = pick("error", "majority")
     elif learner == "bdd":
         options["max_features"] = pick(0, 1, 2, 3)
@@ -195,6 +195,13 @@ def draw_options(rng: np.random.Generator, learner: str, y: np.ndarray, tiny: bo
         options["topology"] = pick("diagram", "tree")
         options["random_state"] = int(rng.integers(0, 100))
     return options
+
+
+def draw_engine(rng: np.random.Generator, learner: str, *, slow: bool) -> dict[str, Any]:
+    """An engine of a learner, and the variant where there are several."""
+    there = [name for name in ENGINES[learner] if "scip" not in name or importlib.util.find_spec("pyscipopt")]
+    engine, _, variant = str(rng.choice([name for name in there if slow or name not in SLOW])).partition(" ")
+    return {"engine": engine} if learner == "minimal" else {"engine": engine, "variant": variant or None}
 
 
 def estimator(case: Case) -> Any:
@@ -463,14 +470,13 @@ def check_twins(fitted: Any, case: Case, rng: np.random.Generator, told: Counter
         other = solve(problem, options=options, limits=Limits(5.0, int(rng.integers(1, 4))))
         objective, bound, what = other.objective, other.lower_bound, repr(options)
     else:
-        there = [e for e, needs in ENGINES[case.learner].items() if needs is None or importlib.util.find_spec(needs)]
-        engine = str(rng.choice([e for e in there if e not in SLOW]))
+        engine = draw_engine(rng, case.learner, slow=False)
         twin = Case(
             case.learner,
             case.X,
             case.y,
             case.sample_weight,
-            case.options | {"engine": engine, "time_limit": 5.0},
+            case.options | engine | {"time_limit": 5.0},
             False,
         )
         try:
@@ -478,7 +484,7 @@ def check_twins(fitted: Any, case: Case, rng: np.random.Generator, told: Counter
         except (ValueError, TimeoutError):  # not every engine knows every option
             told["not compared"] += 1
             return
-        objective, bound, what = again.objective_, again.lower_bound_, engine
+        objective, bound, what = again.objective_, again.lower_bound_, str(engine)
     told["compared"] += 1
     least = 1 + float(case.exact)
     require(fitted.lower_bound_ <= objective * least, f"bound {fitted.lower_bound_!r}, but {what} found {objective!r}")

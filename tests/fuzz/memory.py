@@ -15,8 +15,8 @@ from tests.fuzz import _records
 
 ENGINES = {
     "tree": [{}],
-    "minimal": [{}, {"engine": "sat"}],
-    "bdd": [{}, {"engine": "maxsat"}, {"engine": "heuristic"}, {"engine": "greedy"}],
+    "minimal": [{}, {"engine": "paper"}],
+    "bdd": [{}, *({"engine": "paper", "variant": variant} for variant in ("maxsat", "heuristic", "greedy"))],
     "odd": [{}, {"engine": "search"}, {"engine": "heuristic"}],
     "explainer": [{}],
 }

@@ -194,9 +194,8 @@ def tree(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 
 def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.choice([0, 1, 5])
-    learner = MinimalTreeClassifier(
-        chance.choice(["depth", "nodes"]), max_errors=most, engine=chance.choice(["search", "sat"]), time_limit=None
-    )
+    engine = chance.choice(["search", "search" if most else "paper"])
+    learner = MinimalTreeClassifier(chance.choice(["depth", "nodes"]), max_errors=most, engine=engine, time_limit=None)
 
     def facts(fitted: Any, rows: Rows) -> None:
         assert rows.wrong(fitted) <= most, "wrong on more than is permitted"
@@ -213,11 +212,12 @@ def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 
 def bdd(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.randint(0, 2)
-    engines = ["search", "maxsat", "heuristic", "greedy"]
-    learner = OptimalBDDClassifier(most, engine=chance.choice(engines), class_weight=class_weight, time_limit=None)
+    variant = chance.choice([None, "maxsat", "heuristic", "greedy"])
+    engine = "search" if variant is None else "paper"
+    learner = OptimalBDDClassifier(most, engine=engine, variant=variant, class_weight=class_weight, time_limit=None)
 
     def facts(fitted: Any, rows: Rows) -> None:
-        proves = fitted.engine not in ("heuristic", "greedy")
+        proves = fitted.variant not in ("heuristic", "greedy")
         assert_claims(fitted, rows.wrong(fitted), rows.best_of_tests(most), rows.total, proves=proves)
 
     return learner, facts
@@ -225,7 +225,7 @@ def bdd(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 
 def diagram(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     widths, alpha = chance.choice([(1,), (1, 2)]), chance.choice([0.0, 0.1])
-    engines = ["auto", "search", "milp", "heuristic"]
+    engines = ["auto", "search", "paper", "heuristic"]
     learner = OptimalDiagramClassifier(
         widths, alpha=alpha, engine=chance.choice(engines), class_weight=class_weight, time_limit=2.0
     )

@@ -302,11 +302,10 @@ def test_a_full_disk_ends_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             make(checkpoint=tmp_path / make.__name__).fit(*small())
 
 
-def test_other_engines_refuse_a_checkpoint(tmp_path: Path) -> None:
+def test_the_paper_refuses_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
-    for engine in ("greedy", "heuristic", "sat", "maxsat"):
-        with pytest.raises(ValueError, match="or pass engine='search'"):
-            OptimalBDDClassifier(engine=engine, checkpoint=path).fit(*small())
+    with pytest.raises(ValueError, match="or pass engine='search'"):
+        OptimalBDDClassifier(engine="paper", checkpoint=path).fit(*small())
     assert not path.exists()
 
 

@@ -88,7 +88,7 @@ def test_names_are_completed(folder):
     assert completed("demo", "--data", "w") == ["wine"]
     assert completed("data", "i") == ["iris"]
     assert completed("fit", table, "--model", "b") == ["bdd"]
-    assert completed("fit", table, "--model", "minimal", "--engine", "") == ["auto", "search", "sat", "inferdt"]
+    assert completed("fit", table, "--model", "minimal", "--engine", "") == ["auto", "search", "paper"]
     assert completed("explain", tree, table, "--engine", "c") == ["cdcl"]
     assert completed("show", tree, "--format", "p") == ["png", "pdf"]
     assert completed("schema", "v") == ["verify"]

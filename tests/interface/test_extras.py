@@ -21,10 +21,10 @@ def main():
     here = y > 0
     X, y = X[here][::4], y[here][::4]
     told = {{}}
-    for engine in ("milp", "scip", "auto"):
-        diagram = OptimalDiagramClassifier((1, 1), alpha=0.5, max_thresholds=4, engine=engine, time_limit=8)
-        diagram.fit(X, y)
-        assert diagram.status_ == "optimal", (engine, diagram.status_)
+    for engine, variant in (("paper", "scipy"), ("paper", "scip"), ("auto", None)):
+        diagram = OptimalDiagramClassifier((1, 1), alpha=0.5, max_thresholds=4, engine=engine, variant=variant)
+        diagram.set_params(time_limit=8).fit(X, y)
+        assert diagram.status_ == "optimal", (engine, variant, diagram.status_)
         told.setdefault("diagrams", []).append(diagram.objective_)
     boosted = [
         xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y - 1),

@@ -144,7 +144,7 @@ def test_without_memory_to_write_a_tree_the_answer_is_a_leaf(monkeypatch: pytest
 @linux
 def test_a_sat_solver_is_not_asked_for_more_than_there_is() -> None:
     # it ends the process where an allocation fails
-    case = {"learner": "minimal", "settings": {"engine": "sat"}, "rows": 656, "columns": 17, "megabytes": 4}
+    case = {"learner": "minimal", "settings": {"engine": "paper"}, "rows": 656, "columns": 17, "megabytes": 4}
     outcome({**case, "time_limit": 0.5})
 
 

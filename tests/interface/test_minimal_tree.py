@@ -42,8 +42,14 @@ def hard():
 # ------------------------------------------------------------------------------------------------ the fitted tree
 
 
-@pytest.mark.parametrize("engine", ["auto", "search", "sat", "inferdt"])
-@pytest.mark.parametrize(("minimize", "objective"), [("depth", 3), ("nodes", 11), ("nodes-any-depth", 11)])
+@pytest.mark.parametrize(
+    ("engine", "minimize", "objective"),
+    [
+        *((engine, "depth", 3) for engine in ("auto", "search", "paper")),
+        *((engine, "nodes", 11) for engine in ("auto", "search", "paper")),
+        *((engine, "nodes-any-depth", 11) for engine in ("auto", "search")),
+    ],
+)
 def test_the_smallest_tree_for_the_majority_of_three(majority, engine, minimize, objective):
     X, y = majority
     tree = MinimalTreeClassifier(minimize, engine=engine).fit(X, y)
@@ -211,7 +217,9 @@ def test_too_many_thresholds_for_the_memory_leave_the_greedy_tree():
     ("parameters", "message"),
     [
         ({"minimize": "leaves"}, "minimize='leaves': expected one of 'depth'"),
-        ({"engine": "milp"}, "engine='milp'"),
+        ({"engine": "sat"}, "engine='sat': expected one of 'auto', 'search', 'paper'"),
+        ({"engine": "paper", "max_errors": 1}, "engine='paper' knows no errors"),
+        ({"engine": "paper", "minimize": "nodes-any-depth"}, "engine='paper' seeks the least depth first"),
         ({"on_conflict": "drop"}, "on_conflict='drop'"),
         ({"max_errors": -1}, "max_errors=-1"),
         ({"max_errors": 0.5}, "max_errors=0.5"),
@@ -225,7 +233,7 @@ def test_wrong_parameters(iris, parameters, message):
         MinimalTreeClassifier(**parameters).fit(*iris)
 
 
-@pytest.mark.parametrize("engine", ["search", "sat", "inferdt"])
+@pytest.mark.parametrize("engine", ["search", "paper"])
 def test_a_depth_that_is_too_small_is_proved_so(majority, engine):
     with pytest.raises(ValueError, match=r"no tree of depth at most 2 is right on all rows \(proved\)"):
         MinimalTreeClassifier(max_depth=2, engine=engine).fit(*majority)
@@ -240,11 +248,11 @@ def test_the_callback_sees_bounds_that_close(iris):
 
 
 def test_both_engines_prove_the_same(iris):
-    search, sat = (
-        MinimalTreeClassifier("nodes", engine=engine, time_limit=None).fit(*iris) for engine in ("search", "sat")
+    search, paper = (
+        MinimalTreeClassifier("nodes", engine=engine, time_limit=None).fit(*iris) for engine in ("search", "paper")
     )
-    assert [part.objective for part in search.result_.parts] == [part.objective for part in sat.result_.parts]
-    assert search.status_ == sat.status_ == "optimal"
+    assert [part.objective for part in search.result_.parts] == [part.objective for part in paper.result_.parts]
+    assert search.status_ == paper.status_ == "optimal"
 
 
 def test_the_tools_of_scikit_learn(iris):

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from proofwood import OptimalBDDClassifier, OptimalityWarning, load
 from proofwood.engines.bdd.subset import stages
+from proofwood.papers.maxsat_bdd.examples import Examples
 
 
 @parametrize_with_checks([OptimalBDDClassifier(2)])  # larger sets of tests take a search of half a minute
@@ -48,17 +49,19 @@ def test_the_diagram_of_the_majority(majority):
     assert not diagram.model_.is_tree
 
 
-@pytest.mark.parametrize("engine", ["auto", "search", "sat", "bdd1", "bdd2"])
-def test_fewest_features_without_error(majority, engine):
+@pytest.mark.parametrize(
+    ("engine", "variant"), [("auto", None), ("search", None), ("paper", None), ("paper", "bdd1"), ("paper", "bdd2")]
+)
+def test_fewest_features_without_error(majority, engine, variant):
     X, y = majority
-    diagram = OptimalBDDClassifier(objective="features", engine=engine).fit(X, y)
+    diagram = OptimalBDDClassifier(objective="features", engine=engine, variant=variant).fit(X, y)
     assert diagram.objective_ == diagram.lower_bound_ == 3
     assert (diagram.predict(X) == y).all()
     assert diagram.recount(X, y) == 3
     assert "over fewer tests" in diagram._claim()
 
 
-@pytest.mark.parametrize("engine", ["search", "maxsat", "maxsat-bdd"])
+@pytest.mark.parametrize("engine", ["search", "paper"])
 def test_engines_agree_on_the_errors(engine):
     X, y = load_iris(return_X_y=True)
     diagram = OptimalBDDClassifier(2, max_thresholds=3, engine=engine, time_limit=60).fit(X, y)
@@ -67,10 +70,11 @@ def test_engines_agree_on_the_errors(engine):
 
 
 @pytest.mark.parametrize("unknown", ["smallest", "parent", "merge"])
-@pytest.mark.parametrize("engine", ["search", "heuristic", "greedy"])
-def test_every_filling_makes_the_same_errors(cancer, unknown, engine):
+@pytest.mark.parametrize("variant", [None, "heuristic", "greedy"])
+def test_every_filling_makes_the_same_errors(cancer, unknown, variant):
     X, y = cancer
-    diagram = OptimalBDDClassifier(4, max_thresholds=4, unknown=unknown, engine=engine).fit(X, y)
+    engine = "search" if variant is None else "paper"
+    diagram = OptimalBDDClassifier(4, max_thresholds=4, unknown=unknown, engine=engine, variant=variant).fit(X, y)
     wrong = (diagram.predict(X) != y).sum()
     assert diagram.objective_ == wrong == diagram.recount(X, y)
     best = OptimalBDDClassifier(4, max_thresholds=4).fit(X, y)
@@ -86,7 +90,7 @@ def test_every_filling_makes_the_same_errors(cancer, unknown, engine):
 
 def test_the_solver_fills_only_where_there_is_one(majority):
     X, y = majority
-    diagram = OptimalBDDClassifier(3, unknown="solver", engine="maxsat").fit(X, y)
+    diagram = OptimalBDDClassifier(3, unknown="solver", engine="paper").fit(X, y)
     assert diagram.objective_ == 0
     with pytest.raises(ValueError, match="unknown='solver'"):
         OptimalBDDClassifier(3, unknown="solver").fit(X, y)
@@ -215,23 +219,21 @@ def test_the_tools_of_scikit_learn():
 def test_the_heuristic_chooses_among_all_tests_where_its_tree_uses_few() -> None:
     X = np.arange(400.0)[:, None]
     y = (np.arange(400) >= 200).astype(int)
-    model = OptimalBDDClassifier(max_features=3, engine="heuristic", max_thresholds=None).fit(X, y)
+    model = OptimalBDDClassifier(max_features=3, engine="paper", variant="heuristic").fit(X, y)
     assert model.objective_ == 0
 
 
 def test_a_leaf_instead_of_an_answer_costs_its_real_weight(monkeypatch):
-    reference = pytest.importorskip("proofwood.engines.bdd.reference.solve", reason="python-sat is not installed")
-
     def no_memory(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(reference.Examples, "of", no_memory)
+    monkeypatch.setattr(Examples, "of", no_memory)
     weights = [10.0, 1e6, 1e-7, 1e-11, 0.01, 1e-11, 1e4, 1e-11, 1e12, 1e12]  # no common unit fits 64 bits
     X = [[0.3], [0.2], [0.4], [0.3], [0.4], [0.2], [0.3], [0.2], [0.2], [0.2]]
     y = [0, 0, 1, 0, 1, 0, 0, 1, 1, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = OptimalBDDClassifier(max_features=2, engine="maxsat").fit(X, y, sample_weight=weights)
+        model = OptimalBDDClassifier(max_features=2, engine="paper").fit(X, y, sample_weight=weights)
     wrong = [Fraction(w) for w, label in zip(weights, y, strict=True) if label == 0]
     assert model.objective_ == float(sum(wrong))
     assert model.status_ == "feasible"

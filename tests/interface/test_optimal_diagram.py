@@ -291,8 +291,7 @@ def test_a_penalty_of_too_many_digits_is_refused(credit):
     [
         ("auto", {"tests bound", "search", "layers", "tree bound"}),
         ("search", {"tests bound", "search", "layers", "tree bound"}),
-        ("milp", {"tests bound", "search", "tree bound"}),
-        ("odd", {"tests bound", "search", "tree bound"}),
+        ("paper", {"tests bound", "search", "tree bound"}),
         ("heuristic", {None}),
     ],
 )
@@ -572,7 +571,7 @@ def test_pictures(iris, splits, topology):
         ({"constraints": None}, "constraints=None"),
         ({"constraints": MaxSplits(0)}, "integer from 1"),
         ({"engine": "search", "splits": "oblique"}, "engine='search' knows univariate splits only"),
-        ({"engine": "search", "splits": "oblique"}, "choose one of 'auto', 'milp'"),
+        ({"engine": "search", "splits": "oblique"}, "choose one of 'auto', 'heuristic', 'paper'"),
         ({"max_thresholds": 3, "splits": "oblique"}, "leave it None for splits='oblique'"),
         ({"max_thresholds": 0}, "max_thresholds=0"),
         ({"random_state": -1}, "random_state=-1: expected an integer from 0"),
@@ -625,7 +624,7 @@ def test_a_proof_by_the_margin_says_so():
     ("status", "bound", "conflicts", "proved_by", "limited"),
     [
         ("optimal", 0.5, 1, "conflict bound", True),
-        ("optimal", 0.5, 1, "milp", False),
+        ("optimal", 0.5, 1, "search", False),
         ("optimal", 0.5, 0, "conflict bound", False),
         ("feasible", 0.25, 1, None, True),  # which bound it is from is not known
         ("feasible", 0.0, 1, None, False),
@@ -654,7 +653,7 @@ def test_hyperplanes_nearer_than_the_margin_contradict_no_bound():
         assert diagram.recount(X, y) == diagram.objective_
 
 
-@pytest.mark.parametrize("engine", ["auto", "milp"])
+@pytest.mark.parametrize("engine", ["auto", "paper"])
 def test_oblique_is_never_worse_than_univariate(engine):
     rng = np.random.default_rng(12)
     n_tables, limit = (4, 300) if engine == "auto" else (1, 12)

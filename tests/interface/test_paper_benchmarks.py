@@ -12,7 +12,7 @@ import pytest
 from benchmarks import cases
 from benchmarks.papers import inferdt, inferdt_published, maxsat_bdd, maxsat_bdd_published, maxsat_bdd_tasks, measuring
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier
-from proofwood.engines.bdd.reference.clauses import encoding_size
+from proofwood.papers.maxsat_bdd.clauses import encoding_size
 
 BITS = ["generated-bits"]
 needs_pictures = pytest.mark.skipif(

@@ -31,7 +31,7 @@ def test_the_table_is_measured_once_and_written_from_what_is_stored(
     rfxpl.main(["report", *told])
     assert (tmp_path / "table1.csv").read_text() == stored
     page = (tmp_path / "table1.md").read_text()
-    for part in ("## Majority vote", "## Soft vote", "Engine `sat`", "| generated-bits | 2 | 2 |", "engines beside"):
+    for part in ("## Majority vote", "## Soft vote", "Engine `paper`", "| generated-bits | 2 | 2 |", "engines beside"):
         assert part in page
     assert "table1.md" in capsys.readouterr().out
 

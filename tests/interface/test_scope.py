@@ -130,7 +130,7 @@ def test_no_diagram_is_said_of_these_tests(monkeypatch):
     assert caught.value.result.scope == (THRESHOLDS,)
 
 
-@pytest.mark.parametrize("proved_by", ["scip", "leaves only"])
+@pytest.mark.parametrize("proved_by", ["search", "leaves only"])
 def test_no_oblique_diagram_is_said_of_hyperplanes_that_keep_the_margin(monkeypatch, proved_by):
     """Programs find no others; where no split is permitted there are none."""
     nothing = Result(None, np.inf, "share", 0.0, Status.INFEASIBLE, Stats(engine="test", proved_by=proved_by))

@@ -10,7 +10,7 @@ import pytest
 
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.oracles.sat import SatOracle
+from proofwood.explain.oracles.paper import PaperOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.attribution import attribution
 from proofwood.explain.search.counterfactual import nearest
@@ -232,8 +232,8 @@ def test_explanations_of_1000_ensembles(check: Callable[[Case], None], part: int
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
-def test_explanations_by_sat(check: Callable[[Case], None]) -> None:
-    for case in cases(2000, 150, SatOracle, ("majority",)):
+def test_explanations_by_the_paper(check: Callable[[Case], None]) -> None:
+    for case in cases(2000, 150, PaperOracle, ("majority",)):
         check(case)
 
 

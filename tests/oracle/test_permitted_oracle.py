@@ -70,9 +70,9 @@ def test_trees_are_cut_back_as_far_as_errors_permit(problem: MinimalTreeProblem,
     module = sys.modules["proofwood.engines.minimal.solve"]
     problem = replace(problem, max_errors=max(problem.max_errors, problem.rows.unavoidable), max_depth=None)
     tree = random_tree(problem, seed)
-    all_of_them = [one for one in cut_anyhow(tree, 0) if problem.admits(module._table(one, problem.rows))]
+    all_of_them = [one for one in cut_anyhow(tree, 0) if problem.admits(module.table_of(one, problem.rows))]
     best = cut_back(tree, problem)
-    assert problem.admits(module._table(best, problem.rows))
+    assert problem.admits(module.table_of(best, problem.rows))
     assert len(best) == min(map(len, all_of_them))
 
 

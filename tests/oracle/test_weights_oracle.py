@@ -173,7 +173,7 @@ def test_rows_far_heavier_than_all_errors(alpha: float) -> None:
     [
         OptimalTreeClassifier(1),
         OptimalBDDClassifier(1),
-        OptimalBDDClassifier(1, engine="maxsat"),
+        OptimalBDDClassifier(1, engine="paper"),
         OptimalDiagramClassifier((1,), alpha=0.0, engine="search"),
     ],
 )

@@ -46,7 +46,7 @@ def frame(cells: np.ndarray, kind: str) -> pd.DataFrame:
 
 @pytest.mark.filterwarnings("ignore::proofwood.DataWarning")  # columns of gaps alone are left out
 @pytest.mark.parametrize("kind", list(VALUES))
-@pytest.mark.parametrize("engine", ["search", pytest.param("sat", marks=pytest.mark.needs("pysat"))])
+@pytest.mark.parametrize("engine", ["search", "paper"])
 @examples(0.6)
 @given(table=tables(), size=st.integers(0, 3))
 def test_diagrams_over_gaps_are_best(kind: str, engine: str, table: tuple[np.ndarray, np.ndarray], size: int) -> None:

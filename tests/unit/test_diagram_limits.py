@@ -14,7 +14,6 @@ import pytest
 from proofwood import DemographicParity, OptimalDiagramClassifier, OptimalityWarning
 from proofwood.engines.diagram.construct import construct
 from proofwood.engines.diagram.improve import improve
-from proofwood.engines.diagram.milp import solve as milp
 from proofwood.engines.diagram.oblique.heuristic import construct_oblique
 from proofwood.engines.diagram.oblique.improve import improve_oblique
 from proofwood.engines.diagram.run import DiagramRun
@@ -22,6 +21,8 @@ from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError, cou
 from proofwood.engines.diagram.solve import solve
 from proofwood.engines.diagram.topologies import TopologyOptions, cheapest_over_sets
 from proofwood.engines.diagram.trees import _integer_cost
+from proofwood.papers.odd.solve import AS_PRINTED, _Stages
+from proofwood.papers.odd.solve import solve as as_printed
 from proofwood.problem.diagram import DiagramCost, DiagramProblem, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
@@ -81,16 +82,16 @@ def test_a_program_is_not_begun_when_the_pace_of_the_last_tells_that_it_is_too_l
     problem = noisy(60, 3)
     run = DiagramRun(problem, Limits())
     run.offer(Diagram.leaf(0))
-    stages = milp._Stages(problem, run, "scipy", milp.MilpOptions(), None, pace=1.0)
+    stages = _Stages(problem, run, "scipy", AS_PRINTED, None, pace=1.0)
     assert stages._solve(4.0, problem) == "time_limit"
 
 
 def test_a_missing_solver_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(milp, "installed", lambda solver: False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     events: list[Any] = []
     for oblique in (False, True):
         with pytest.raises(ImportError, match=r"pip install \"proofwood\[scip\]\""):
-            solve(noisy(oblique=oblique), engine="scip", limits=Limits(20), progress=events.append)
+            as_printed(noisy(oblique=oblique), variant="scip", limits=Limits(20), progress=events.append)
     assert not events
 
 

@@ -24,9 +24,10 @@ from proofwood.engines.diagram.oblique.margin import hull_distance, separate, sp
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.engines.diagram.solve import solve
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.papers.odd.solve import solve as as_printed
 from proofwood.problem.diagram import DiagramCost, DiagramProblem, Norm, Rate
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits, Status
+from proofwood.result import Limits, Result, Status
 from tests.naive_oblique import fewest_errors, least_loss, separations
 
 NORMS: tuple[Norm, ...] = ("box", "l1")
@@ -201,15 +202,15 @@ def test_rows_are_parted_iff_the_printed_program_parts_them(norm: Norm) -> None:
     assert 20 < sum(seen) < len(seen) - 20
 
 
-@pytest.mark.parametrize("engine", ["auto", "odd"])
-def test_the_box_of_the_paper_parts_rows_that_absolute_sums_do_not(engine: str) -> None:
+@pytest.mark.parametrize("by", [solve, as_printed])
+def test_the_box_of_the_paper_parts_rows_that_absolute_sums_do_not(by: Callable[..., Result]) -> None:
     columns = np.array([[0.0, 0.0], [0.2, 0.3], [0.3, 0.2], [0.25007, 0.25007], [1.0, 1.0]])
     codes = np.array([0, 0, 0, 1, 1])
     for norm, errors in (("box", 0), ("l1", 1)):
         problem = _problem(columns, codes, (1,), norm=norm)
-        result = solve(problem, engine=engine, limits=Limits(20), random_state=0)
+        result = by(problem, limits=Limits(20), random_state=0)
         assert result.objective == errors / 5
-        assert result.status is Status.OPTIMAL or engine == "odd"
+        assert result.status is Status.OPTIMAL or by is as_printed
 
 
 def test_coefficients_that_are_not_needed_are_dropped() -> None:

@@ -190,7 +190,7 @@ def test_outliers_have_changes_but_no_reasons() -> None:
     with pytest.raises(ValueError, match="certificate"):
         asked.contrastive(odd, certificate=True)
     with pytest.raises(ValueError, match="knows nothing of plausible rows"):
-        Explainer(asked.model, engine="sat").contrastive(odd)
+        Explainer(asked.model, engine="paper").contrastive(odd)
 
 
 def test_an_isolation_forest_behind_a_pipeline() -> None:
@@ -327,7 +327,7 @@ def test_options_that_do_not_go_with_them() -> None:
     with pytest.raises(ValueError, match="is a function"):
         explainer().counterfactual([2.0, 2.0], weights={"x": lambda a, b: abs(a - b)}, constraints=["x <= y"])
     with pytest.raises(ValueError, match="knows nothing of constraints"):
-        explainer(engine="sat", vote="majority").counterfactual([2.0, 2.0], constraints=["x <= y"])
+        explainer(engine="paper", vote="majority").counterfactual([2.0, 2.0], constraints=["x <= y"])
     with pytest.raises(ValueError, match="holds categories or texts"):
         Explainer(HOME).counterfactual(HOMES[:1], constraints=["home <= 3"])
 

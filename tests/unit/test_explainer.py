@@ -275,7 +275,7 @@ def test_a_class_that_is_asked_for_is_the_class_that_comes_first():
     assert sure > 20
 
 
-@pytest.mark.parametrize("engine", ["sat", "messages"])
+@pytest.mark.parametrize("engine", ["paper", "messages"])
 def test_other_engines_find_explanations_too(engine):
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(7, max_depth=3, random_state=0).fit(X, y)
@@ -435,12 +435,12 @@ def test_certificates_come_with_explanations(explainer, frame):
 
 def test_engines_by_name(explainer):
     for name in ENGINES:
-        if name != "sat":
+        if name != "paper":
             assert make_oracle(name, explainer.model.scores).name == name
     with pytest.raises(ValueError, match="engine='fast'"):
         make_oracle("fast", explainer.model.scores)
     with pytest.raises(ValueError, match="majority votes"):
-        make_oracle("sat", explainer.model.scores)
+        make_oracle("paper", explainer.model.scores)
     assert explained(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])).scores.n_classes == 2
 
 

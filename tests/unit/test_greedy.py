@@ -13,14 +13,25 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.bdd.cells import CellTable
-from proofwood.engines.bdd.reference.heuristic import tests_of_cart as cart_tests
-from proofwood.engines.bdd.reference.oblivious import choose_tests, odt, oodg
-from proofwood.engines.bdd.reference.splits import entropy
+from proofwood.engines.bdd.oblivious import choose_tests
+from proofwood.engines.bdd.splits import entropy
+from proofwood.model.node_table import NodeTable
+from proofwood.papers.maxsat_bdd.heuristic import tests_of_cart as cart_tests
+from proofwood.papers.maxsat_bdd.solve import solve
+from proofwood.problem.bdd import Unknown
 from proofwood.problem.greedy import greedy_errors
 from proofwood.problem.ranked import RankedRows
+from tests.bdd_problems import problem_of
 from tests.strategies import below, matrices
 
 XOR = RankedRows.from_bits([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 0]], [0, 1, 1, 0])
+
+
+def greedy(rows: RankedRows, size: int, unknown: Unknown) -> NodeTable:
+    """ODT, where cells without rows follow their parent, or OODG, where subtables are merged."""
+    table = solve(problem_of(rows, size, unknown=unknown), variant="greedy").model
+    assert table is not None
+    return table
 
 
 def test_the_first_test_tells_most_and_ties_go_to_the_first():
@@ -34,15 +45,16 @@ def test_the_first_test_tells_most_and_ties_go_to_the_first():
 def test_no_test_is_chosen_for_nothing():
     exclusive = RankedRows.from_bits([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     assert choose_tests(exclusive, 2) == ()
-    assert odt(exclusive, 2).n_nodes == 1
+    assert greedy(exclusive, 2, Unknown.PARENT).n_nodes == 1
 
 
 def test_unknown_cells_are_filled_by_the_parent_or_merged():
     # 00 -> 0, 01 unknown, 10 -> 1, 11 -> 0
     rows = RankedRows.from_bits([[0, 0], [1, 0], [1, 1], [1, 0]], [0, 1, 0, 1])
     cells = CellTable.of(rows, choose_tests(rows, 2))
-    assert rows.errors(odt(rows, 2)) == rows.errors(oodg(rows, 2)) == cells.errors == 0
-    assert oodg(rows, 2).n_splits == 2
+    odt, oodg = greedy(rows, 2, Unknown.PARENT), greedy(rows, 2, Unknown.MERGE)
+    assert rows.errors(odt) == rows.errors(oodg) == cells.errors == 0
+    assert oodg.n_splits == 2
 
 
 def test_entropy_is_that_of_the_classes():
@@ -65,7 +77,8 @@ def test_each_test_has_the_greatest_information(rows: RankedRows, size: int):
         scores = [_conditional_entropy(rows, [*tests[:place], test]) for test in range(rows.n_tests)]
         assert scores[tests[place]] <= min(scores) + 1e-9
         assert scores[tests[place]] < _conditional_entropy(rows, tests[:place])
-    assert rows.errors(odt(rows, size)) == rows.errors(oodg(rows, size)) == CellTable.of(rows, tests).errors
+    for unknown in (Unknown.PARENT, Unknown.MERGE):
+        assert rows.errors(greedy(rows, size, unknown)) == CellTable.of(rows, tests).errors
 
 
 def _conditional_entropy(rows: RankedRows, tests: list[int] | tuple[int, ...]) -> float:

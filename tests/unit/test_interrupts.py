@@ -19,14 +19,14 @@ import pytest
 import proofwood
 from bdd_problems import problem_of
 from proofwood import _native
-from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
 from proofwood.engines.bdd.solve import solve as solve_diagram
 from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
 from proofwood.engines.diagram.solve import solve as solve_layered
 from proofwood.engines.interrupts import INTERRUPT, answer_of, completed
 from proofwood.engines.minimal import solve as solve_minimal
-from proofwood.engines.minimal.reference.solve import solve as solve_by_sat
 from proofwood.engines.trees import solve as solve_tree
+from proofwood.papers.inferdt.solve import solve as solve_by_sat
+from proofwood.papers.maxsat_bdd.solve import solve as solve_by_maxsat
 from proofwood.problem.bdd import BDDProblem
 from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -35,7 +35,7 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import TreeProblem
 from tests.interrupts import interrupted
 
-ENGINES = str(Path(proofwood.__file__).parent / "engines")
+ROOMS = tuple(str(Path(proofwood.__file__).parent / room) for room in ("engines", "papers"))
 MOMENTS, LAST = 25, 12
 """Function calls of a run at which Ctrl-C comes, one run each: spread over the run, and its last ones."""
 FIRST = {"search": 4, "minimal": 4, "diagram of few tests": 14}
@@ -65,7 +65,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "fewest": lambda: fewest_tests(ROWS),
     "diagram": lambda: solve_diagram(problem_of(ROWS, 2)),
     "diagram of few tests": lambda: solve_diagram(problem_of(ROWS, 2, fewest=True)),
-    "greedy diagram": lambda: solve_diagram(problem_of(ROWS, 2), engine="greedy"),
+    "greedy diagram": lambda: solve_by_maxsat(problem_of(ROWS, 2), variant="greedy"),
     "diagram with a price": lambda: solve_diagram(PRICED),
     "diagram by maxsat": lambda: solve_by_maxsat(problem_of(ROWS, 2)),
     "layered": lambda: solve_layered(LAYERED, engine="search"),
@@ -80,7 +80,7 @@ def with_ctrl_c(work: Callable[[], Any], number: int, pressed: Callable[[], None
         nonlocal calls
         name = frame.f_code.co_filename
         # comprehensions are calls in Python 3.11 and none in later versions
-        counts = name.startswith(ENGINES) and not name.endswith("interrupts.py") and "comp>" not in frame.f_code.co_name
+        counts = name.startswith(ROOMS) and not name.endswith("interrupts.py") and "comp>" not in frame.f_code.co_name
         if event == "call" and counts:
             calls += 1
             if calls == number:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 
@@ -11,14 +12,14 @@ import pytest
 from proofwood import OptimalDiagramClassifier
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
-from proofwood.engines.bdd import solve as bdd_search
-from proofwood.engines.bdd.reference import solve as bdd_solve
-from proofwood.engines.diagram.milp import solve as milp
+from proofwood.engines.bdd import over_chosen
 from proofwood.engines.diagram.oblique import bounds, hyperplane
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.exceptions import OptimalityWarning
 from proofwood.model.evaluate import goes_low
 from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.papers.maxsat_bdd.solve import solve as bdd_as_printed
+from proofwood.papers.odd.solve import improve
 from proofwood.problem import ranked
 from proofwood.problem.bdd import BDDProblem
 from proofwood.problem.diagram import DiagramCost, DiagramProblem
@@ -127,9 +128,9 @@ def _fewest_problem() -> BDDProblem:
 
 
 def test_a_stopped_sat_run_makes_no_table_that_takes_longer_than_the_time_left(monkeypatch):
-    monkeypatch.setattr(bdd_solve, "no_time_for_table", lambda n_tests, seconds: True)
+    monkeypatch.setattr(over_chosen, "no_time_for_table", lambda n_tests, seconds: True)
     problem = _fewest_problem()
-    result = bdd_solve.solve(problem, options=replace(bdd_solve.DEFAULT_OPTIONS, engine="sat"))
+    result = bdd_as_printed(problem)
     used = np.unique(result.model.feature[result.model.feature >= 0])
     assert problem.rows.errors(result.model) == 0
     assert result.objective == used.size
@@ -137,23 +138,25 @@ def test_a_stopped_sat_run_makes_no_table_that_takes_longer_than_the_time_left(m
 
 
 def test_ctrl_c_leaves_a_sat_run_no_time_for_the_size(monkeypatch):
-    def press(*_):
-        raise KeyboardInterrupt
+    def press(event):
+        if event.objective < np.inf:
+            raise KeyboardInterrupt
 
     given = []
-    real = bdd_solve.smallest_diagram
-    monkeypatch.setattr(bdd_solve, "_fewest", press)
-    monkeypatch.setattr(bdd_solve, "no_time_for_table", lambda n_tests, seconds: False)
-    monkeypatch.setattr(bdd_solve, "smallest_diagram", lambda c, limits: given.append(limits) or real(c, limits=limits))
-    result = bdd_solve.solve(_fewest_problem(), options=replace(bdd_solve.DEFAULT_OPTIONS, engine="sat"))
+    real = over_chosen.smallest_diagram
+    monkeypatch.setattr(over_chosen, "no_time_for_table", lambda n_tests, seconds: False)
+    monkeypatch.setattr(
+        over_chosen, "smallest_diagram", lambda c, upper, limits: given.append(limits) or real(c, limits=limits)
+    )
+    result = bdd_as_printed(_fewest_problem(), progress=press)
     assert given == [Limits(0.0)]
     assert result.stats.stopped_by == "interrupt"
 
 
 def test_no_formula_is_made_for_the_empty_set_of_features(monkeypatch):
-    monkeypatch.setattr("proofwood.engines.bdd.reference.canonical.PairFormula", None)
+    monkeypatch.setattr(sys.modules["proofwood.papers.maxsat_bdd.solve"], "ErrorFormula", None)
     problem = replace(_fewest_problem(), max_features=0, fewest=False)
-    result = bdd_solve.solve(problem, options=replace(bdd_solve.DEFAULT_OPTIONS, engine="maxsat"))
+    result = bdd_as_printed(problem)
     assert result.status is Status.OPTIMAL
     assert result.model.n_splits == 0
 
@@ -184,24 +187,23 @@ def test_few_ways_to_name_classes_are_looked_at():
         assert ways.least(found, 0.0, 0, lambda *_: pytest.fail("nothing is to be offered")) == 0
 
 
-@pytest.mark.parametrize("thresholds", [False, True])
 @clocked
-def test_a_program_is_as_large_as_its_tests_make_it(thresholds):
+def test_a_program_is_as_large_as_its_columns_make_it():
     rng = np.random.default_rng(0)
     X = np.arange(1500.0)[:, None]
     _, rows = RankedRows.with_tests(X, (0,), rng.integers(0, 2, 1500), n_classes=2)  # a test for each row
     problem = DiagramProblem(rows, (1,), DiagramCost.of(alpha=0.0, total=rows.total, widths=(1,)))
-    options = milp.MilpOptions(thresholds=thresholds)
     with within(1.0):
-        stopped_by = milp.solve(problem, DiagramRun(problem, Limits(0.5)), solver="scipy", seconds=0.5, options=options)
+        stopped_by = improve(DiagramRun(problem, Limits(0.5)), solver="scipy", seconds=0.5)
     assert stopped_by == "time_limit"
 
 
-@pytest.mark.parametrize("engine", ["heuristic", "greedy"])
-def test_a_greedy_choice_that_the_clock_cut_says_what_stopped_it(engine, monkeypatch):
-    real = bdd_search.best_subset  # a search among no tests may end before it looks at the clock
-    monkeypatch.setattr(bdd_search, "best_subset", lambda rows, size, limits: real(rows, size))
+@pytest.mark.parametrize("variant", ["heuristic", "greedy"])
+def test_a_greedy_choice_that_the_clock_cut_says_what_stopped_it(variant, monkeypatch):
+    module = sys.modules["proofwood.papers.maxsat_bdd.solve"]
+    real = module.best_subset  # a search among no tests may end before it looks at the clock
+    monkeypatch.setattr(module, "best_subset", lambda rows, size, limits: real(rows, size))
     problem = replace(_fewest_problem(), max_features=2, fewest=False)
-    result = bdd_search.solve(problem, engine=engine, limits=Limits(0.0))
+    result = bdd_as_printed(problem, variant=variant, limits=Limits(0.0))
     assert result.status is Status.FEASIBLE
     assert result.stats.stopped_by == "time_limit"

@@ -36,7 +36,7 @@ from proofwood.cli.pictures import Plot, require_picture
 from proofwood.cli.tables import knows_types, read_rows, whole_columns
 from proofwood.exceptions import DataError
 
-ENGINES = ("auto", "cdcl", "messages", "sat")
+ENGINES = ("auto", "cdcl", "messages", "paper")
 EXAMPLES = """
 proofwood data iris --out iris.csv
 proofwood fit iris.csv --target species --max-depth 2 --out tree.json
@@ -104,7 +104,7 @@ def explain(
     ] = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
     engine: Annotated[
-        str, typer.Option(help="auto, cdcl, messages or sat.", autocompletion=lambda: list(ENGINES))
+        str, typer.Option(help="auto, cdcl, messages or paper.", autocompletion=lambda: list(ENGINES))
     ] = "auto",
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,

@@ -74,6 +74,20 @@ def answer_of(native: Callable[..., dict[str, Any]], *arguments: Any) -> dict[st
     return answers[0]
 
 
+def finished(step: Callable[[bool], T]) -> T:
+    """``step(False)`` or, where Ctrl-C or lack of memory ends it, ``step(True)``, which is to search for nothing more.
+
+    For what follows a search and may take its time: a second Ctrl-C goes through.
+    """
+    try:
+        return step(False)
+    except KeyboardInterrupt:
+        return step(True)
+    except MemoryError:
+        gc.collect()
+        return step(True)
+
+
 def completed(step: Callable[[], T], stops: list[str] | None = None) -> T:
     """``step()``, done once more if a Ctrl-C interrupts it, or if it lacks memory that can be given back.
 

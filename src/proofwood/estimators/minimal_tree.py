@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import check_depth
 from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status, for_these_tests
 
-ENGINES = ("auto", "search", "sat", "inferdt")
+ENGINES = ("auto", "search", "paper")
 ON_CONFLICT = ("error", "majority")
 _SHOWN_CONFLICTS = 3
 
@@ -36,9 +35,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
     r"""Smallest decision tree that is right on every training row, with the proof that none is smaller.
 
     Least depth, or least depth and then fewest nodes [1]_, or fewest nodes at any depth. Ordered columns are tested
-    at every threshold between neighbouring values, categories by one test per level. ``engine="search"`` is dynamic
-    programming over row sets, ``engine="sat"`` the incremental satisfiability method of the paper; both prove the
-    same optimum.
+    at every threshold between neighbouring values, categories by one test per level. The search is dynamic programming
+    over row sets.
 
     Parameters
     ----------
@@ -54,10 +52,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
         and shows them. ``"majority"`` gives all rows of a contradictory group the label of largest weight (ties: the
         first in sorted order) and learns the smallest tree that is right on these labels. ``max_errors`` then counts
         errors against these labels.
-    engine : {"auto", "search", "sat", "inferdt"}, default "auto"
-        ``"search"`` is dynamic programming over row sets, ``"sat"`` incremental satisfiability. ``"auto"`` is the
-        search, which was faster at every width measured. ``"inferdt"`` is Algorithm 3 of Avellaneda (2020) with its
-        clauses as printed: slower, and of use for comparisons.
+    engine : {"auto", "search", "paper"}, default "auto"
+        ``"auto"`` is the search. ``"paper"`` is the method of [1]_ as printed, incremental SAT: a reference, slower on
+        every table tried, that knows no ``max_errors`` and no ``"nodes-any-depth"``.
     max_thresholds : as in every learner
     categorical_features, drop, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
@@ -182,7 +179,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         )
 
     def _solve(self, problem: Posed[MinimalTreeProblem], limits: Limits, progress: Progress | None) -> Result:
-        solve = _engine(self.engine, limits)
+        solve = _engine(self.engine)
         result = solve(problem.problem, limits=limits, progress=progress)
         rows = problem.problem.rows
         rounded = rows.rounding is not None  # else the engine has counted the errors exactly
@@ -271,14 +268,12 @@ class MinimalTreeClassifier(ClassifierOverTests):
         }[self.minimize]
 
 
-def _engine(name: str, limits: Limits) -> Callable[..., Result]:
+def _engine(name: str) -> Callable[..., Result]:
     """The solve function of an engine."""
-    if name in ("sat", "inferdt"):
-        # Start-up time: the SAT solvers.
-        from proofwood.engines.minimal.reference.solve import AS_PRINTED
-        from proofwood.engines.minimal.reference.solve import solve as sat
+    if name == "paper":
+        from proofwood.papers.inferdt.solve import solve as as_printed  # start-up time: the SAT solvers
 
-        return sat if name == "sat" else partial(sat, options=AS_PRINTED)
+        return as_printed
     return search
 
 

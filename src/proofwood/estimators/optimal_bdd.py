@@ -14,22 +14,24 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.bdd.solve import ENGINES, RESUMED, solve
+from proofwood.engines.bdd.solve import solve
 from proofwood.engines.bdd.subset.tree_tests import LARGE, MOST_ROWS, spread, start_of_trees
 from proofwood.engines.interrupts import raise_ended
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
-from proofwood.estimators.parameters import check_checkpoint, is_integer
+from proofwood.estimators.parameters import check_checkpoint, check_variant, is_integer
 from proofwood.estimators.shared_docs import documented
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh, test_of
+from proofwood.papers.maxsat_bdd import VARIANTS
 from proofwood.parallel.search_file import SearchFile, digest, recorded_rows
 from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows, require_time
-from proofwood.result import NO_LIMITS, Limits, Progress, Result, Status
+from proofwood.result import Limits, Progress, Result, Status
 
+ENGINES = ("auto", "search", "paper")
 OBJECTIVES = ("errors", "features")
 _FEW_SHARE, _FEW_SECONDS = 0.3, 1.5e-7
 """Share of the time limit, and most seconds per row, kept for an answer from some of the rows."""
@@ -44,9 +46,9 @@ class OptimalBDDClassifier(ClassifierOverTests):
     r"""Binary decision diagram with provably the fewest training errors over at most ``max_features`` tests.
 
     The diagram is ordered and reduced [1]_: all paths ask their tests in the same order, no two nodes are equal, and
-    both answers to a test lead to different nodes. Its training errors depend on the set of tests alone, so
-    ``engine="search"`` is branch and bound over such sets. The order, and what to predict where no training row goes,
-    are then chosen for the smallest diagram.
+    both answers to a test lead to different nodes. Its training errors depend on the set of tests alone, so the search
+    is branch and bound over such sets. The order, and what to predict where no training row goes, are then chosen for
+    the smallest diagram.
 
     Parameters
     ----------
@@ -59,23 +61,24 @@ class OptimalBDDClassifier(ClassifierOverTests):
         What to predict for combinations of answers that no training row gives. ``"smallest"``: whatever makes the
         diagram smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``:
         whatever merges subtrees, level by level (BDD-C). ``"solver"``: the values of the SAT or MaxSAT solver
-        (BDD-S), for the engines that have one.
+        (BDD-S), for ``engine="paper"``.
     tie_break : {None, "size"}, default None
         ``"size"``: among sets of tests with equally few errors, the one with the smallest diagram.
-    engine : str, default "auto"
-        ``"auto"`` and ``"search"``: branch and bound over sets of tests. ``"sat"``: encoding BDD2 [1]_, for
-        ``objective="features"``. ``"maxsat"``: the MaxSAT encoding, by an anytime loop. ``"bdd1"``,
-        ``"bdd2"``, ``"maxsat-bdd"``: the formulas of [1]_ as printed, with nothing added; the first two for
-        ``objective="features"``. ``"heuristic"``: search over the tests of a CART tree of the same depth.
-        ``"greedy"``: the oblivious trees of Kohavi and Li (ODT with ``unknown="parent"``, OODG with ``"merge"``).
-        The last two prove nothing about all tests.
+    engine : {"auto", "search", "paper"}, default "auto"
+        ``"auto"`` is the search. ``"paper"`` is a method of [1]_ as printed: a reference, slower on every table tried,
+        that knows no ``alpha``.
+    variant : str or None, default None
+        Of ``engine="paper"``. For fewest errors ``"maxsat"`` (the default), ``"heuristic"`` (the best of the tests of a
+        CART tree of the same depth) or ``"greedy"`` (the oblivious trees of Kohavi and Li: ODT with
+        ``unknown="parent"``, OODG with ``"merge"``), of which the last two prove nothing about all tests; for fewest
+        features the encodings ``"bdd2"`` (the default) or ``"bdd1"``.
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
     max_thresholds, categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs, callback, verbose : as in every learner
     checkpoint : as in every search that can go on
-        For the engines ``"auto"`` and ``"search"``.
+        Not for ``engine="paper"``.
 
     Attributes
     ----------
@@ -114,6 +117,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         unknown: str = "smallest",
         tie_break: str | None = None,
         engine: str = "auto",
+        variant: str | None = None,
         alpha: float = 0.0,
         max_thresholds: int | None = None,
         categorical_features: Any = None,
@@ -133,6 +137,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self.unknown = unknown
         self.tie_break = tie_break
         self.engine = engine
+        self.variant = variant
         self.alpha = alpha
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
@@ -198,7 +203,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             posed = None
         if posed is None:
             posed = self._without_tests(X, codes, n_classes, sample_weight)
-        result = self._solve_by("search", posed, NO_LIMITS, None)
+        result = self._posed_back(solve(posed.problem), posed)
         result = dataclasses.replace(result, trace=result.trace[-1:])  # there was no other answer before
         if posed.problem.smallest_set and result.parts[1].objective > 0:
             # Sets of other tests may have smaller diagrams.
@@ -257,12 +262,12 @@ class OptimalBDDClassifier(ClassifierOverTests):
             value = getattr(self, name)
             if not isinstance(value, (str, type(None))) or value not in known:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
-        if self.checkpoint is not None and self.engine not in RESUMED:
+        if self.checkpoint is not None and self.engine == "paper":
             raise ValueError(
-                f"checkpoint={os.fspath(self.checkpoint)!r} is for engine={' or '.join(map(repr, RESUMED))}, whose "
-                f"searches can go on from a file: engine={self.engine!r} always begins anew. Leave checkpoint at None, "
-                "or pass engine='search'"
+                f"checkpoint={os.fspath(self.checkpoint)!r} is for the search, which can go on from a file: "
+                "engine='paper' always begins anew. Leave checkpoint at None, or pass engine='search'"
             )
+        check_variant(self.engine, self.variant, VARIANTS)
         if not is_integer(self.max_features) or self.max_features < 0:
             raise ValueError(
                 f"max_features={self.max_features!r}: expected an integer from 0, the tests of the diagram"
@@ -273,10 +278,16 @@ class OptimalBDDClassifier(ClassifierOverTests):
             )
 
     def _solve(self, problem: Posed[BDDProblem], limits: Limits, progress: Progress | None) -> Result:
+        if self.engine == "paper":
+            from proofwood.papers.maxsat_bdd.solve import solve as as_printed  # start-up time: the SAT solvers
+
+            found = as_printed(problem.problem, variant=self.variant, limits=limits, progress=progress)
+            return self._posed_back(found, problem)
         if self.checkpoint is None:
-            return self._solve_by(self.engine, problem, limits, progress)
+            return self._posed_back(solve(problem.problem, limits=limits, progress=progress), problem)
         with SearchFile(self.checkpoint, self._recorded(problem.problem)) as file:
-            return self._solve_by(self.engine, problem, limits, progress, file)
+            found = solve(problem.problem, limits=limits, progress=progress, checkpoint=file)
+        return self._posed_back(found, problem)
 
     def _recorded(self, problem: BDDProblem) -> dict[str, Any]:
         """What a checkpoint is about."""
@@ -292,20 +303,13 @@ class OptimalBDDClassifier(ClassifierOverTests):
             "alpha": float(self.alpha),
         }
 
-    def _solve_by(
-        self,
-        engine: str,
-        problem: Posed[BDDProblem],
-        limits: Limits,
-        progress: Progress | None,
-        file: SearchFile | None = None,
-    ) -> Result:
-        result = solve(problem.problem, engine=engine, limits=limits, progress=progress, checkpoint=file)
+    def _posed_back(self, result: Result, problem: Posed[BDDProblem]) -> Result:
+        """The result over the columns."""
         if result.model is None:
             if result.stats.stopped_by == "memory_limit":
-                raise MemoryLimitError(f"the {engine} engine found no diagram")
+                raise MemoryLimitError("memory ended before a diagram was found")
             raise_ended(result.stats.stopped_by)
-            raise TimeoutError(f"the {engine} engine found no diagram within the time limit: raise time_limit")
+            raise TimeoutError("no diagram was found within the time limit: raise time_limit")
         lifted = problem.binarizer.lift(result.model)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
         if _counted(model, problem) != result.objective:

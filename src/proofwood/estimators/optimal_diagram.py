@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +20,9 @@ from proofwood.data.columns import refuse
 from proofwood.data.kinds import CATEGORIES
 from proofwood.data.scale import Scaling
 from proofwood.data.views import Limit
-from proofwood.engines.diagram.milp.solve import UNCONFIRMED
 from proofwood.engines.diagram.oblique.bounds import BY_MARGIN
 from proofwood.engines.diagram.oblique.cuts import MARGIN
-from proofwood.engines.diagram.run import LEAVES_ONLY
+from proofwood.engines.diagram.run import LEAVES_ONLY, UNCONFIRMED
 from proofwood.engines.diagram.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares, steady_shares
 from proofwood.engines.interrupts import ends_all, raise_ended
@@ -34,7 +34,7 @@ from proofwood.estimators.constraints import (
     from_plain,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
-from proofwood.estimators.parameters import AUTO, is_integer, seconds_of
+from proofwood.estimators.parameters import AUTO, check_variant, is_integer, seconds_of
 from proofwood.estimators.posed_diagram import (
     PosedDiagram,
     attained,
@@ -56,6 +56,7 @@ from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import preorder, refresh, unroll
+from proofwood.papers.odd import VARIANTS
 from proofwood.problem.diagram import DiagramCost, DiagramProblem, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
@@ -78,6 +79,8 @@ STOPPED = {
 """Reasons that a proof is missing, beside time and Ctrl-C, in words."""
 SCALED = f"{MARGIN:g} of the scaled columns"
 SPLITS = ("univariate", "oblique")
+PAPER = "paper"
+"""The engine of :mod:`proofwood.papers.odd`."""
 NORMS = {
     "box": "coefficients and offset between -1 and 1",
     "l1": "absolute coefficients that add up to at most 1",
@@ -114,11 +117,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`, :class:`EqualizedOdds`,
         :class:`MaxSplits`, :class:`MinSamples`. The first four may have a ``penalty``: they are then no constraints but
         a part of the objective.
-    engine : str, default "auto"
-        ``"auto"``: bounds, constructions and the searches that suit the problem; it needs no optional package.
-        ``"search"``: branch and bound over splits, univariate only. ``"milp"`` (scipy), ``"scip"``: the mixed-integer
-        model of the paper, whose answer exact searches must confirm; ``"odd"``, the same by scipy with every
-        constraint as printed. ``"heuristic"``: proves little.
+    engine : {"auto", "search", "heuristic", "paper"}, default "auto"
+        ``"auto"``: bounds, constructions and the searches that suit the problem. ``"search"``: branch and bound over
+        splits, univariate only. ``"heuristic"``: proves little. ``"paper"``: the mixed-integer program of [1]_, a
+        reference, whose answer exact searches must confirm.
+    variant : {None, "scipy", "scip"}, default None
+        Of ``engine="paper"``. ``"scipy"``, which None stands for: the program as printed, by the solver that SciPy
+        brings. ``"scip"``: made smaller, by SCIP, which finds better oblique splits of many columns at times; it needs
+        ``pip install "proofwood[scip]"``.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
     max_thresholds, categorical_features, drop, threshold_rule, unseen : as in every learner
@@ -171,6 +177,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         norm: str = "box",
         constraints: Iterable[Constraint] | Constraint = (),
         engine: str = "auto",
+        variant: str | None = None,
         topology: str = "diagram",
         max_thresholds: int | None = None,
         categorical_features: Any = None,
@@ -191,6 +198,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.norm = norm
         self.constraints = constraints
         self.engine = engine
+        self.variant = variant
         self.topology = topology
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
@@ -395,21 +403,27 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         refuse(problems)
 
     def _check_parameters(self) -> None:
-        for name, known in (("splits", SPLITS), ("norm", tuple(NORMS)), ("engine", ENGINES), ("topology", TOPOLOGIES)):
+        for name, known in (
+            ("splits", SPLITS),
+            ("norm", tuple(NORMS)),
+            ("engine", (*ENGINES, PAPER)),
+            ("topology", TOPOLOGIES),
+        ):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
         if self.splits == "oblique":
-            if self.engine not in OBLIQUE_ENGINES:
+            if self.engine not in (known := (*OBLIQUE_ENGINES, PAPER)):
                 raise ValueError(
                     f"engine={self.engine!r} knows univariate splits only: for splits='oblique', choose one of "
-                    f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
+                    f"{', '.join(map(repr, known))}"
                 )
             if self.max_thresholds is not None:
                 raise ValueError(
                     f"max_thresholds={self.max_thresholds!r} limits the tests of univariate splits: leave it None for "
                     "splits='oblique'"
                 )
+        check_variant(self.engine, self.variant, VARIANTS)
         if self.random_state is not None and not (is_integer(self.random_state) and 0 <= self.random_state < 2**32):
             raise ValueError(
                 f"random_state={self.random_state!r}: expected an integer from 0 to 2**32 - 1, or None, which is 0"
@@ -421,13 +435,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if problem.incomplete is not None and progress is not None:
             progress = without_bounds(progress)
         with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
-            result = solve(
-                problem.problem,
-                engine=self.engine,
-                limits=limits,
-                random_state=seed,
-                shares=self._shares(problem.X),
-                progress=progress,
+            result = self._engine()(
+                problem.problem, limits=limits, random_state=seed, shares=self._shares(problem.X), progress=progress
             )
         if result.model is None:
             if result.status is Status.INFEASIBLE:
@@ -451,6 +460,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if ends_all(result.stats.stopped_by):
             left = 0.0
         return bounded_by(result, self._solve(sure, dataclasses.replace(limits, seconds=left), progress))
+
+    def _engine(self) -> Callable[..., Result]:
+        """The solve function of the engine."""
+        if self.engine == PAPER:
+            from proofwood.papers.odd.solve import solve as as_printed  # start-up time: the solvers
+
+            return partial(as_printed, variant="scipy" if self.variant is None else self.variant)
+        return partial(solve, engine=self.engine)
 
     def _shares(self, X: FloatArray) -> Shares:
         """How engines divide their time; with a limit that fits the table, such that equal calls give equal answers."""

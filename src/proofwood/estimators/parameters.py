@@ -75,6 +75,19 @@ def check_checkpoint(checkpoint: Any) -> None:
         raise ValueError(f"checkpoint={checkpoint!r} is empty: expected the name of a file, or None")
 
 
+def check_variant(engine: str, variant: Any, known: tuple[str, ...]) -> None:
+    """Raise ValueError unless ``variant`` is None, or a ``known`` one of the paper's method where that is asked for."""
+    if variant is None:
+        return
+    if not isinstance(variant, str) or variant not in known:
+        raise ValueError(f"variant={variant!r}: expected one of {', '.join(map(repr, known))}, or None")
+    if engine != "paper":
+        raise ValueError(
+            f"variant={variant!r} is one of engine='paper', and not of engine={engine!r}: leave it None, or pass "
+            "engine='paper'"
+        )
+
+
 def is_integer(value: object) -> bool:
     """Whether ``value`` is an integer of Python or numpy, and no boolean."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))

@@ -9,6 +9,5 @@ Each folder imports from those below it only:
 - ``proofs``: certificates, their checker, and second looks
 - ``search``: explanations found by asking an oracle
 - ``oracles``: can the class change in a box? one protocol, several engines
-- ``encodings``: the formulas of the engine that uses a SAT solver
 - ``model``: the model in integers over its threshold grid, read by an adapter for each library
 """

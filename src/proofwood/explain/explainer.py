@@ -118,7 +118,7 @@ class Explainer:
     output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0. Without
         it such a model is refused, and the message names them
     engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
-        a relaxation) alone; ``"sat"`` (majority votes)
+        a relaxation) alone; ``"paper"``, the SAT formula of RFxpl (majority votes, all other classes), a reference
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status.
         Reading the model has no limit, and takes a second or two for a million nodes
     memory_limit : bytes that an explanation may add to the memory of the process, or a text such as "4GB"; None for

@@ -1,17 +1,15 @@
-"""At most so many of these literals: Sinz's counter, python-sat's networks, and a totalizer with a movable bound.
+"""At most so many of these literals: Sinz's counter, python-sat's network, and a totalizer with a movable bound.
 
-Sums of votes and of scores have encodings of their own, in :mod:`proofwood.explain.encodings`.
+Sums of votes have an encoding of their own, in :mod:`proofwood.papers.rfxpl`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Protocol
 
 from pysat.card import CardEnc, EncType  # type: ignore[import-untyped]
-
-Network = Literal["seqcounter", "sortnetwrk", "cardnetwrk", "totalizer", "mtotalizer", "kmtotalizer"]
 
 
 class Numbering(Protocol):
@@ -76,16 +74,14 @@ def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> I
     yield [-literals[n - 1], -s(n - 1, k)]
 
 
-def network_at_most(
-    session: Counted, literals: Sequence[int], k: int, network: Network = "cardnetwrk"
-) -> list[list[int]]:
-    """Clauses that let at most ``k`` of ``literals`` be true, by one of python-sat's encodings."""
+def network_at_most(session: Counted, literals: Sequence[int], k: int) -> list[list[int]]:
+    """Clauses that let at most ``k`` of ``literals`` be true, by python-sat's cardinality network."""
     if k < 0:
         return [[]]
     if k >= len(literals):
         return []
-    encoding = getattr(EncType, network)
-    made = CardEnc.atmost(lits=list(literals), bound=k, top_id=session.n_variables, encoding=encoding)
+    top, network = session.n_variables, EncType.cardnetwrk
+    made = CardEnc.atmost(lits=list(literals), bound=k, top_id=top, encoding=network)
     session.n_variables = max(session.n_variables, int(made.nv))
     return [list(clause) for clause in made.clauses]
 
@@ -100,7 +96,7 @@ class Totalizer:
     Parameters
     ----------
     session : where clauses and variables go, at once
-    literals : the terms, more of which can follow by :meth:`append`
+    literals : the terms
     weights : (n_terms,) positive integers, ones by default
     cap : largest bound that :meth:`at_most` will be asked for
     check : called again and again while clauses are made; what it raises goes through, and leaves a session that is
@@ -125,11 +121,6 @@ class Totalizer:
         self.cap = cap
         self._session = session
         self._check = check
-        self._outputs: dict[int, int] = {}
-        self.append(literals, weights)
-
-    def append(self, literals: Sequence[int], weights: Sequence[int] | None = None) -> None:
-        """Add terms to the sum; bounds that were added as clauses go on to hold for the terms before."""
         terms = list(zip(literals, [1] * len(literals) if weights is None else weights, strict=True))
         if any(weight <= 0 for _, weight in terms):
             raise ValueError("weights of a totalizer must be positive integers")
@@ -137,13 +128,7 @@ class Totalizer:
         while len(nodes) > 1:  # neighbours of similar weight are joined: fewer different sums
             joined = [self._join(nodes[i], nodes[i + 1]) for i in range(0, len(nodes) - 1, 2)]
             nodes = joined + nodes[len(nodes) - len(nodes) % 2 :]
-        if nodes:
-            self._outputs = self._join(self._outputs, nodes[0]) if self._outputs else nodes[0]
-
-    @property
-    def sums(self) -> tuple[int, ...]:
-        """Sums that have an output, ascending; the last one, if above ``cap``, stands for all above."""
-        return tuple(self._outputs)
+        self._outputs = nodes[0] if nodes else {}
 
     def at_most(self, bound: int) -> list[int]:
         """Literals that, assumed or added as clauses of one literal, keep the sum at or below ``bound``.

@@ -25,7 +25,7 @@ MINIMAL = LearnerOptions(
             "engine",
             str,
             "Which engine searches.",
-            values=("auto", "search", "sat", "inferdt"),
+            values=("auto", "search", "paper"),
         ),
     )
 )

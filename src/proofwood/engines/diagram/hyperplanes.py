@@ -1,7 +1,4 @@
-"""The portfolio for diagrams of hyperplanes: thresholds first, bounds, construction, local search, exact search.
-
-The solvers of the model of the paper find diagrams; what they say of bounds is not believed.
-"""
+"""The portfolio for diagrams of hyperplanes: thresholds first, bounds, construction, local search, exact search."""
 
 from __future__ import annotations
 
@@ -9,15 +6,13 @@ from dataclasses import replace
 from itertools import count
 
 from proofwood.engines.diagram.fair import improve_fairly
-from proofwood.engines.diagram.milp import solve as milp
-from proofwood.engines.diagram.milp.solve import SOLVER_OF_ENGINE
 from proofwood.engines.diagram.oblique.anneal import annealed, layers_of
 from proofwood.engines.diagram.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.diagram.oblique.exact import converts, relaxed
 from proofwood.engines.diagram.oblique.heuristic import as_oblique, construct_oblique, holds_margins
 from proofwood.engines.diagram.oblique.improve import improve_oblique
 from proofwood.engines.diagram.oblique.planes import errors_of_one_split
-from proofwood.engines.diagram.run import DiagramRun, before_proof
+from proofwood.engines.diagram.run import DiagramRun, Program
 from proofwood.engines.diagram.shape import Diagram
 from proofwood.engines.diagram.univariate import work_univariate
 from proofwood.model.node_table import IntArray
@@ -55,8 +50,8 @@ def search_univariate(run: DiagramRun, engine: str, random_state: int) -> None:
     work_univariate(run, engine, random_state)
 
 
-def solve_oblique(run: DiagramRun, engine: str, random_state: int) -> str | None:
-    """Work on ``run`` until it is done or the time is up; what stopped a solver."""
+def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Program | None = None) -> str | None:
+    """Work on ``run`` until it is done or the time is up; what stopped it before."""
     problem = run.problem
     if run.clock.over:
         return "time_limit"
@@ -64,28 +59,27 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int) -> str | None
     _univariate_first(run, engine, random_state)
     one_split = _one_split(run)
     _bounds(run, one_split)
-    if engine == "auto":
+    exact = engine == "auto" and program is None
+    if exact:
         search_sides(run, random_state, EARLY)
     _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
     _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
     _bounds(run, one_split)  # what is known now leaves fewer nodes to look at
-    if engine == "auto":
+    if exact:
         search_sides(run, random_state)
     if run.done:
         return None
-    if engine == "auto":  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
+    if exact:  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
         _to_the_end(run, one_split, random_state + 2)
         return None
-    if engine == "heuristic":
+    if program is None:
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None
-    solver, options = SOLVER_OF_ENGINE[engine], milp.options_of(engine)
-    stopped_by = milp.solve(problem, run, solver=solver, seconds=before_proof(run), options=options)
-    if stopped_by == "interrupt" or run.done:
-        return stopped_by
-    search_sides(run, random_state, (1.0, SIDES[1]))
-    return milp.confirmed(run, stopped_by)
+    stopped_by = program(run)
+    if stopped_by != "interrupt" and not run.done:
+        search_sides(run, random_state, (1.0, SIDES[1]))
+    return stopped_by
 
 
 def least_cost_of_equal_rows(problem: DiagramProblem) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.problem.diagram import DiagramProblem
@@ -113,11 +116,7 @@ class DiagramRun(BoundedRun):
         return Result(best.table(self.problem), objective, "share", lower, status, stats, trace)
 
 
-PROOF = (0.4, 120.0)
-"""Time to prove what a solver of mixed-integer programs has found: a share of what is left, and the most seconds."""
-
-
-def before_proof(run: DiagramRun) -> float | None:
-    """Seconds for a solver, such that a share is left to prove what it finds; None without a limit."""
-    left = run.clock.seconds_left
-    return None if left is None else left - min(PROOF[1], PROOF[0] * left)
+Program: TypeAlias = Callable[[DiagramRun], str | None]
+"""Looks for better diagrams than that of a run, and offers them; what stopped it, or what is left open at its end."""
+UNCONFIRMED = "unconfirmed"
+"""What stopped a run whose program says that its diagram is the best, and no exact search has confirmed it."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from proofwood.engines.diagram.hyperplanes import solve_oblique
-from proofwood.engines.diagram.milp.solve import SOLVER_OF_ENGINE, require
-from proofwood.engines.diagram.run import DiagramRun
+from proofwood.engines.diagram.run import DiagramRun, Program
 from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError, UnfinishedSearchError
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares, work_univariate
 from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
-ENGINES = ("auto", "search", *SOLVER_OF_ENGINE, "heuristic")
-"""Names of the engines; "milp" is the program of the paper, made smaller, by the solver that comes with scipy; "odd"
-the same as printed."""
-OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
+ENGINES = ("auto", "search", "heuristic")
+OBLIQUE_ENGINES = ("auto", "heuristic")
 
 
 def solve(
@@ -25,17 +22,19 @@ def solve(
     random_state: int = 0,
     shares: Shares = DEFAULT_SHARES,
     progress: Progress | None = None,
+    program: Program | None = None,
 ) -> Result:
     """Diagram of the skeleton that costs least by eq. 18 and meets the constraints [1]_.
 
     Parameters
     ----------
     problem : DiagramProblem
-    engine : one of ``ENGINES``; "auto" needs no optional package. Oblique problems know ``OBLIQUE_ENGINES``
+    engine : one of ``ENGINES``. Oblique problems know ``OBLIQUE_ENGINES``
     limits : wall-clock seconds and threads
     random_state : seed of the construction, of the local search and of the solvers
     shares : how the time is divided
     progress : told of improvements, in shares of eq. 18
+    program : takes the place of the searches of "auto" after the heuristics; exact searches follow, since they prove
 
     Returns
     -------
@@ -49,8 +48,6 @@ def solve(
     ------
     ValueError
         If the engine is unknown, or does not know oblique splits.
-    ImportError
-        If a solver was asked for by name and is not installed; the message has the command.
 
     References
     ----------
@@ -63,17 +60,15 @@ def solve(
             f"engine={engine!r} knows univariate splits only: for oblique ones pass one of "
             f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
         )
-    if engine in SOLVER_OF_ENGINE:
-        require(SOLVER_OF_ENGINE[engine])
     run = DiagramRun(problem, limits, progress)
     stopped_by: str | None = None
     try:
         for code in range(problem.rows.n_classes):
             run.offer(Diagram.leaf(code), by="leaf")
         if problem.oblique:
-            stopped_by = solve_oblique(run, engine, random_state)
+            stopped_by = solve_oblique(run, engine, random_state, program)
         else:
-            stopped_by = work_univariate(run, engine, random_state, shares)
+            stopped_by = work_univariate(run, engine, random_state, shares, program)
     except ENDED as interrupt:
         stopped_by = cause_of(interrupt)
         if isinstance(interrupt, (InterruptedSearchError, UnfinishedSearchError)):

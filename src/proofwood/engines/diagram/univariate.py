@@ -8,8 +8,7 @@ from proofwood.engines.diagram.construct import construct
 from proofwood.engines.diagram.fair import improve_fairly
 from proofwood.engines.diagram.improve import improve
 from proofwood.engines.diagram.layers import LayerSearch, suits
-from proofwood.engines.diagram.milp import solve as milp
-from proofwood.engines.diagram.run import DiagramRun, before_proof
+from proofwood.engines.diagram.run import DiagramRun, Program
 from proofwood.engines.diagram.sets import SetSearch, search_sets
 from proofwood.engines.diagram.shape import Diagram
 from proofwood.engines.diagram.trees import fits_every_tree, solve_trees
@@ -63,15 +62,21 @@ def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
     return Shares(improve=(0.3, 10.0), starts=300, rounds=max(100, int(0.1 * seconds / round_seconds)))
 
 
-def work_univariate(run: DiagramRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
-    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
+def work_univariate(
+    run: DiagramRun,
+    engine: str,
+    random_state: int,
+    shares: Shares = DEFAULT_SHARES,
+    program: Program | None = None,
+) -> str | None:
+    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped it before."""
     problem = run.problem
     if run.clock.over:
         return "time_limit"
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
     by_layers = None
-    if engine in ("auto", "search"):
+    if program is None and engine != "heuristic":
         by_layers = LayerSearch(problem) if suits(problem) else None
         search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
@@ -82,8 +87,8 @@ def work_univariate(run: DiagramRun, engine: str, random_state: int, shares: Sha
     if engine == "heuristic":
         improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 10.0))
         return None
-    if engine in milp.SOLVER_OF_ENGINE:
-        return _by_milp(run, search, engine, shares)
+    if program is not None:
+        return _by_program(run, search, program, shares)
     _prove(run, search, shares, by_layers)
     return _spend(run, search, random_state, shares)
 
@@ -167,13 +172,12 @@ def _prove(run: DiagramRun, search: SetSearch, shares: Shares, by_layers: LayerS
         by_layers.work(run, seconds=run.clock.share(*shares.layers_again))
 
 
-def _by_milp(run: DiagramRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
-    """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
-    solver, options = milp.SOLVER_OF_ENGINE[engine], milp.options_of(engine)
-    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=before_proof(run), options=options)
+def _by_program(run: DiagramRun, search: SetSearch, program: Program, shares: Shares) -> str | None:
+    """A diagram by ``program``, and a proof by the exact searches: a solver's bound is not believed."""
+    stopped_by = program(run)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     search_sets(search, run, seconds=run.clock.share(*shares.look))
     _prove(run, search, shares)
     search_sets(search, run, seconds=run.clock.share(1.0, 120.0))
-    return milp.confirmed(run, stopped_by)
+    return stopped_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -115,19 +115,25 @@ def solve(
     try:
         found = _search(problem, options, limits, progress, slack)
     except ENDED as error:  # as if the native search had been stopped before its first tree
-        found = {
-            "stopped": code_of(error),
-            "out_of_memory": False,
-            "seconds": 0.0,
-            "state": (-1, -1, 0, 1, False),
-            "nodes_proved": False,
-            "main_done": False,
-            "infeasible": False,
-            "tree": [],
-            "trace": [],
-            "counters": {},
-        }
-    return completed(lambda: _result(found, problem, start))
+        found = nothing_known() | {"stopped": code_of(error)}
+    stopped_by = "memory_limit" if found["out_of_memory"] else STOPPED_BY[found["stopped"]]
+    return completed(lambda: answered(found, problem, start, stopped_by))
+
+
+def nothing_known() -> dict[str, Any]:
+    """What a native search tells that was stopped before it began."""
+    return {
+        "stopped": 0,
+        "out_of_memory": False,
+        "seconds": 0.0,
+        "state": (-1, -1, 0, 1, False),
+        "nodes_proved": False,
+        "main_done": False,
+        "infeasible": False,
+        "tree": [],
+        "trace": [],
+        "counters": {},
+    }
 
 
 def _search(
@@ -150,7 +156,7 @@ def _search(
     rest = left()
     if first["stopped"] != TIME or first["main_done"] or first["infeasible"] or (rest is not None and rest < easy):
         return first
-    known = Known(first, problem, lambda: time.monotonic() - started, _teller(progress, problem))
+    known = Known(first, problem, lambda: time.monotonic() - started, teller(progress, problem))
     try:
         dual = None
         if slack > 0:
@@ -186,7 +192,9 @@ def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: 
         raise KeyboardInterrupt
 
 
-def _teller(progress: Progress | None, problem: MinimalTreeProblem) -> Callable[[float, State], None]:
+def teller(progress: Progress | None, problem: MinimalTreeProblem) -> Callable[[float, State], None]:
+    """A function that passes states on as events."""
+
     def tell(seconds: float, state: State) -> None:
         event = _event(seconds, state, problem)
         if progress is not None and event is not None:
@@ -321,10 +329,25 @@ def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> Progres
     return ProgressEvent(seconds, nodes, nodes_lower)
 
 
-def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable | None) -> Result:
+def answered(
+    found: dict[str, Any],
+    problem: MinimalTreeProblem,
+    start: NodeTable | None,
+    stopped_by: str | None,
+    *,
+    engine: str = "minimal",
+    certificates: Sequence[object] = (),
+) -> Result:
+    """What a search tells, as a result.
+
+    Parameters
+    ----------
+    found : as a native search tells it
+    start : a tree that is taken where it is better
+    stopped_by, engine, certificates : as in :class:`~proofwood.result.Result` and its ``Stats``
+    """
     depth, nodes, depth_lower, nodes_lower, depth_proved = found["state"]
-    stopped_by = "memory_limit" if found["out_of_memory"] else STOPPED_BY[found["stopped"]]
-    table = _table(found["tree"], problem.rows) if found["tree"] else None
+    table = table_of(found["tree"], problem.rows) if found["tree"] else None
     if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
         raise AssertionError(
             f"a tree of depth {depth} and {nodes} nodes was reported, {table.depth} and {table.n_nodes} came"
@@ -349,11 +372,12 @@ def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable
         trace = ended(trace, final)
     stats = Stats(
         seconds=found["seconds"],
-        engine="minimal",
+        engine=engine,
         stopped_by=ended_by(stopped_by, complete=status in (Status.OPTIMAL, Status.INFEASIBLE)),
         counters=dict(found["counters"]),
     )
-    return Result(table, goal.objective, goal.unit, goal.lower_bound, status, stats, trace, parts)
+    kept = tuple(certificates)
+    return Result(table, goal.objective, goal.unit, goal.lower_bound, status, stats, trace, parts, certificates=kept)
 
 
 def _order(table: NodeTable, problem: MinimalTreeProblem) -> tuple[int, int]:
@@ -392,7 +416,7 @@ def _infeasible(problem: MinimalTreeProblem) -> Result:
     return Result(None, math.inf, unit, math.inf, Status.INFEASIBLE, Stats(engine="minimal"), (), parts)
 
 
-def _table(nodes: list[tuple[int, int, int]], rows: RankedRows) -> NodeTable:
+def table_of(nodes: list[tuple[int, int, int]], rows: RankedRows) -> NodeTable:
     """Node table over the tests; labels are the majority of the rows in each node."""
     feature, low, high = (np.array(column, dtype=np.int64) for column in zip(*nodes, strict=True))
     n = len(nodes)

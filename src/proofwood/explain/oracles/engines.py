@@ -6,14 +6,20 @@ from collections.abc import Callable
 
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
+
+
+def _as_printed(scores: ScoreModel) -> Oracle:
+    from proofwood.explain.oracles.paper import PaperOracle  # start-up time: the SAT solvers
+
+    return PaperOracle(scores)
+
 
 _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
     "auto": SearchOracle,
     "cdcl": lambda scores: SearchOracle(scores, SearchOptions(messages=False, patience=20)),
     "messages": lambda scores: SearchOracle(scores, SearchOptions(clauses=False)),
-    "sat": SatOracle,
+    "paper": _as_printed,
 }
 ENGINES = tuple(_ENGINES)
 """Names that :func:`make_oracle` knows."""
@@ -27,7 +33,7 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     Parameters
     ----------
     engine : ``"auto"``, the package's own two searches in turn; ``"cdcl"``, by learned clauses, or ``"messages"``, by
-        bounds of messages, alone; ``"sat"``, the paper's formula, for majority votes
+        bounds of messages, alone; ``"paper"``, the SAT formula of RFxpl, a reference for majority votes
     scores : ScoreModel
 
     Raises

@@ -1,1 +1,0 @@
-"""Diagrams of a skeleton by mixed-integer programming."""

@@ -1,1 +1,0 @@
-"""Smallest trees by incremental SAT, as InferDT finds them: the paper's own method, and a check of the search."""

@@ -1,0 +1,246 @@
+"""From a solution of the mixed-integer program to a diagram that routes every row as the solution does, or none.
+
+Only lambda (the side of each row in each layer) and y (the arcs) are taken from the solver as they are. Tests and
+hyperplanes are made anew from the rows that pass a node, and the diagram is compared with the solver's routes in
+floating point before it is returned. No objective is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood.engines.diagram.oblique.margin import separate
+from proofwood.engines.diagram.shape import Diagram, without_unreached
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.papers.odd.model import Model
+from proofwood.problem.diagram import Norm
+
+SPARSITY = (1e-3, 1e-5, 1e-7, 0.0)
+"""Coefficients below this share of the largest one become 0, if the margin stays at least half as wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Where the solution sends every group.
+
+    Parameters
+    ----------
+    heads : (2, n_inner) head of the low and of the high arc of each node; -1 at idle nodes
+    passes : (n_groups, n_inner) whether a group passes a node
+    side : (n_groups, n_inner) 1 where a group that passes takes the high arc
+    code : (n_groups,) class code that a group ends in
+    """
+
+    heads: IntArray
+    passes: BoolArray
+    side: IntArray
+    code: IntArray
+
+
+def decode(model: Model, point: FloatArray) -> Diagram | None:
+    """The diagram that ``point`` stands for; None if no tests or hyperplanes in floating point route the rows so.
+
+    Nodes that no row passes are left out. Where all rows that pass a node go one way, its other arc follows, or ends in
+    a terminal if the node's child may have no second parent.
+
+    Raises
+    ------
+    AssertionError
+        If the flows are fractional although lambda and y are not, against Theorem 1: then it is no solution.
+    """
+    if fractional := model.fractional_flows(point):
+        raise AssertionError(f"{fractional} flows are fractional: no solution of the program")
+    routes = _routes(model, point)
+    root = np.unique(routes.side[:, 0])
+    if root.size == 1 and routes.heads[root[0], 0] >= model.slots.n_inner:
+        return Diagram.leaf(int(routes.heads[root[0], 0]) - model.slots.n_inner)
+    maker = _oblique if model.problem.oblique else _univariate
+    diagram = maker(model, point, routes)
+    if diagram is None:
+        return None
+    diagram = without_unreached(diagram)
+    return diagram if _agrees(model, diagram, routes) else None
+
+
+def _routes(model: Model, point: FloatArray) -> Routes:
+    slots, blocks, n = model.slots, model.blocks, model.groups.n
+    heads = np.full((2, slots.n_inner), -1, dtype=np.int64)
+    for side, (name, arcs) in enumerate((("y-", slots.low), ("y+", slots.high))):
+        chosen = arcs[point[blocks[name]] > 0.5]
+        heads[side, chosen[:, 0]] = chosen[:, 1]
+    turns = (point[blocks["lambda"]] > 0.5).astype(np.int64)
+    passes = np.zeros((n, slots.n_inner), dtype=np.bool_)
+    sides = np.zeros((n, slots.n_inner), dtype=np.int64)
+    at, groups = np.zeros(n, dtype=np.int64), np.arange(n)
+    for layer in range(len(slots.widths)):
+        here = groups[at < slots.n_inner]
+        node, turn = at[here], turns[here, layer]
+        passes[here, node], sides[here, node] = True, turn
+        at[here] = heads[turn, node]
+    return Routes(heads, passes, sides, at - slots.n_inner)
+
+
+def _nodes(routes: Routes) -> list[int]:
+    return np.flatnonzero(routes.passes.any(axis=0)).tolist()
+
+
+def _ways(routes: Routes, node: int) -> tuple[BoolArray, BoolArray]:
+    """(n_groups,) groups that pass the node on its low side, and on its high side."""
+    here, high = routes.passes[:, node], routes.side[:, node] == 1
+    return here & ~high, here & high
+
+
+def _assemble(model: Model, low: dict[int, int], high: dict[int, int], **splits: object) -> Diagram:
+    """Nodes by their slots, heads as slots or terminals of the program, as a diagram."""
+    nodes = sorted(low)
+    inner = model.slots.n_inner
+    number = {slot: place for place, slot in enumerate(nodes)}
+    targets = [
+        tuple(number[heads[slot]] if heads[slot] < inner else ~(heads[slot] - inner) for slot in nodes)
+        for heads in (low, high)
+    ]
+    layers = tuple(int(model.slots.layer[slot]) for slot in nodes)
+    return Diagram(layers, targets[0], targets[1], **splits)  # type: ignore[arg-type]
+
+
+def _spare(model: Model, head: int) -> int:
+    """Where the arc goes that no row takes, beside an arc to ``head``."""
+    return model.slots.terminal(0) if model.problem.tree and head < model.slots.n_inner else head
+
+
+def _univariate(model: Model, point: FloatArray, routes: Routes) -> Diagram | None:
+    low: dict[int, int] = {}
+    high: dict[int, int] = {}
+    test: dict[int, int] = {}
+    for node in _nodes(routes):
+        on_low, on_high = _ways(routes, node)
+        if on_low.any() and on_high.any():
+            found = _test(model, int(np.argmax(point[model.blocks["e"][node]])), on_low, on_high)
+            if found is None:
+                return None
+            test[node], swapped = found
+            low[node], high[node] = (int(routes.heads[side, node]) for side in ((1, 0) if swapped else (0, 1)))
+            continue
+        head = int(routes.heads[int(on_high.any()), node])
+        one_way = _one_way(model, node, routes.passes[:, node])
+        if one_way is None:
+            # Without a test that sends its rows one way a node has two arcs to one head, which a tree does not permit.
+            if _spare(model, head) != head:
+                return None
+            one_way = 0, 0
+        test[node], bit = one_way
+        low[node], high[node] = (head, _spare(model, head)) if bit == 0 else (_spare(model, head), head)
+    return _assemble(model, low, high, test=tuple(test[node] for node in sorted(test)))
+
+
+def _test(model: Model, chosen: int, on_low: BoolArray, on_high: BoolArray) -> tuple[int, bool] | None:
+    """The test of the chosen column that parts the groups, and whether its bit 0 is the high side of the program."""
+    rows = model.problem.rows
+    first_row = np.unique(model.groups.of_row, return_index=True)[1]
+    column = int(model.groups.feature[chosen])
+    ranks, first = rows.ranks[first_row, column], int(rows.offsets[column])
+    if ranks[on_low].max() < ranks[on_high].min():
+        return first + int(ranks[on_low].max()), False
+    if ranks[on_high].max() < ranks[on_low].min():
+        return first + int(ranks[on_high].max()), True
+    return None
+
+
+def _one_way(model: Model, node: int, here: BoolArray) -> tuple[int, int] | None:
+    """A test that gives all groups that pass the node one bit, and that bit.
+
+    Among those of a node of a tree are the test of its parent and, in columns that do not vary, tests at their ends.
+    """
+    rows = model.problem.rows
+    ranks = rows.ranks[np.unique(model.groups.of_row, return_index=True)[1]][here]
+    for column in model.groups.feature.tolist():
+        if ranks[:, column].max() < rows.tests_of[column]:
+            return int(rows.offsets[column]) + int(ranks[:, column].max()), 0
+        if ranks[:, column].min() > 0:
+            return int(rows.offsets[column]) + int(ranks[:, column].min()) - 1, 1
+    return None
+
+
+def _oblique(model: Model, point: FloatArray, routes: Routes) -> Diagram | None:
+    low: dict[int, int] = {}
+    high: dict[int, int] = {}
+    normals: list[FloatArray] = []
+    offsets: list[float] = []
+    x = model.groups.columns
+    for node in _nodes(routes):
+        on_low, on_high = _ways(routes, node)
+        low[node], high[node] = routes.heads[:, node].tolist()
+        if on_low.any() and on_high.any():
+            guess = point[model.blocks["a+"][node]] - point[model.blocks["a-"][node]]
+            plane = sparse(x[on_low], x[on_high], guess) or _widest(x[on_low], x[on_high], model.problem.norm)
+            if plane is None:
+                return None
+        elif on_low.any():  # 0 <= 1: all rows go low
+            plane, high[node] = (np.zeros(x.shape[1]), 1.0), _spare(model, low[node])
+        else:
+            plane, low[node] = (np.zeros(x.shape[1]), -1.0), _spare(model, high[node])
+        normals.append(plane[0])
+        offsets.append(plane[1])
+    return _assemble(model, low, high, normals=np.array(normals), offsets=np.array(offsets))
+
+
+def sparse(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[FloatArray, float] | None:
+    """``normal`` with as few coefficients as :data:`SPARSITY` permits, and an offset midway between the two sides.
+
+    Parameters
+    ----------
+    low, high : (n, n_features) rows on either side, at least one each
+    normal : (n_features,) of a hyperplane that parts them, perhaps up to the tolerance of a solver
+
+    Returns
+    -------
+    (normal, offset) with ``normal @ x <= offset`` for the low rows only, as floating point adds up; None if it does not
+    part them.
+    """
+    full = _margin(low, high, normal)
+    if not full > 0:
+        return None
+    largest = float(np.abs(normal).max())
+    for share in SPARSITY:
+        short = np.where(np.abs(normal) < share * largest, 0.0, normal)
+        if _margin(low, high, short) >= full / 2:
+            return _midway(low, high, short)
+    raise AssertionError("the margin of the full normal is at least half of itself")
+
+
+def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, float] | None:
+    """The hyperplane within the norm that keeps furthest from both sides; None if none parts them."""
+    found = separate(low, high, norm=norm)
+    if found is None or not _margin(low, high, found.normal) > 0:
+        return None
+    return _midway(low, high, found.normal)
+
+
+def _sums(x: FloatArray, normal: FloatArray) -> FloatArray:
+    """(n,) weighted sums, added up in the order in which :meth:`Diagram.bits` does: equal floats."""
+    sums = np.zeros(len(x))
+    for column in range(x.shape[1]):
+        sums += x[:, column] * normal[column]
+    return sums
+
+
+def _margin(low: FloatArray, high: FloatArray, normal: FloatArray) -> float:
+    return float(_sums(high, normal).min() - _sums(low, normal).max())
+
+
+def _midway(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[FloatArray, float]:
+    least, most = float(_sums(low, normal).max()), float(_sums(high, normal).min())
+    offset = least + (most - least) / 2
+    return normal, offset if least <= offset < most else least
+
+
+def _agrees(model: Model, diagram: Diagram, routes: Routes) -> bool:
+    """Whether every row takes the way of its group: equal classes, and equal numbers of rows through the nodes."""
+    seen, predicted = diagram.visits(model.problem)
+    if not np.array_equal(predicted, routes.code[model.groups.of_row]):
+        return False
+    passed = routes.passes[model.groups.of_row]
+    columns = sorted(map(bytes, np.packbits(passed[:, passed.any(axis=0)], axis=0).T.copy()))
+    return columns == sorted(map(bytes, np.packbits(seen == 1, axis=0).T.copy()))

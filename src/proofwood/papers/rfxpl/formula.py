@@ -1,0 +1,56 @@
+"""The clauses of one class in an incremental SAT solver, kept with all that it learns, for all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proofwood.papers.rfxpl.clauses import Forest, encode
+from proofwood.solvers.session import SatSession
+
+
+class Formula:
+    """Can another class than ``label`` win? Asked under assumptions, as eq. 7 of the paper does.
+
+    Parameters
+    ----------
+    forest : Forest
+    label : class
+    solver : as python-sat names it
+
+    Attributes
+    ----------
+    session : the solver; :meth:`~proofwood.solvers.SatSession.core` names the assumptions that were needed
+    """
+
+    def __init__(self, forest: Forest, label: int, *, solver: str = "cadical195") -> None:
+        made = encode(forest, label)
+        self.session = SatSession(solver=solver)
+        self.session.block(made.n_variables)
+        self.session.extend(made.clauses)
+        self._first, self._intervals = forest.first, made.intervals
+        self._groups: dict[tuple[tuple[int, int], ...], int] = {}
+
+    def fixing(self, cells: Sequence[tuple[int, int]]) -> list[int]:
+        """The assumption that fixes a feature, given as pairs of column and cell; none if there is nothing to fix.
+
+        It is the interval of its column or, of several columns, a literal that implies theirs.
+        """
+        literals = [self._intervals[column][cell] for column, cell in cells if self._intervals[column]]
+        if len(literals) < 2:
+            return literals
+        key = tuple(cells)
+        if key not in self._groups:
+            self._groups[key] = self.session.new()
+            self.session.extend([-self._groups[key], literal] for literal in literals)
+        return [self._groups[key]]
+
+    def ask(self, assumptions: Sequence[int], seconds: float | None) -> bool | None:
+        """Whether another class can win under assumptions; None at the end of the time and after Ctrl-C."""
+        self.session.allow(seconds)
+        return self.session.solve(assumptions)
+
+    def row(self) -> list[int]:
+        """(n_columns,) cells of the row that the solver found."""
+        value = self.session.value
+        columns = zip(self._first, self._first[1:], strict=False)
+        return [sum(value(above) for above in range(first + 1, last + 1)) for first, last in columns]
