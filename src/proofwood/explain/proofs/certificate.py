@@ -177,7 +177,7 @@ class Certifier:
                 raise ValueError(f"the explanation is not smallest: {sorted(best.found.features)} is one")
             raise NoCertificateError(f"{NONE}: its size was not proved in time")
         if kind == "abductive":
-            rows = {mask: row for mask, row in q.changing.items() if self._as_change(row) is not None}
+            rows = {mask: row for mask, row in q.changing.items() if self._really_changes(mask, row)}
             self.known += rows.values()
             masks = _least(rows)
         else:
@@ -349,6 +349,15 @@ class Certifier:
         if change is None:
             raise ValueError(f"no change of the features {list(features)} alone changes the class")
         return change
+
+    def _really_changes(self, mask: int, row: IntArray) -> bool:
+        """Whether a row, or another one that differs in the same features only, has another class in the model."""
+        if self._as_change(row) is not None:
+            return True
+        try:
+            return self._change_with(self._outside(members(mask)), "row") is not None
+        except NoCertificateError:
+            return False
 
     def _change_with(self, fixed: Sequence[int], what: str) -> dict[str, Any] | None:
         low, high = self.scores.box(self.cells, fixed)
