@@ -495,7 +495,8 @@ class Checks:
             return
         self.counts["explanations"] += 1
         head, low_row, high_row = str(found).splitlines()
-        numbers = [float(one) for one in re.findall(NUMBER, head)]
+        ends = head.partition(", where ")[0].partition("; among ")[0]
+        numbers = [float(one) for one in re.findall(NUMBER, ends)]
         least, greatest = numbers[-2:] if "at most" in head else numbers
         place = None if target is None else classes.index(target)
 
