@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.engines import ENGINES as NAMES
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, check_answer
@@ -115,7 +115,7 @@ def prepare(family: Family, data: str, calls: int) -> Case:
     """Fit on 80 % of the rows and collect ``calls`` questions about the others."""
     from sklearn.model_selection import train_test_split
 
-    from proofwood.explain.model.explained import explained
+    from proofwood.ensembles.explained import explained
 
     X, y = load(data)
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0)

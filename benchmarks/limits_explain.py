@@ -20,7 +20,7 @@ from benchmarks.explain_batch import processor_seconds
 from benchmarks.harness import RESULTS, Table, markdown_table, number, seconds_text, write_page
 from benchmarks.limits import ALLOWED
 from proofwood import Explainer
-from proofwood.explain.model.explained import explained
+from proofwood.ensembles.explained import explained
 from proofwood.explain.proofs.certificate import NoCertificateError
 
 

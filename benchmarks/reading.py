@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.harness import RESULTS, Table, markdown_table, number, seconds_text, write_page
 from proofwood import Explainer
-from proofwood.explain.model.explained import CHECKED_ROWS
+from proofwood.ensembles.explained import CHECKED_ROWS
 from proofwood.model.node_table import FloatArray, IntArray
 
 OUT = RESULTS / "explain"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.integers import integer_scores
-from proofwood.explain.model.leaves import Walker
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.integers import integer_scores
+from proofwood.ensembles.leaves import Walker
 from proofwood.model.node_table import FloatArray
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from proofwood.certificates.trees import Trees
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 Leaf = tuple[list[int], list[int]]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise, product
 
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 
 Row = tuple[int, ...]
 Set = frozenset[int]

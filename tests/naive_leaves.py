@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from proofwood.explain.model.forest import ScoredTree
-from proofwood.explain.model.grid import ALWAYS, NEVER, Grid
+from proofwood.ensembles.forest import ScoredTree
+from proofwood.ensembles.grid import ALWAYS, NEVER, Grid
 from proofwood.model.node_table import LEAF, IntArray
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import PriceOptions, cheapest
 from proofwood.explain.search.counterfactual import Nearest

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 Vote: TypeAlias = Literal["majority", "soft", "boosted"]

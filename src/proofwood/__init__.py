@@ -24,6 +24,8 @@ Where things are:
                      and store it
 ``result``           :class:`Result`, :class:`Status`, :class:`Limits`, :class:`ProgressEvent`
 ``data``             :func:`read_columns`, :class:`Binarizer`, :func:`load_dataset`
+``ensembles``        models of every library in integers over their thresholds; :func:`register_reader`, for a family
+                     of yours
 ``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting;
                      rows over 0/1 tests as ranks, smallest trees, diagrams, skeletons of layers
 ``engines``          a folder per learner, pure functions: ``trees`` (fewest errors within a depth, with
@@ -35,8 +37,7 @@ Where things are:
 ``solvers``          SAT in slices, worker processes
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
                      :func:`born_again`, the smallest tree that predicts the same as a model;
-                     :func:`proved_rules`, few rules that a model obeys everywhere;
-                     :func:`register_reader`, for models of other libraries
+                     :func:`proved_rules`, few rules that a model obeys everywhere
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
     from proofwood.engines.trees import SearchOptions
+    from proofwood.ensembles.readers.supported import register_reader
     from proofwood.estimators.constraints import (
         DemographicParity,
         EqualizedOdds,
@@ -77,7 +79,6 @@ if TYPE_CHECKING:
     from proofwood.explain.born_again import born_again
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
-    from proofwood.explain.model.adapters.supported import register_reader
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
@@ -180,7 +181,7 @@ _HOME = {
     "plot_tree": "show.plot",
     "proved_rules": "explain.proved_rules",
     "read_columns": "data.columns",
-    "register_reader": "explain.model.adapters.supported",
+    "register_reader": "ensembles.readers.supported",
     "write_report": "report",
 }
 

@@ -24,8 +24,8 @@ from proofwood.data.kinds import Kind
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.prices import count_prices
-from proofwood.explain.model.tariffs import read_tariff, weights_of
+from proofwood.explain.nearest.prices import count_prices
+from proofwood.explain.nearest.tariffs import read_tariff, weights_of
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition
 from tests.fuzz import _prices, _records

@@ -32,7 +32,7 @@ from proofwood import (
     OptimalTreeClassifier,
 )
 from proofwood.data.tables import read_table, split_target
-from proofwood.explain.model.explained import explained
+from proofwood.ensembles.explained import explained
 from proofwood.explain.table.records import read_explanations
 from proofwood.parallel.checkpoint import Checkpoint
 from tests.fuzz import _records

@@ -29,8 +29,8 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
+from proofwood.ensembles.explained import Explained, explained
 from proofwood.exceptions import MisreadError
-from proofwood.explain.model.explained import Explained, explained
 from tests.fuzz import _records
 
 N_TRAIN, N_ROWS, N_EXPLAINED, N_HELD = 90, 1500, 10, 500

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.model.explained import explained, sample_rows
+from proofwood.ensembles.explained import explained, sample_rows
 from tests import onnx_models
 from tests.bits import added_up, leaf_scores
 from tests.fuzz import _records, explanations

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.model.node_table import BoolArray, IntArray
 from tests.fuzz import _records

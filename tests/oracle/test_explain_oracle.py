@@ -14,7 +14,7 @@ import pytest
 
 from proofwood import Explainer
 from proofwood.cli.explain import explain as explain_command
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.oracles.paper import PaperOracle
 from proofwood.explain.oracles.searches import SearchOracle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from tests import naive_explain
 from tests.score_models import VOTES, Vote, random_cells, random_fixed, random_scores
 

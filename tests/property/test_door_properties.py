@@ -26,8 +26,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer, OptimalTreeClassifier
+from proofwood.ensembles.explained import Explained, explained
 from proofwood.exceptions import DataError
-from proofwood.explain.model.explained import Explained, explained
 from tests.frames import in_polars
 
 pytestmark = pytest.mark.filterwarnings("ignore")

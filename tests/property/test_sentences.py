@@ -53,7 +53,7 @@ def test_the_reader_reads_what_is_printed() -> None:
 
 
 def test_an_untrue_sentence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from proofwood.explain import decimals
+    from proofwood import decimals
 
     told = decimals.inward
     rounded = lambda *given, **more: (f"{float(told(*given, **more)[0]):.3g}", True)  # noqa: E731 - to nearest

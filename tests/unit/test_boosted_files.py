@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 
 from proofwood import Explainer
-from proofwood.explain.model.adapters import catboost_file, lightgbm_file, native_files, xgboost_file
-from proofwood.explain.model.adapters.catboost import _Texts
-from proofwood.explain.model.adapters.catboost import trees_of as trees_of_catboost
-from proofwood.explain.model.adapters.categories import Categories
-from proofwood.explain.model.adapters.lightgbm import BELOW_ZERO, ZERO
-from proofwood.explain.model.adapters.lightgbm import trees_of as trees_of_lightgbm
-from proofwood.explain.model.adapters.ubjson import decoded
-from proofwood.explain.model.adapters.xgboost import XGBOOST_LINKS
-from proofwood.explain.model.adapters.xgboost import trees_of as trees_of_xgboost
-from proofwood.explain.model.forest import ScoredTree, Stack
+from proofwood.ensembles.forest import ScoredTree, Stack
+from proofwood.ensembles.readers import catboost_file, lightgbm_file, native_files, xgboost_file
+from proofwood.ensembles.readers.catboost import _Texts
+from proofwood.ensembles.readers.catboost import trees_of as trees_of_catboost
+from proofwood.ensembles.readers.categories import Categories
+from proofwood.ensembles.readers.lightgbm import BELOW_ZERO, ZERO
+from proofwood.ensembles.readers.lightgbm import trees_of as trees_of_lightgbm
+from proofwood.ensembles.readers.ubjson import decoded
+from proofwood.ensembles.readers.xgboost import XGBOOST_LINKS
+from proofwood.ensembles.readers.xgboost import trees_of as trees_of_xgboost
 from proofwood.model.node_table import LEAF, FloatArray
 
 HERE = Path(__file__).parents[1] / "boosted"

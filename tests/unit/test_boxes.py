@@ -10,7 +10,7 @@ import pytest
 
 from proofwood.certificates.boxes import BoxTree
 from proofwood.certificates.rivals import RivalTree
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import about_box
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver

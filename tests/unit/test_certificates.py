@@ -29,7 +29,7 @@ from proofwood import Explainer
 from proofwood.certificates.content import digest
 from proofwood.certificates.drup import CertificateError
 from proofwood.certificates.sets import hitting_clauses, map_clauses
-from proofwood.explain.model.space import Group
+from proofwood.ensembles.space import Group
 from proofwood.explain.proofs.certificate import (
     NoCertificateError,
     OnlyRoundingError,

@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
 from proofwood import Explainer
-from proofwood.explain.model.adapters.supported import adapt
-from proofwood.explain.model.explained import Explained, explained, sample_rows
+from proofwood.ensembles.explained import Explained, explained, sample_rows
+from proofwood.ensembles.readers.supported import adapt
 from proofwood.model.node_table import FloatArray, IntArray
 
 XGB: dict[str, Any] = {"n_estimators": 6, "max_depth": 3, "n_jobs": 1, "learning_rate": 0.5}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
-from proofwood.explain.model.regions import group_values
+from proofwood.ensembles.regions import group_values
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.extract import abductive
 from proofwood.explain.search.inflate import inflate

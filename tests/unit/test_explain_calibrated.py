@@ -24,7 +24,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer
-from proofwood.explain.model.explained import Explained, explained, sample_rows
+from proofwood.ensembles.explained import Explained, explained, sample_rows
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 SICK = np.where(Y > 150, "high", "low")

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from proofwood import Explainer
 from proofwood.data.kinds import Kind
+from proofwood.ensembles.explained import explained, sample_rows
 from proofwood.exceptions import DataError
-from proofwood.explain.model.explained import explained, sample_rows
 from proofwood.model.node_table import IntArray
 from tests.bits import added_up, leaf_scores
 

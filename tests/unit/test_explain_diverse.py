@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from proofwood import Explainer
 from proofwood.explain.answers.reading import ReadRow
-from proofwood.explain.model.prices import cell_prices, length_of
+from proofwood.explain.nearest.prices import cell_prices, length_of
 from tests.fuzz import explanations as fuzz
 
 RNG = np.random.default_rng(0)

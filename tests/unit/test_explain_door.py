@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 
 from proofwood import Explainer, OptimalTreeClassifier, born_again, proved_rules, register_reader
 from proofwood.cli import app
+from proofwood.ensembles.explained import explained
+from proofwood.ensembles.readers import register as readers
+from proofwood.ensembles.readers.sklearn import from_forest
 from proofwood.exceptions import DataError, MisreadError
-from proofwood.explain.model.adapters import register as readers
-from proofwood.explain.model.adapters.sklearn import from_forest
-from proofwood.explain.model.explained import explained
 from proofwood.explain.table.records import read_explanations
 from tests.frames import in_polars
 

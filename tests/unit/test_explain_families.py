@@ -60,7 +60,7 @@ from proofwood import (
     proved_rules,
     register_reader,
 )
-from proofwood.explain.model.explained import explained, sample_rows
+from proofwood.ensembles.explained import explained, sample_rows
 from proofwood.model.node_table import FloatArray
 
 LABELS = np.array(["no", "yes", "zero"])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from proofwood import Explainer
-from proofwood.explain.model.adapters.nodes import with_gap
-from proofwood.explain.model.explained import explained, sample_rows
-from proofwood.explain.model.forest import ScoredTree, Stack
+from proofwood.ensembles.explained import explained, sample_rows
+from proofwood.ensembles.forest import ScoredTree, Stack
+from proofwood.ensembles.readers.nodes import with_gap
 from proofwood.model.node_table import LEAF, FloatArray
 from tests.bits import added_up, leaf_scores
 

@@ -12,9 +12,9 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 
 from proofwood import Explainer
-from proofwood.explain.model.along import Along, values_of
-from proofwood.explain.model.integers import integer_scores
-from proofwood.explain.model.regions import units
+from proofwood.ensembles.along import Along, values_of
+from proofwood.ensembles.integers import integer_scores
+from proofwood.ensembles.regions import units
 from tests.fuzz import explanations, regressors
 
 RNG = np.random.default_rng(0)

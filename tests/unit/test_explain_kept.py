@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
-from proofwood.explain.model.explained import Explained, explained
+from proofwood.ensembles.explained import Explained, explained
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 
 ENGINES = {"auto": SearchOptions(), "cdcl": SearchOptions(messages=False), "messages": SearchOptions(clauses=False)}

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from proofwood import DataError, Explainer, OptimalTreeClassifier
-from proofwood.explain.model.explained import explained
-from proofwood.explain.model.knowledge import read_knowledge
+from proofwood.ensembles.explained import explained
+from proofwood.ensembles.knowledge import read_knowledge
 from proofwood.explain.proofs.certificate import check_certificate
 from tests.command_line import invoke
 from tests.fuzz import explanations, known

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from proofwood import Explainer
-from proofwood.explain.model.explained import explained
-from proofwood.explain.model.prices import cell_prices
+from proofwood.ensembles.explained import explained
+from proofwood.explain.nearest.prices import cell_prices
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search import counterfactual
 from tests.clock import clocked, within

@@ -40,13 +40,13 @@ from threadpoolctl import threadpool_limits
 
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, register_reader
 from proofwood.data.kinds import Kind
+from proofwood.ensembles.explained import Explained, explained, sample_rows
+from proofwood.ensembles.readers.register import Asked
+from proofwood.ensembles.readers.sklearn import from_forest
+from proofwood.ensembles.sources import Source
+from proofwood.ensembles.space import Group
+from proofwood.ensembles.steps import Step
 from proofwood.exceptions import DataError, MisreadError
-from proofwood.explain.model.adapters.register import Asked
-from proofwood.explain.model.adapters.sklearn import from_forest
-from proofwood.explain.model.explained import Explained, explained, sample_rows
-from proofwood.explain.model.sources import Source
-from proofwood.explain.model.space import Group
-from proofwood.explain.model.steps import Step
 from proofwood.model.node_table import FloatArray, IntArray
 
 

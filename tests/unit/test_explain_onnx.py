@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from proofwood import Explainer
+from proofwood.ensembles.explained import explained, sample_rows
+from proofwood.ensembles.readers.onnx import from_onnx
 from proofwood.exceptions import DataError
-from proofwood.explain.model.adapters.onnx import from_onnx
-from proofwood.explain.model.explained import explained, sample_rows
 from tests import onnx_models
 from tests.bits import added_up, leaf_scores
 from tests.fuzz import onnx_files

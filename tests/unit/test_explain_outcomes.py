@@ -32,9 +32,9 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from proofwood import Explainer
-from proofwood.explain.model.explained import explained, sample_rows
-from proofwood.explain.model.forest import Link
-from proofwood.explain.model.outcomes import Bands, read_target
+from proofwood.ensembles.explained import explained, sample_rows
+from proofwood.ensembles.forest import Link
+from proofwood.ensembles.outcomes import Bands, read_target
 from tests.fuzz import regressors as fuzz
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)

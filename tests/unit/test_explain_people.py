@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 from proofwood import Explainer, born_again
 from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock, Stopped
+from proofwood.ensembles.linear import read_constraints
+from proofwood.ensembles.space import Input
 from proofwood.explain.answers.case import OutlierError
-from proofwood.explain.model.linear import read_constraints
-from proofwood.explain.model.space import Input
 from proofwood.explain.search.rational import least
 from proofwood.explain.search.values import Program, TiedColumn
 from proofwood.explain.table.records import read_explanations

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from proofwood import Explainer, OptimalTreeClassifier, proved_rules
+from proofwood.ensembles.kept import Kept, Rejoined
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.kept import Kept, Rejoined
 from proofwood.explain.proved_rules import ProvedRules
 from proofwood.explain.table.records import Explanations
 

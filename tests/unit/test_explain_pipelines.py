@@ -31,10 +31,10 @@ from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
 from proofwood.data.kinds import Kind
+from proofwood.ensembles.explained import explained, sample_rows
+from proofwood.ensembles.readers.monotone import powers
+from proofwood.ensembles.steps import FUNCTIONS, LARGEST, Step
 from proofwood.exceptions import DataError
-from proofwood.explain.model.adapters.monotone import powers
-from proofwood.explain.model.explained import explained, sample_rows
-from proofwood.explain.model.steps import FUNCTIONS, LARGEST, Step
 from proofwood.model.node_table import FloatArray, IntArray
 from tests.bits import added_up, leaf_scores
 from tests.fuzz import pipelines

@@ -17,10 +17,10 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
+from proofwood.ensembles.regions import in_region, units
+from proofwood.ensembles.space import Group
 from proofwood.exceptions import DataError
 from proofwood.explain.answers.case import SURE_TURNS, SURE_TURNS_LATER
-from proofwood.explain.model.regions import in_region, units
-from proofwood.explain.model.space import Group
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.proofs.certificate import (
     OnlyRoundingError,

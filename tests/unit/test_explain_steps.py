@@ -24,8 +24,8 @@ from sklearn.preprocessing import (
 )
 
 from proofwood import Explainer
+from proofwood.ensembles.explained import Explained, explained
 from proofwood.exceptions import DataError
-from proofwood.explain.model.explained import Explained, explained
 
 ROWS = 200
 

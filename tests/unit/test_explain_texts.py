@@ -23,8 +23,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from proofwood import Explainer
-from proofwood.explain.decimals import at_least, at_most, inward, n_digits, permitted
-from proofwood.explain.decimals import value_text as value_text_of
+from proofwood.decimals import at_least, at_most, inward, n_digits, permitted
+from proofwood.decimals import value_text as value_text_of
 from proofwood.explain.rule import Condition, value_text
 from proofwood.model.convert import last_rounded_low
 

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.cli import app
 from proofwood.data.kinds import Kind
+from proofwood.ensembles.explained import explained
 from proofwood.exceptions import DataError
-from proofwood.explain.model.explained import explained
 from proofwood.explain.table.records import read_explanations
 from tests.frames import in_polars
 from tests.statements import changed, failures, refused

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Explanation, OptimalTreeClassifier
-from proofwood.explain.model.explained import explained
+from proofwood.ensembles.explained import explained
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.search.extract import NotSufficientError
 

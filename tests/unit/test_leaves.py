@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from proofwood import _native
-from proofwood.explain.model.adapters.nodes import with_gap
-from proofwood.explain.model.forest import Forest, ScoredTree, Stack, merged
-from proofwood.explain.model.grid import ALWAYS, NEVER, Grid, GridColumn
-from proofwood.explain.model.integers import integer_scores
-from proofwood.explain.model.leaves import Walker
+from proofwood.ensembles.forest import Forest, ScoredTree, Stack, merged
+from proofwood.ensembles.grid import ALWAYS, NEVER, Grid, GridColumn
+from proofwood.ensembles.integers import integer_scores
+from proofwood.ensembles.leaves import Walker
+from proofwood.ensembles.readers.nodes import with_gap
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from tests.naive_leaves import leaf_of, leaves
 

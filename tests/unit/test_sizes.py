@@ -25,8 +25,8 @@ from proofwood.certificates.drup import CertificateError
 from proofwood.data.old_workbook import _texts, bytes_of_old_workbook
 from proofwood.data.sizes import FlatTable, bytes_of_arrow, bytes_of_parquet, bytes_of_workbook
 from proofwood.data.tables import _bytes_of_texts, read_table
+from proofwood.ensembles.readers.catboost_sizes import bytes_of_cbm
 from proofwood.exceptions import DataError
-from proofwood.explain.model.adapters.catboost_sizes import bytes_of_cbm
 from proofwood.files import allowing
 from proofwood.model.storage import ModelFileError
 from tests.command_line import failed, worked

@@ -49,7 +49,7 @@ FIELDS: Mapping[str, Collection[str]] = {
 
 
 class RealModel(Protocol):
-    """The model itself: what :func:`proofwood.explain.model.explained.explained` gives."""
+    """The model itself: what :func:`proofwood.ensembles.explained.explained` gives."""
 
     def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
         """The fields ``STATED`` of a certificate of this model in the space of another one, and what predicts codes."""

@@ -251,7 +251,7 @@ def explain_one(
     DataError
         If there is no such row, or no certificate can be made; the explanation is printed before.
     """
-    from proofwood.explain.model.adapters.given import row_of
+    from proofwood.ensembles.readers.given import row_of
 
     if not 0 <= row < len(rows):
         raise DataError(f"--row {row}: the table has {len(rows)} rows, the first is 0")
@@ -411,7 +411,7 @@ def _meaning(found: Explanation) -> str:
 
 
 def _report(found: Explanation, row: int) -> Mapping[str, str]:
-    from proofwood.explain.model.door import CHECKED
+    from proofwood.ensembles.door import CHECKED
 
     report = {
         "row": str(row),

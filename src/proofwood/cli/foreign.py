@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
-    from proofwood.explain.model.adapters.reading import Adapted
-    from proofwood.explain.model.explained import Explained
+    from proofwood.ensembles.explained import Explained
+    from proofwood.ensembles.readers.reading import Adapted
 
 
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
@@ -71,7 +71,7 @@ class OnnxFile:
 
 
 def _onnx(path: Path) -> OnnxFile:
-    from proofwood.explain.model.adapters.onnx import from_onnx
+    from proofwood.ensembles.readers.onnx import from_onnx
 
     try:
         forest = from_onnx(path, None).forest
@@ -82,7 +82,7 @@ def _onnx(path: Path) -> OnnxFile:
 
 def _native(path: Path) -> Any:
     """The model in a file of XGBoost, LightGBM or CatBoost; None if it is no such file."""
-    from proofwood.explain.model.adapters.native_files import library_of, loaded
+    from proofwood.ensembles.readers.native_files import library_of, loaded
 
     try:
         library = library_of(path)
@@ -119,7 +119,7 @@ def columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
 
 def reading(model: Any, **settings: Any) -> Adapted:
     """``reading_of(model)``: how it is read; DataError where it is of no supported kind, or is asked something else."""
-    from proofwood.explain.model.explained import reading_of
+    from proofwood.ensembles.explained import reading_of
 
     try:
         return reading_of(model.path if isinstance(model, OnnxFile) else model, **settings)
@@ -129,7 +129,7 @@ def reading(model: Any, **settings: Any) -> Adapted:
 
 def convert(model: Any, **settings: Any) -> Explained:
     """``explained(model)``; DataError where the model is of no supported kind, or is asked something else."""
-    from proofwood.explain.model.explained import explained
+    from proofwood.ensembles.explained import explained
 
     try:
         return explained(model.path if isinstance(model, OnnxFile) else model, **settings)

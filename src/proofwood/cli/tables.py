@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from proofwood.data.cells import Cells
     from proofwood.data.kinds import Taken
-    from proofwood.explain.model.adapters.reading import Adapted
+    from proofwood.ensembles.readers.reading import Adapted
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[s
     other columns than it does; None of other models.
     """
     from proofwood.data.kinds import Taken
-    from proofwood.explain.model.adapters.pipeline import library_of, models_within
+    from proofwood.ensembles.readers.pipeline import library_of, models_within
 
     inside = [one for one in models_within(model) if library_of(one) == "catboost" and one.get_cat_feature_indices()]
     if not inside:
@@ -122,7 +122,7 @@ def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[s
         return {}
     import polars as pl
 
-    from proofwood.explain.model.adapters.catboost import taken_as_written
+    from proofwood.ensembles.readers.catboost import taken_as_written
 
     names = [str(inside[0].feature_names_[j]) for j in inside[0].get_cat_feature_indices()]
     table = cells.taken({name: Taken(text=True) for name in names if name in columns})
@@ -142,7 +142,7 @@ def _truths(own: Mapping[str, Taken], shown: pl.DataFrame) -> dict[str, Taken]:
 
 def _taken_by_reading(adapted: Adapted) -> dict[str, Taken]:
     """What a model of another library takes in the columns of a table."""
-    from proofwood.explain.model.adapters.reading import taken_by
+    from proofwood.ensembles.readers.reading import taken_by
 
     assert adapted.header is not None
     return {adapted.header.told[j]: taken for j, taken in taken_by(adapted).items()}

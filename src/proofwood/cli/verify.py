@@ -30,7 +30,7 @@ from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
-    from proofwood.explain.model.explained import Explained
+    from proofwood.ensembles.explained import Explained
 
 EXAMPLES = """
 proofwood data iris --out iris.csv

@@ -8,6 +8,8 @@ Each folder imports from those below it only:
   picture
 - ``proofs``: certificates, their checker, and second looks
 - ``search``: explanations found by asking an oracle
+- ``nearest``: what a change costs
 - ``oracles``: can the class change in a box? one protocol, several engines
-- ``model``: the model in integers over its threshold grid, read by an adapter for each library
+
+What they are about is a model of :mod:`proofwood.ensembles`.
 """

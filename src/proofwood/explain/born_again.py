@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood import memory
+from proofwood import arguments, memory
 from proofwood.engines.run import Clock
-from proofwood.explain import arguments
+from proofwood.ensembles.considered import among_rows
+from proofwood.ensembles.explained import Explained, explained
 from proofwood.explain.explainer import Explainer
-from proofwood.explain.model.considered import among_rows
-from proofwood.explain.model.explained import Explained, explained
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.search.born_again import OBJECTIVES, BornAgainObjective, boxes_of, smallest_tree

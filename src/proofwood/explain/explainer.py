@@ -13,11 +13,13 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from proofwood import memory
+from proofwood import arguments, memory
 from proofwood.data.kinds import Kind as ColumnKind
 from proofwood.engines.run import Clock
+from proofwood.ensembles.explained import Explained, explained
+from proofwood.ensembles.outcomes import Within
+from proofwood.ensembles.space import Bounds, Group, Key
 from proofwood.exceptions import OptimalityWarning
-from proofwood.explain import arguments
 from proofwood.explain.answers.abductive import abductive
 from proofwood.explain.answers.about_features import attribution, by_name, is_sufficient
 from proofwood.explain.answers.case import Case, features_of
@@ -32,11 +34,8 @@ from proofwood.explain.answers.robustness import Robustness, robustness
 from proofwood.explain.answers.session import Session
 from proofwood.explain.answers.span import Range, span
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.explained import Explained, explained
-from proofwood.explain.model.outcomes import Within
-from proofwood.explain.model.prices import Metric
-from proofwood.explain.model.space import Bounds, Group, Key
-from proofwood.explain.model.tariffs import Weights
+from proofwood.explain.nearest.prices import Metric
+from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.oracles.engines import ENGINES
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search import relevance

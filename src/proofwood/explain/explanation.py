@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.data.kinds import Kind
+from proofwood.decimals import DIGITS, at_least, at_most
 from proofwood.engines.run import Clock
-from proofwood.explain import arguments
-from proofwood.explain.decimals import DIGITS, at_least, at_most
-from proofwood.explain.model.considered import among_rows
-from proofwood.explain.model.door import CHECKED
-from proofwood.explain.model.explained import Explained, model_of
-from proofwood.explain.model.kept import Rejoined
-from proofwood.explain.model.outline import Outline
-from proofwood.explain.model.prices import Metric, stated_prices
+from proofwood.ensembles.considered import among_rows
+from proofwood.ensembles.door import CHECKED
+from proofwood.ensembles.explained import Explained, model_of
+from proofwood.ensembles.kept import Rejoined
+from proofwood.ensembles.outline import Outline
+from proofwood.explain.nearest.prices import Metric, stated_prices
 from proofwood.explain.proofs.verify import Claim, Verified, verify
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood import memory
+from proofwood import arguments, memory
+from proofwood.decimals import DIGITS
 from proofwood.engines.run import Clock
-from proofwood.explain import arguments
-from proofwood.explain.decimals import DIGITS
+from proofwood.ensembles.considered import among_rows
+from proofwood.ensembles.door import CHECKED
+from proofwood.ensembles.explained import Explained, explained, model_of
+from proofwood.ensembles.kept import Kept, Rejoined
+from proofwood.ensembles.outcomes import Within
+from proofwood.ensembles.outline import Outline
 from proofwood.explain.explainer import Explainer
-from proofwood.explain.model.considered import among_rows
-from proofwood.explain.model.door import CHECKED
-from proofwood.explain.model.explained import Explained, explained, model_of
-from proofwood.explain.model.kept import Kept, Rejoined
-from proofwood.explain.model.outcomes import Within
-from proofwood.explain.model.outline import Outline
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.checked import CheckedOracle

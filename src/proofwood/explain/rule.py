@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from proofwood import decimals
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
-from proofwood.explain import decimals
-from proofwood.explain.decimals import DIGITS
-from proofwood.explain.model.outline import Space
-from proofwood.explain.model.regions import box_and_clauses, group_values
-from proofwood.explain.model.space import Input
+from proofwood.decimals import DIGITS
+from proofwood.ensembles.outline import Space
+from proofwood.ensembles.regions import box_and_clauses, group_values
+from proofwood.ensembles.space import Input
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import in_list, in_sentence, printable
 

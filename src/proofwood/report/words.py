@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 
+from proofwood import decimals
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
-from proofwood.explain import decimals
 from proofwood.explain.rule import Condition
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, printable

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import get_args
 
-from proofwood.explain import arguments
+from proofwood import arguments
+from proofwood.ensembles.regions import in_region, units
+from proofwood.ensembles.space import Key
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.regions import in_region, units
-from proofwood.explain.model.space import Key
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.extract import Found, Method, NotSufficientError
 from proofwood.explain.search.extract import abductive as find_abductive

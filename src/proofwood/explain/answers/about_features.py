@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from proofwood.explain import arguments
+from proofwood import arguments
+from proofwood.ensembles.space import Key
 from proofwood.explain.answers.case import Case
-from proofwood.explain.model.space import Key
 from proofwood.explain.search.attribution import Attribution
 from proofwood.explain.search.attribution import attribution as find_attribution
 from proofwood.explain.search.questions import Questions, mask_of

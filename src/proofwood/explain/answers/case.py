@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.engines.run import Clock
-from proofwood.explain import arguments
+from proofwood.ensembles.space import Key, position
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.answers.session import Session
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation, ExplanationKind
-from proofwood.explain.model.space import Key, position
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.linear import Constraint
 from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.linear import Constraint
-from proofwood.explain.model.prices import Permitted
-from proofwood.explain.model.tariffs import Tariff
+from proofwood.explain.nearest.prices import Permitted
+from proofwood.explain.nearest.tariffs import Tariff
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.distance import DistanceCertifier
 from proofwood.model.node_table import FloatArray, IntArray

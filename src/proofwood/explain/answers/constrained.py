@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from proofwood.ensembles.linear import Constraint, LinearRow
+from proofwood.ensembles.space import Key, position
 from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.linear import Constraint, LinearRow
-from proofwood.explain.model.prices import (
+from proofwood.explain.nearest.prices import (
     Metric,
     Permitted,
     cheapest_row,
@@ -20,8 +21,7 @@ from proofwood.explain.model.prices import (
     permitted_numbers,
     raised,
 )
-from proofwood.explain.model.space import Key, position
-from proofwood.explain.model.tariffs import Tariff
+from proofwood.explain.nearest.tariffs import Tariff
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.constrained import Satisfying, Task, Tied, satisfying

@@ -9,14 +9,15 @@ from typing import get_args
 
 import numpy as np
 
-from proofwood.explain import arguments
+from proofwood import arguments
+from proofwood.ensembles.linear import read_constraints
+from proofwood.ensembles.space import Key
 from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified, certified_distance, uncertified
 from proofwood.explain.answers.constrained import constrained
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.linear import read_constraints
-from proofwood.explain.model.prices import (
+from proofwood.explain.nearest.prices import (
     Metric,
     Permitted,
     cell_prices,
@@ -26,8 +27,7 @@ from proofwood.explain.model.prices import (
     forbid,
     length_of,
 )
-from proofwood.explain.model.space import Key
-from proofwood.explain.model.tariffs import Tariff, Weights
+from proofwood.explain.nearest.tariffs import Tariff, Weights
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.explain.search.cheapest import cheapest

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from proofwood.explain import arguments
+from proofwood import arguments
+from proofwood.ensembles.linear import EXAMPLE
+from proofwood.ensembles.space import Key
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.constrained import ContradictionError
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.linear import EXAMPLE
-from proofwood.explain.model.prices import Metric
-from proofwood.explain.model.space import Key
-from proofwood.explain.model.tariffs import Weights
+from proofwood.explain.nearest.prices import Metric
+from proofwood.explain.nearest.tariffs import Weights
 
 Features = Iterable[Key]
 

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from proofwood.engines.run import Clock, Stopped
+from proofwood.ensembles.along import Along, values_of
+from proofwood.ensembles.considered import among_rows, limits_text
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.kept import Kept
+from proofwood.ensembles.outline import outline_of_rows
+from proofwood.ensembles.regions import units
+from proofwood.ensembles.space import Key, position
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.session import Session
-from proofwood.explain.model.along import Along, values_of
-from proofwood.explain.model.considered import among_rows, limits_text
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.kept import Kept
-from proofwood.explain.model.outline import outline_of_rows
-from proofwood.explain.model.regions import units
-from proofwood.explain.model.space import Key, position
 from proofwood.explain.rule import Within, row_text, value_text
 from proofwood.explain.search.copies import Cells, Copies, TwoCopies
 from proofwood.explain.search.differing import Differing

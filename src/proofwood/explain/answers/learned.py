@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.ensembles.explained import Explained
 from proofwood.exceptions import DataError
-from proofwood.explain import arguments
-from proofwood.explain.model.explained import Explained
 from proofwood.explain.rule import shown_as
 from proofwood.model.node_table import BoolArray, FloatArray
 

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from proofwood import memory
-from proofwood.explain import arguments
+from proofwood import arguments, memory
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certifier, uncertified
 from proofwood.explain.explanation import Explanation

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.certificates.space import Limit
 from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock
-from proofwood.explain import arguments
+from proofwood.ensembles.considered import stated_limits
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.kept import Kept
+from proofwood.ensembles.outline import outline_of_rows
+from proofwood.ensembles.space import Key, position
 from proofwood.explain.answers.certified import uncertified
 from proofwood.explain.answers.session import Session
-from proofwood.explain.model.considered import stated_limits
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.kept import Kept
-from proofwood.explain.model.outline import outline_of_rows
-from proofwood.explain.model.space import Key, position
 from proofwood.explain.proofs.possible import possible_certificate
 from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.explain.rule import Limits, Within, row_text

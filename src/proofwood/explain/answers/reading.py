@@ -10,8 +10,8 @@ import numpy as np
 
 from proofwood.data.columns import as_frame, is_frame
 from proofwood.data.sparse import is_sparse
-from proofwood.explain.model.door import CHECKED, Admitted
-from proofwood.explain.model.explained import Explained
+from proofwood.ensembles.door import CHECKED, Admitted
+from proofwood.ensembles.explained import Explained
 from proofwood.model.node_table import FloatArray, IntArray
 
 

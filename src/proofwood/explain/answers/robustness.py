@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from proofwood.ensembles.considered import among_rows
+from proofwood.ensembles.space import Key
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.considered import among_rows
-from proofwood.explain.model.prices import Metric
-from proofwood.explain.model.space import Key
-from proofwood.explain.model.tariffs import Weights
+from proofwood.explain.nearest.prices import Metric
+from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.proofs.refute import NoCertificateError
 
 

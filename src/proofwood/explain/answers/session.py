@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain import arguments
+from proofwood import arguments
+from proofwood.ensembles.explained import Explained
 from proofwood.explain.answers.reading import ReadRow
-from proofwood.explain.model.explained import Explained
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.questions import Questions

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.decimals import at_least, at_most, short
 from proofwood.engines.run import Clock
+from proofwood.ensembles.considered import among_rows, limits_text
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.integers import integer_scores
+from proofwood.ensembles.kept import Kept
+from proofwood.ensembles.leaves import score_model
+from proofwood.ensembles.outline import outline_of_rows
+from proofwood.ensembles.scores import ScoreModel
+from proofwood.ensembles.space import Key
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.session import Session
-from proofwood.explain.decimals import at_least, at_most, short
-from proofwood.explain.model.considered import among_rows, limits_text
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.integers import integer_scores
-from proofwood.explain.model.kept import Kept
-from proofwood.explain.model.leaves import score_model
-from proofwood.explain.model.outline import outline_of_rows
-from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.model.space import Key
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.rule import Within, row_text
 from proofwood.model.node_table import FloatArray, IntArray

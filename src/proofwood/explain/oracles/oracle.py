@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from proofwood.engines.run import Clock
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.papers.rfxpl.clauses import Forest
 from proofwood.papers.rfxpl.formula import Formula

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.regions import box_and_clauses, guarded, in_region
+from proofwood.ensembles.regions import box_and_clauses, guarded, in_region
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.model.node_table import IntArray
 

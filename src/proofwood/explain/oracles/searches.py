@@ -34,7 +34,7 @@ import numpy as np
 
 from proofwood import _native, memory
 from proofwood.engines.run import Clock
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.model.node_table import IntArray
 

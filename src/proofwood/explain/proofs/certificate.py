@@ -33,8 +33,8 @@ from proofwood.certificates.facts import Check
 from proofwood.certificates.sets import hitting_clauses, map_clauses
 from proofwood.certificates.words import claim_of
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.regions import Unit, box_and_clauses, in_region, units
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
@@ -228,7 +228,7 @@ class Certifier:
         Parameters
         ----------
         features : those that the region limits
-        low, high : (n_columns,) cells of a region, see :mod:`proofwood.explain.model.regions`
+        low, high : (n_columns,) cells of a region, see :mod:`proofwood.ensembles.regions`
         maximal : ranges are an interval of numbers, with or without a missing value, or a set of values
         """
         chosen = sorted(int(feature) for feature in features)

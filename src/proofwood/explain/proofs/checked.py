@@ -9,8 +9,8 @@ from __future__ import annotations
 from proofwood.certificates.boxes import BoxTree
 from proofwood.certificates.rivals import RivalTree
 from proofwood.certificates.trees import Trees
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError

@@ -8,7 +8,7 @@ from typing import Any
 from proofwood.certificates.content import values_to_json
 from proofwood.certificates.space import Limit
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.explained import Explained
+from proofwood.ensembles.explained import Explained
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate import whole_content
 from proofwood.explain.proofs.refute import NoCertificateError

@@ -2,7 +2,7 @@
 
 How boxes are made and written down is in :mod:`proofwood.explain.proofs.boxes`; here they are asked for by one clock,
 class by class. The rounding of the model's own floating-point sums is covered by the margin of
-:class:`~proofwood.explain.model.scores.ScoreModel`.
+:class:`~proofwood.ensembles.scores.ScoreModel`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from proofwood.engines.run import Clock
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession

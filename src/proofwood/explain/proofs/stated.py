@@ -20,14 +20,14 @@ import numpy as np
 from proofwood.certificates.space import Limit, values_of
 from proofwood.certificates.stated import Stated
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.considered import space_content
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.forest import OTHER, Forest, Stack
-from proofwood.explain.model.grid import Grid
-from proofwood.explain.model.integers import IntegerScores
-from proofwood.explain.model.outline import Space
-from proofwood.explain.model.sources import Source
-from proofwood.explain.model.space import Input
+from proofwood.ensembles.considered import space_content
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.forest import OTHER, Forest, Stack
+from proofwood.ensembles.grid import Grid
+from proofwood.ensembles.integers import IntegerScores
+from proofwood.ensembles.outline import Space
+from proofwood.ensembles.sources import Source
+from proofwood.ensembles.space import Input
 from proofwood.model.node_table import LEAF, IntArray
 
 MOST = sys.float_info.max
@@ -141,7 +141,7 @@ def limits_of(
     Parameters
     ----------
     model : whose grid the cells are of
-    low, high : (n_columns of the grid,) see :mod:`proofwood.explain.model.regions`
+    low, high : (n_columns of the grid,) see :mod:`proofwood.ensembles.regions`
     features : whose columns are looked at; all by default
     plain : whether the region is a box: a missing value is inside only where the cells of numbers are that it has
     """

@@ -19,10 +19,10 @@ from proofwood.certificates.facts import Check
 from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
 from proofwood.certificates.stated import Stated, limits_in
 from proofwood.engines.run import Clock
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.linear import read_constraints
-from proofwood.explain.model.prices import Metric, permitted_codes
-from proofwood.explain.model.tariffs import read_tariff
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.linear import read_constraints
+from proofwood.explain.nearest.prices import Metric, permitted_codes
+from proofwood.explain.nearest.tariffs import read_tariff
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.certificate import Certifier
 from proofwood.explain.proofs.distance import DistanceCertifier

@@ -17,8 +17,8 @@ from math import ceil, comb, floor
 from random import Random
 from typing import TYPE_CHECKING
 
+from proofwood import arguments
 from proofwood.engines.run import Clock
-from proofwood.explain import arguments
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive
 from proofwood.explain.search.questions import Questions, mask_of

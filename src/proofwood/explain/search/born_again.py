@@ -13,8 +13,8 @@ import numpy as np
 
 from proofwood import _native, memory
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.forest import OTHER
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.forest import OTHER
 from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable

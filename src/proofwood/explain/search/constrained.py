@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 
 from proofwood.engines.run import Clock, Stopped
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.linear import LinearRow
-from proofwood.explain.model.prices import Metric
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.linear import LinearRow
+from proofwood.explain.nearest.prices import Metric
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest
 from proofwood.explain.search.values import Box, Program, TiedColumn, Values
 from proofwood.model.node_table import FloatArray, IntArray

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from proofwood.engines.run import Clock
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.memory import require

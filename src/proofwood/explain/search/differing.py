@@ -1,7 +1,7 @@
 """Rows that differ in one feature alone and have different classes, looked for by chance.
 
 Rows are drawn from all over the space, and each is looked at with every value of the feature at once
-(:mod:`proofwood.explain.model.along`). Rows whose class stays, but nearly changes at some value, are changed in other
+(:mod:`proofwood.ensembles.along`). Rows whose class stays, but nearly changes at some value, are changed in other
 features, and stay changed where a change of class comes nearer. Nothing is proved here.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood.engines.run import Clock
-from proofwood.explain.model.along import Along, values_of
-from proofwood.explain.model.grid import Grid
-from proofwood.explain.model.regions import units
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.along import Along, values_of
+from proofwood.ensembles.grid import Grid
+from proofwood.ensembles.regions import units
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
 POPULATION = 64

@@ -15,8 +15,8 @@ import numpy as np
 
 from proofwood import memory
 from proofwood.engines.run import Clock
-from proofwood.explain.model.regions import units
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.regions import units
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.inflate import Widening

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proofwood.explain.model.regions import Unit, in_region, units
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.regions import Unit, in_region, units
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Inflated:
-    """A region of cells in which every row of the space has the class; see :mod:`proofwood.explain.model.regions`.
+    """A region of cells in which every row of the space has the class; see :mod:`proofwood.ensembles.regions`.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Widening:
     Parameters
     ----------
     scores : ScoreModel
-    low, high : (n_columns,) the region at first; see :mod:`proofwood.explain.model.regions`
+    low, high : (n_columns,) the region at first; see :mod:`proofwood.ensembles.regions`
     may : whether a region may be taken. Of two regions one of which holds the other, it says yes to the larger one
         only if it says yes to the smaller one
 

@@ -191,7 +191,7 @@ class Questions:
         return ask(low, high, self.label, targets=self.targets, seconds=self.clock.within(seconds).seconds_left)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
-        """As :meth:`ask_box`, of a region; see :mod:`proofwood.explain.model.regions`."""
+        """As :meth:`ask_box`, of a region; see :mod:`proofwood.ensembles.regions`."""
         self.calls += 1
         return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
 

@@ -30,7 +30,7 @@ class Region:
     Parameters
     ----------
     label : the class
-    low, high : (n_columns,) least and greatest cells; see :mod:`proofwood.explain.model.regions`
+    low, high : (n_columns,) least and greatest cells; see :mod:`proofwood.ensembles.regions`
     covers : (n_points,) which rows of the table it holds
     """
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 
 

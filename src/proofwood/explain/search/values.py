@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.linear import LinearRow
+from proofwood.ensembles.linear import LinearRow
 from proofwood.explain.search.rational import Row, least
 
 Number = Fraction

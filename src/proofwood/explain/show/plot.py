@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.outline import Space
+from proofwood.ensembles.outline import Space
 from proofwood.explain.rule import Condition, value_text
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proofwood.explain.decimals import DIGITS
-from proofwood.explain.model.outline import Space
+from proofwood.decimals import DIGITS
+from proofwood.ensembles.outline import Space
 from proofwood.explain.rule import Condition, plain_value, treated_text, value_text
 from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.data.kinds import Kind
-from proofwood.explain import arguments
+from proofwood.ensembles.door import Admitted
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.fingerprint import plain
+from proofwood.ensembles.outcomes import Within
 from proofwood.explain.answers.case import OutlierError
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.door import Admitted
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.fingerprint import plain
-from proofwood.explain.model.outcomes import Within
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import NotSufficientError
 from proofwood.explain.table.records import (

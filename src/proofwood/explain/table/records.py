@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
+from proofwood.ensembles.door import CHECKED
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.fingerprint import fingerprint, plain
+from proofwood.ensembles.kept import Rejoined
+from proofwood.ensembles.outline import Outline
 from proofwood.explain.answers.case import features_of
 from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.door import CHECKED
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.fingerprint import fingerprint, plain
-from proofwood.explain.model.kept import Rejoined
-from proofwood.explain.model.outline import Outline
-from proofwood.explain.model.prices import stated_prices
+from proofwood.explain.nearest.prices import stated_prices
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 

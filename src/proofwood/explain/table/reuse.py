@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 

@@ -1,0 +1,134 @@
+"""Sums of the trees at every value of one feature, while all other columns stay as they are.
+
+A row goes down both sides of a test of the feature, with the values that go there. Values of numbers ascend, and each
+test parts them in two, so that a row takes a stretch of values with it and reaches few leaves of each tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from proofwood.ensembles.forest import Forest
+from proofwood.ensembles.grid import ALWAYS, Grid
+from proofwood.ensembles.regions import Unit
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
+
+
+def values_of(grid: Grid, unit: Unit, low: IntArray, high: IntArray) -> tuple[tuple[int, ...], IntArray]:
+    """Columns of a unit, and the cells (n_values, n_columns) that they can have together within some cells.
+
+    Numbers ascend; the missing value comes last.
+
+    Parameters
+    ----------
+    grid : the cells
+    unit : see :mod:`proofwood.ensembles.regions`
+    low, high : (n_columns of the grid,) least and greatest cells
+    """
+    inside = unit.values[unit.inside(low, high)]
+    if unit.flag < 0:
+        return unit.columns, inside
+    numbers = np.column_stack([inside, np.zeros(len(inside), dtype=np.int64)])
+    gap = np.array([[*(grid.columns[g].missing_cell for g in unit.columns), 1]])
+    return (*unit.columns, unit.flag), np.concatenate([numbers, gap[: int(high[unit.flag])]])
+
+
+class Along:
+    """The trees of a model, and the values of one feature.
+
+    Parameters
+    ----------
+    forest : the model
+    literals : per tree what its tests are over the grid
+    grid : the cells
+    columns : grid columns of the feature
+    values : (n_values, n_columns of the feature) cells that these can have together
+    """
+
+    def __init__(
+        self,
+        forest: Forest,
+        literals: Sequence[IntArray],
+        grid: Grid,
+        columns: Sequence[int],
+        values: IntArray,
+    ) -> None:
+        self.forest, self.columns, self.values = forest, list(columns), np.asarray(values)
+        sizes = np.array([tree.feature.size for tree in forest.trees], dtype=np.int64)
+        self._roots = np.cumsum(sizes) - sizes
+        offset = np.repeat(self._roots, sizes)
+        self._inner = np.concatenate([tree.feature for tree in forest.trees]) != LEAF
+        self._low = np.concatenate([tree.low for tree in forest.trees]) + offset
+        self._high = np.concatenate([tree.high for tree in forest.trees]) + offset
+        self._test = np.concatenate(list(literals))
+        real = self._inner & (self._test >= 0)
+        variable = np.where(real, self._test >> 1, 0)
+        column = np.searchsorted(grid.first, variable, side="right") - 1
+        self._column = np.minimum(column, max(len(grid.columns) - 1, 0))
+        self._cut = variable - grid.first[self._column]
+        self._own = real & np.isin(self._column, self.columns)
+        falls = np.flatnonzero((np.diff(self.values, axis=0) < 0).any(axis=1))
+        self._in_order = int(falls[0]) + 1 if falls.size else len(self.values)
+
+    def sums(self, rows: IntArray) -> FloatArray:
+        """(n_rows, n_values, n_classes) sums, as floats add them up, of rows given by their cells (n_rows, n_columns).
+
+        What the rows have in the columns of the feature makes no difference.
+        """
+        n, rest = len(rows), self.values[self._in_order :]
+        found = self._summed(rows, self._in_order)
+        if not len(rest):
+            return found
+        every = np.repeat(rows, len(rest), axis=0)  # all rows with all other values
+        every[:, self.columns] = np.tile(rest, (n, 1))
+        return np.concatenate([found, self._summed(every, 0).reshape(n, len(rest), -1)], axis=1)
+
+    def _summed(self, rows: IntArray, k: int) -> FloatArray:
+        """Sums of rows at ``k`` values in order, or with 0 of the rows as they are."""
+        n, n_trees = len(rows), len(self.forest.trees)
+        row, node = np.repeat(np.arange(n), n_trees), np.tile(self._roots, n)
+        begin, end = np.zeros(row.size, dtype=np.int64), np.full(row.size, max(k, 1))
+        changes = np.zeros((n, max(k, 1) + 1, self.forest.base.size))
+        changes[:, 0] = self.forest.base
+        while row.size:
+            done = ~self._inner[node]
+            self._reach(changes, row[done], node[done], begin[done], end[done])
+            row, node, begin, end = (part[~done] for part in (row, node, begin, end))
+            test = self._test[node]
+            above = rows[row, self._column[node]] > self._cut[node] if rows.shape[1] else np.zeros(row.size, dtype=bool)
+            low = np.where(test >= 0, above == (test & 1 == 0), test == ALWAYS)
+            split = self._own[node] if k else np.zeros(row.size, dtype=bool)
+            first = self._first_above(node[split])
+            plain = [(row[~split & side], to[node[~split & side]], begin[~split & side], end[~split & side])
+                     for side, to in ((low, self._low), (~low, self._high))]  # fmt: skip
+            rises = test[split] & 1 == 0  # goes low where the cell is above the cut
+            parts = []
+            for is_above in (True, False):
+                b = np.maximum(begin[split], first) if is_above else begin[split]
+                e = end[split] if is_above else np.minimum(end[split], first)
+                some = b < e
+                to = np.where(rises == is_above, self._low[node[split]], self._high[node[split]])
+                parts.append((row[split][some], to[some], b[some], e[some]))
+            row, node, begin, end = (np.concatenate(four) for four in zip(*plain, *parts, strict=True))
+        return np.cumsum(changes, axis=1)[:, :-1] if k else changes[:, 0]
+
+    def _first_above(self, nodes: IntArray) -> IntArray:
+        """For tests of the feature the first value whose cell is above their cut."""
+        found = np.zeros(nodes.size, dtype=np.int64)
+        for at, column in enumerate(self.columns):
+            mine = self._column[nodes] == column
+            found[mine] = np.searchsorted(self.values[: self._in_order, at], self._cut[nodes[mine]], side="right")
+        return found
+
+    def _reach(self, changes: FloatArray, row: IntArray, leaf: IntArray, begin: IntArray, end: IntArray) -> None:
+        """Add the scores of leaves from some values on, and take them off again behind others."""
+        tree = np.searchsorted(self._roots, leaf, side="right") - 1
+        order = np.argsort(tree, kind="stable")
+        ends = np.searchsorted(tree[order], np.arange(len(self._roots) + 1))
+        for number in np.unique(tree).tolist():
+            mine = order[ends[number] : ends[number + 1]]
+            scores = self.forest.trees[number].value[leaf[mine] - self._roots[number]]
+            np.add.at(changes, (row[mine], begin[mine]), scores)
+            np.add.at(changes, (row[mine], end[mine]), -scores)

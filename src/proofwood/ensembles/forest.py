@@ -1,0 +1,440 @@
+"""A fitted model as trees of floats: what the readers of the libraries produce and the grid turns into integers.
+
+An inner node sends a row low iff ``x[feature] <= threshold`` in float64, a missing value where ``missing_low`` says,
+and, where it tests categories, the codes of its set. How a library compares (float32, strict, bins) is decided by the
+reader, which moves the threshold so that this one comparison gives the same answer for every float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.ensembles.space import Gap
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
+
+OTHER = -1
+"""Code of a category that the model does not know, and of a missing one."""
+
+Codes = frozenset[int]
+
+DOUBLE, SINGLE = 2.0**-53, 2.0**-24
+"""Half the distance from 1 to the next float64, float32."""
+
+
+def codes_in(values: FloatArray, n_levels: int) -> IntArray:
+    """Codes of a column of categories; those that the model does not know, and missing ones, are ``OTHER``."""
+    known = (values >= 0) & (values < n_levels) & (values == np.floor(values))
+    return np.where(known, values, OTHER).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredTree:
+    """One tree with a score per class in each leaf.
+
+    Parameters
+    ----------
+    feature : (n_nodes,) column tested, ``LEAF`` at a leaf; node 0 is the root, the order of the others is free
+    threshold : (n_nodes,) not NaN at threshold tests; +-inf where only a missing value goes the other way
+    low, high : (n_nodes,) next node
+    missing_low : (n_nodes,) whether a missing value goes low
+    value : (n_nodes, n_classes) scores; used at leaves
+    levels : per node the codes that go low, None where the test is no level test
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    low: IntArray
+    high: IntArray
+    missing_low: BoolArray
+    value: FloatArray
+    levels: tuple[Codes | None, ...] | None = None
+
+    @property
+    def leaves(self) -> IntArray:
+        """Nodes that are leaves."""
+        return np.flatnonzero(self.feature == LEAF)
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The nodes of several trees, one tree after the other: what is done to all of them at once.
+
+    Parameters
+    ----------
+    begins : (n_trees + 1,) first node of each tree
+    feature, threshold, low, high, missing_low, value : as of a ``ScoredTree``; the numbers in ``low`` and ``high`` are
+        those within the tree, as are those of nodes of the trees that :meth:`trees` gives
+    levels : from the nodes that test categories, by their place in the stack, to the codes that go low
+    """
+
+    begins: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    low: IntArray
+    high: IntArray
+    missing_low: BoolArray
+    value: FloatArray
+    levels: Mapping[int, Codes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, trees: Sequence[ScoredTree], *, scores: bool = True) -> Stack:
+        """The nodes of one or more trees; without ``scores`` these may have different numbers of them."""
+        begins = np.concatenate([[0], np.cumsum([tree.feature.size for tree in trees])])
+        levels = {
+            begin + node: codes
+            for begin, tree in zip(begins.tolist(), trees, strict=False)
+            for node, codes in enumerate(tree.levels or ())
+            if codes is not None
+        }
+        return cls(
+            begins,
+            np.concatenate([tree.feature for tree in trees]),
+            np.concatenate([tree.threshold for tree in trees]),
+            np.concatenate([tree.low for tree in trees]),
+            np.concatenate([tree.high for tree in trees]),
+            np.concatenate([tree.missing_low for tree in trees]),
+            np.concatenate([tree.value for tree in trees]) if scores else np.zeros((int(begins[-1]), 0)),
+            levels,
+        )
+
+    @cached_property
+    def tree_of(self) -> IntArray:
+        """(n_nodes,) tree of each node."""
+        return np.repeat(np.arange(self.begins.size - 1), np.diff(self.begins))
+
+    def trees(self) -> tuple[ScoredTree, ...]:
+        """The trees, whose arrays are parts of these."""
+        found = []
+        levels: list[tuple[Codes | None, ...] | None] = [None] * (self.begins.size - 1)
+        if self.levels:
+            for tree in np.unique(self.tree_of[list(self.levels)]).tolist():
+                levels[tree] = tuple(map(self.levels.get, range(self.begins[tree], self.begins[tree + 1])))
+        bounds = self.begins.tolist()
+        for begin, end, codes in zip(bounds, bounds[1:], levels, strict=False):
+            part = slice(begin, end)
+            found.append(
+                ScoredTree(
+                    self.feature[part],
+                    self.threshold[part],
+                    self.low[part],
+                    self.high[part],
+                    self.missing_low[part],
+                    self.value[part],
+                    codes,
+                )
+            )
+        return tuple(found)
+
+    def merged(self) -> Stack:
+        """The trees without tests whose two sides are leaves of equal scores."""
+        feature, value = self.feature.copy(), self.value.copy()
+        inner = np.flatnonzero(feature != LEAF)
+        root = self.begins[self.tree_of[inner]]
+        low, high = self.low[inner] + root, self.high[inner] + root
+        while inner.size:
+            same = (feature[low] == LEAF) & (feature[high] == LEAF)
+            same[same] = np.all(value[low[same]] == value[high[same]], axis=1)
+            if not same.any():
+                break
+            feature[inner[same]] = LEAF
+            value[inner[same]] = value[low[same]]
+            inner, low, high = inner[~same], low[~same], high[~same]
+        return replace(self, feature=feature, value=value)
+
+    def largest(self, numbers: FloatArray) -> FloatArray:
+        """(n_trees, ...) the largest of the numbers (n_leaves, ...) of the leaves of each tree."""
+        leaves = np.add.reduceat((self.feature == LEAF).astype(np.int64), self.begins[:-1])
+        return np.asarray(np.maximum.reduceat(numbers, np.cumsum(leaves) - leaves))
+
+    def reach(self, base: FloatArray) -> FloatArray:
+        """(n_scores,) what no sum of the base and a leaf of each tree is farther from 0 than, but for rounding."""
+        largest = self.largest(np.abs(self.value[self.feature == LEAF]))
+        # added up one after the other, so that the bound does not depend on how NumPy groups them
+        return np.asarray(np.cumsum(np.concatenate([np.abs(base)[np.newaxis], largest]), axis=0)[-1])
+
+
+LINKED = 16
+"""Roundings between a sum and what is made of it: a generous bound for exp, sum and division."""
+
+
+LinkKind = Literal["mean", "log", "logistic"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a model makes of the sum of its trees: a number that grows with it.
+
+    Parameters
+    ----------
+    kind : ``"mean"``: the sum divided by ``divisor``; ``"log"``: the exponential function of that, less ``shift``;
+        ``"logistic"``: its logistic function. A probability of a class is the first or the last
+    divisor : above 0
+    unit : half the distance from 1 to the next number of the model's arithmetic
+    shift : of ``"log"``: 0, or 1 where the model computes ``expm1``
+    """
+
+    kind: LinkKind = "mean"
+    divisor: float = 1.0
+    unit: float = DOUBLE
+    shift: float = 0.0
+
+    def cut(self, value: float) -> tuple[float, float]:
+        """The sum at which the number passes a value, and by how much rounding may move that.
+
+        Raises
+        ------
+        ValueError
+            If the number never gets to the value.
+        """
+        if self.kind == "mean":
+            cut = value * self.divisor
+            return cut, 0.0 if self.divisor == 1 else 2 * (DOUBLE + self.unit) * abs(cut)
+        if self.kind == "log":
+            if value <= -self.shift:
+                raise ValueError(
+                    f"this model predicts numbers above {-self.shift + 0.0:g} only (a logarithm is its link): "
+                    f"{value:g} is none"
+                )
+            cut = math.log1p(value) if self.shift == 1 else math.log(value + self.shift)
+            steep = abs(value) / (value + self.shift)  # of the logarithm, times the number that is rounded
+            slop = (LINKED * self.unit + 4 * DOUBLE) * steep + 4 * DOUBLE * abs(cut)
+            return cut * self.divisor, self.divisor * slop
+        if not 0 < value < 1:
+            raise ValueError(f"this model predicts numbers between 0 and 1 only: {value:g} is none")
+        cut = math.log(value / (1 - value))
+        slope = value * (1 - value)
+        return cut * self.divisor, self.divisor * (LINKED * self.unit + 4 * DOUBLE) / slope
+
+    def exact_cut(self, value: float, step: float, *, reached: bool) -> float | None:
+        """The sum that parts the numbers at a value where all sums are multiples of a step, and added up exactly.
+
+        Parameters
+        ----------
+        value : of the number
+        step : a power of two
+        reached : whether a number equal to the value is on the upper side
+
+        Returns
+        -------
+        float or None
+            A multiple of the step: the least sum whose number is on the upper side if ``reached``, else the greatest
+            whose number is on the lower one. None where the number is more than a quotient, or too large for that.
+        """
+        near = value * self.divisor / step
+        if self.kind != "mean" or not abs(near) < 2**40 or self.unit != DOUBLE:
+            return None
+        least = math.floor(near) - 2
+        while (number := least * step / self.divisor) < value or (number == value and not reached):
+            least += 1
+        return (least if reached else least - 1) * step
+
+    def beyond(self, value: float, *, reached: bool) -> int:
+        """-1 if the number is on the upper side of a value whatever the sum is, 1 if on the lower one, else 0.
+
+        Parameters
+        ----------
+        value : of the number
+        reached : whether a number equal to the value is on the upper side
+        """
+        if self.kind == "mean":
+            return 0
+        least = -self.shift if self.kind == "log" else 0.0
+        if value < least or (value == least and reached):
+            return -1
+        return int(self.kind == "logistic" and (value > 1 or (value == 1 and not reached)))
+
+    def slop(self, values: FloatArray) -> FloatArray:
+        """By how much rounding may move the sums of which the model makes these numbers; infinite at the ends."""
+        numbers = np.asarray(values, dtype=np.float64)
+        if self.kind == "mean":
+            return np.asarray(4 * (DOUBLE + self.unit) * np.abs(numbers) * self.divisor)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.kind == "log":
+                steep = np.abs(numbers) / (numbers + self.shift)
+                logs = np.abs(np.log(numbers + self.shift))
+                return np.asarray(self.divisor * ((LINKED * self.unit + 8 * DOUBLE) * steep + 8 * DOUBLE * (1 + logs)))
+            return np.asarray(self.divisor * 2 * (LINKED * self.unit + 8 * DOUBLE) / np.abs(numbers * (1 - numbers)))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """The sums of which the model makes these numbers, up to rounding; infinite at the ends of a link."""
+        numbers = np.asarray(values, dtype=np.float64)
+        if self.kind == "mean":
+            return np.asarray(numbers * self.divisor)
+        with np.errstate(divide="ignore"):
+            if self.kind == "log":
+                return np.asarray((np.log1p(numbers) if self.shift == 1 else np.log(numbers)) * self.divisor)
+            return np.asarray((np.log(numbers) - np.log1p(-numbers)) * self.divisor)
+
+    def number(self, total: float) -> tuple[float, float]:
+        """The number of a sum, and by how much rounding may move it."""
+        scaled = total / self.divisor
+        if self.kind == "mean":
+            return scaled, 4 * (DOUBLE + self.unit) * abs(scaled)
+        if self.kind == "log":
+            number = math.exp(min(scaled, 709.0))
+            return number - self.shift, 2 * LINKED * self.unit * (number + self.shift)
+        return 1 / (1 + math.exp(-max(-700.0, min(700.0, scaled)))), 2 * LINKED * self.unit
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose scores are added up to a base; the largest sum wins.
+
+    Parameters
+    ----------
+    trees : over the columns ``0..n_columns - 1``; at least one
+    base : (n_classes,) score before any tree
+    classes : (n_classes,) labels
+    n_columns : columns of the matrix that the model takes
+    noise : what rounding in the model itself may change in the difference of two class sums, in the unit of the scores
+    predict : class codes that the real model gives to a matrix (n_rows, n_columns); of a regressor its numbers
+    ties_low : whether the lowest class wins a tie, else the highest
+    takes_missing : (n_columns,) whether a missing value is no error; None: it always is
+    majority : whether the trees vote where the model itself does not
+    names : names of the columns, None if the model does not know them
+    link : what becomes of the sums: the number that a regressor predicts, or the probabilities of a classifier; None
+        where these are nothing of the kind
+    for_missing : per column, numbers that the model takes for a missing value; only the texts need it
+    output : these numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model for a matrix; None with
+        ``link``
+    decision : of a classifier whose ``decision_function`` is made of the sums: what it divides them by; for two classes
+        the sum of the second less that of the first, of more classes each sum. None where it has none such
+    unordered : whether the model may add up its trees in another order at each call, as threads do
+
+    A regressor has one score per leaf and no classes until :mod:`proofwood.ensembles.outcomes` makes some.
+    """
+
+    trees: tuple[ScoredTree, ...]
+    base: FloatArray
+    classes: npt.NDArray[Any]
+    n_columns: int
+    noise: float
+    predict: Callable[[FloatArray], npt.NDArray[Any]]
+    ties_low: bool = True
+    takes_missing: BoolArray | None = None
+    majority: bool = False
+    names: tuple[str, ...] | None = None
+    link: Link | None = None
+    output: Callable[[Any], FloatArray] | None = None
+    for_missing: Mapping[int, Gap] = field(default_factory=dict)
+    decision: float | None = None
+    unordered: bool = False
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.base.size)
+
+    @property
+    def is_regressor(self) -> bool:
+        """Whether the model predicts a number."""
+        return self.classes.size == 0
+
+    @property
+    def step(self) -> float | None:
+        """The power of two that all sums are multiples of, if they are added up exactly; None if not."""
+        if self.noise != 0:
+            return None
+        bits = common_bits(np.concatenate([self.base, *(tree.value[tree.leaves].ravel() for tree in self.trees)]))
+        return None if bits is None else 2.0**-bits
+
+    @property
+    def reach(self) -> float:
+        """A number above the absolute value of every sum, whatever rounding does."""
+        parts = (float(np.abs(tree.value[tree.leaves]).max(initial=0.0)) for tree in self.trees)
+        return 2.0 * (1.0 + float(np.abs(self.base).max(initial=0.0)) + sum(parts) + self.noise)
+
+
+def cut_of(forest: Forest, link: Link, value: float, *, reached: bool) -> tuple[float, float]:
+    """The sum that parts the numbers of a model at a value, and by how much rounding may move it.
+
+    Where all numbers are on one side of the value, so are all sums.
+
+    Parameters
+    ----------
+    forest : the model
+    link : from its sums, or differences of two, to these numbers
+    value : of the number
+    reached : whether a number equal to the value is on the upper side
+
+    Raises
+    ------
+    ValueError
+        If no number gets to the value, but one that is rounded.
+    """
+    side = link.beyond(value, reached=reached)
+    if side != 0:
+        return side * forest.reach, 0.0
+    step = forest.step
+    exact = None if step is None else link.exact_cut(value, step, reached=reached)
+    return link.cut(value) if exact is None else (exact, 0.0)
+
+
+NO_CLASSES: npt.NDArray[Any] = np.zeros(0, dtype=object)
+"""Classes of a regressor."""
+
+
+def one_hot(tree: ScoredTree) -> ScoredTree:
+    """The same tree with score 1 for the best class of each node (the first of the best), 0 for the others."""
+    return replace(tree, value=np.eye(tree.value.shape[1])[tree.value.argmax(axis=1)])
+
+
+def merged(tree: ScoredTree) -> ScoredTree:
+    """The tree without tests whose two sides are leaves of equal scores."""
+    return Stack.of([tree]).merged().trees()[0]
+
+
+def summing_noise(trees: Sequence[ScoredTree], base: FloatArray, unit: float, roundings: int = 0) -> float:
+    r"""Bound of what floating-point summation changes in the difference of two class sums.
+
+    A sum of :math:`n` numbers in any order, each of them rounded ``roundings`` times before, differs from the exact
+    one by at most :math:`\gamma_{n+r} \sum |x_i|` with :math:`\gamma_k = k u / (1 - k u)` [1]_, sec. 4.2. For a class
+    :math:`c`, :math:`\sum |x_i|` is at most :math:`A_c = |base_c| + \sum_{trees} \max_{leaves} |value_c|`; a
+    difference of two sums is off by at most :math:`\gamma (A_c + A_d)`, and the largest two of them bound it. If all
+    numbers are multiples of one power of two, few enough bits apart that no partial sum is rounded, the sums are exact
+    and the bound is 0; a final division by a constant then keeps their order, because different sums differ by more
+    than its rounding.
+
+    Parameters
+    ----------
+    unit : half the distance from 1 to the next number of the model's arithmetic (2**-53, 2**-24)
+    roundings : of each term, or of each sum after it was added up
+
+    References
+    ----------
+    .. [1] Higham (2002), Accuracy and Stability of Numerical Algorithms.
+    """
+    numbers, largest = base, np.abs(base)
+    if trees:
+        stack = Stack.of(trees)
+        numbers = np.concatenate([base, stack.value[stack.feature == LEAF].ravel()])
+        largest = stack.reach(base)
+    pair = float(np.sort(largest)[-2:].sum())  # of a single sum, what it may itself be off by
+    bits = common_bits(numbers)
+    if bits is not None and float(largest.max(initial=0.0)) * 2.0**bits * 8 < 1 / unit:
+        return 0.0
+    steps = (len(trees) + 1 + roundings) * unit
+    return steps / (1 - steps) * pair * (1 + 2.0**-40)
+
+
+def common_bits(numbers: FloatArray, most: int = 40) -> int | None:
+    """Least ``k`` such that all numbers are multiples of ``2**-k``, None if it is above ``most``."""
+    scaled = np.ldexp(numbers, most)
+    if not np.array_equal(scaled, np.rint(scaled)):
+        return None
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        scaled = np.ldexp(numbers, middle)
+        if np.array_equal(scaled, np.rint(scaled)):
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,0 +1,295 @@
+r"""Numbers as classes: in which band a regressor's prediction lies, and whether a probability is high enough.
+
+A regressor adds up one number per tree. Its sum is made a class by linear scores: with cuts :math:`c_1 < ... < c_k`,
+band :math:`b` has the score :math:`b F - \sum_{j \le b} c_j`, so that the sum :math:`F` lies in the band of the
+greatest score. A probability is the same with one class more, of constant score, which wins where no class reaches the
+level. Both are ensembles that add up scores, so that every question about classes can be asked of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.ensembles.forest import DOUBLE, Link, ScoredTree, cut_of, merged
+from proofwood.ensembles.readers.reading import Adapted
+from proofwood.model.node_table import FloatArray, IntArray
+
+UNSURE = "unsure"
+"""Class of rows whose most likely class is not likely enough."""
+COMPARISONS = (">=", ">", "<=", "<", "between", "within")
+EXPECTED = '(">=", number), with >, <=, < likewise, ("between", low, high), ("within", distance), or a list of cuts'
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Bands of numbers between cuts, each a class.
+
+    Parameters
+    ----------
+    cuts : ascending; equal ones only where the first belongs to the band above and the second to that below
+    above : per cut whether a number equal to it belongs to the band above
+    labels : per band, from the lowest
+    """
+
+    cuts: tuple[float, ...]
+    above: tuple[bool, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Per class its band. Where ends belong to the band between two cuts, it comes first, as it wins ties."""
+        return (1, 0, 2) if self.above == (True, False) else tuple(range(len(self.labels)))
+
+    @property
+    def ties_low(self) -> bool:
+        """Whether the first of the classes with equal scores wins."""
+        return not all(self.above)
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """(n_classes,) labels."""
+        return np.array([self.labels[band] for band in self.order], dtype=object)
+
+    def codes(self, values: FloatArray) -> IntArray:
+        """Class code of each number."""
+        numbers = np.asarray(values, dtype=np.float64)
+        band = np.zeros(numbers.shape, dtype=np.int64)
+        for cut, above in zip(self.cuts, self.above, strict=True):
+            band += (numbers >= cut) if above else (numbers > cut)
+        return np.argsort(self.order)[band]
+
+
+@dataclass(frozen=True)
+class Within:
+    """A distance: numbers that are no farther from the prediction of the row that is asked about are a class.
+
+    Parameters
+    ----------
+    distance : in the unit of the predictions
+    """
+
+    distance: float
+
+    def around(self, value: float) -> Bands:
+        """The bands below, around, and above a number; both ends belong to the middle."""
+        labels = ("lower", f"within {text(self.distance)}", "higher")
+        return Bands((value - self.distance, value + self.distance), (True, False), labels)
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """The least probability of a class that counts.
+
+    Parameters
+    ----------
+    level : above 0, up to 1
+    """
+
+    level: float
+
+
+Outcome = Bands | Within | Confidence | None
+"""What is asked of a model; None for the class that it predicts."""
+
+
+def text(number: float) -> str:
+    """A number in few characters that is read as the same number again."""
+    return str(int(number)) if float(number).is_integer() and abs(number) < 1e15 else repr(float(number))
+
+
+def read_target(target: Any) -> Bands | Within:
+    """What a user asks of a regressor.
+
+    Parameters
+    ----------
+    target : ``(">=", v)``, ``(">", v)``, ``("<=", v)``, ``("<", v)``, ``("between", a, b)`` with both ends,
+        ``("within", d)`` of the row's own prediction, or a list of cuts between bands, which belong to the band above
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none of these.
+    """
+    if isinstance(target, str) or not isinstance(target, Sequence | np.ndarray) or len(target) == 0:
+        raise TypeError(f"target={target!r}: expected {EXPECTED}")
+    word, *rest = target
+    if not isinstance(word, str):
+        cuts = tuple(_number(cut, target) for cut in target)
+        if any(low >= high for low, high in pairwise(cuts)):
+            raise ValueError(f"target={target!r}: expected cuts in ascending order, without equal ones")
+        inner = [f"{text(low)} to below {text(high)}" for low, high in pairwise(cuts)]
+        return Bands(cuts, (True,) * len(cuts), (f"below {text(cuts[0])}", *inner, f"at least {text(cuts[-1])}"))
+    if word not in COMPARISONS or len(rest) != (2 if word == "between" else 1):
+        raise ValueError(f"target={target!r}: expected {EXPECTED}")
+    numbers = tuple(_number(number, target) for number in rest)
+    if word == "within":
+        if numbers[0] < 0:
+            raise ValueError(f"target={target!r}: expected a distance from 0")
+        return Within(numbers[0])
+    if word == "between":
+        if numbers[0] > numbers[1]:
+            raise ValueError(f"target={target!r}: no number is in this interval")
+        low, high = map(text, numbers)
+        return Bands(numbers, (True, False), (f"below {low}", f"{low} to {high}", f"above {high}"))
+    cut = text(numbers[0])
+    labels = (f"below {cut}", f"at least {cut}") if word in (">=", "<") else (f"at most {cut}", f"above {cut}")
+    return Bands(numbers, (word in (">=", "<"),), labels)
+
+
+def _number(value: Any, target: Any) -> float:
+    if isinstance(value, bool | str) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"target={target!r}: {value!r} is no number; expected {EXPECTED}")
+    if not math.isfinite(value):
+        raise ValueError(f"target={target!r}: expected finite numbers")
+    return float(value)
+
+
+def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
+    """What is asked of a model, from what a user states.
+
+    Raises
+    ------
+    TypeError
+        If it does not fit the model.
+    ValueError
+        If it is wrong.
+    """
+    if adapted.forest.is_regressor:
+        if confidence is not None:
+            raise TypeError("confidence is for classifiers, and this model predicts numbers")
+        if target is None:
+            raise TypeError(f"this model predicts numbers: say what to explain of them by target, one of {EXPECTED}")
+        outcome = read_target(target)
+        if isinstance(outcome, Bands) and adapted.forest.link is not None:
+            for cut in outcome.cuts:
+                adapted.forest.link.cut(cut)  # ValueError where no number gets there
+        return outcome
+    if target is not None:
+        raise TypeError(
+            "target is for models that predict numbers, and this one predicts classes: pass the class to the question, "
+            "explainer.counterfactual(x, target=...), or a probability as confidence"
+        )
+    if confidence is None:
+        return None
+    if isinstance(confidence, bool | str) or not isinstance(confidence, int | float | np.floating):
+        raise TypeError(f"confidence={confidence!r}: expected a probability, such as 0.9")
+    return Confidence(float(confidence))
+
+
+def classified(adapted: Adapted, outcome: Bands | Confidence | None) -> Adapted:
+    """The model with the classes that are asked for."""
+    if outcome is None:
+        return adapted
+    return banded(adapted, outcome) if isinstance(outcome, Bands) else confident(adapted, outcome.level)
+
+
+def banded(adapted: Adapted, bands: Bands) -> Adapted:
+    r"""A regressor as a classifier of the band that its prediction lies in.
+
+    The middle band has the score 0, so that scores stay small. Where the sums of two classes differ by
+    :math:`(j - i) F - c_{i+1} - ... - c_j`, an error of :math:`F` counts at most as often as there are cuts.
+
+    Parameters
+    ----------
+    adapted : its forest has one score per leaf, a ``link`` and ``output``
+    bands : what is asked
+    """
+    forest = adapted.forest
+    link, output = forest.link, adapted.output
+    if link is None or output is None or forest.base.size != 1:
+        raise AssertionError("a forest of one number with a link is expected")
+    cuts = [cut_of(forest, link, value, reached=up) for value, up in zip(bands.cuts, bands.above, strict=True)]
+    middle = len(cuts) // 2
+    below = [Fraction(0)]
+    for cut, _ in cuts:
+        below.append(below[-1] + Fraction(cut))
+    exact = [(band - middle) * Fraction(float(forest.base[0])) - below[band] + below[middle] for band in bands.order]
+    base = np.array([float(number) for number in exact])
+    lost = sum(abs(number - Fraction(stored)) for number, stored in zip(exact, base.tolist(), strict=True))
+    factors = np.array(bands.order, dtype=np.float64) - middle
+    steep = float(np.abs(factors).max())
+    noise = len(cuts) * (forest.noise + max(slop for _, slop in cuts)) + float(lost) * (1 + DOUBLE * 4)
+    if steep > 2:  # the product of a value and a factor is rounded
+        noise += 2 * DOUBLE * steep * sum(float(np.abs(tree.value[tree.leaves]).max()) for tree in forest.trees)
+    trees = tuple(merged(replace(tree, value=tree.value[:, :1] * factors)) for tree in forest.trees)
+    if len(trees) == 1 and forest.noise == 0 and link == Link() and forest.base[0] == 0:
+        trees, base, noise = (_coded(forest.trees[0], bands),), np.zeros(len(factors)), 0.0
+    predict = partial(_banded, bands, output)
+    made = replace(
+        forest, trees=trees, base=base, classes=bands.classes, noise=noise, ties_low=bands.ties_low, predict=predict
+    )
+    ask = None if adapted.ask_output is None else partial(_banded, bands, adapted.ask_output)
+    return replace(adapted, forest=made, predict=predict, ask=ask)
+
+
+def _coded(tree: ScoredTree, bands: Bands) -> ScoredTree:
+    """A tree whose leaves vote for the class of their number, without any rounding."""
+    return merged(replace(tree, value=np.eye(len(bands.labels))[bands.codes(tree.value[:, 0])]))
+
+
+def _banded(bands: Bands, output: Callable[[FloatArray], FloatArray], X: FloatArray) -> IntArray:
+    return bands.codes(output(X))
+
+
+def confident(adapted: Adapted, level: float) -> Adapted:
+    """A classifier with one class more, of the rows for which no class has the probability.
+
+    Parameters
+    ----------
+    adapted : of a model whose probabilities are sums of its trees, or the logistic function of one sum
+    level : least probability that is enough
+
+    Raises
+    ------
+    TypeError
+        If the model has no such probabilities.
+    ValueError
+        If the level is none.
+    """
+    forest = adapted.forest
+    link, output, n = forest.link, adapted.output, forest.n_classes
+    if link is None or output is None or link.kind == "log":
+        raise TypeError(
+            "confidence is for models whose probability is a mean over the trees (forests, bagged trees, majority "
+            "votes) or the logistic function of a sum (boosted trees with two classes)"
+        )
+    least = 0.5 if link.kind == "logistic" else 0.0
+    if not least < level <= 1:
+        raise ValueError(f"confidence={level!r}: expected a probability above {least:g} and up to 1")
+    if link.kind == "logistic" and level == 1:
+        raise ValueError("confidence=1: the probabilities of this model never get there; expected less than 1")
+    cut, slop = cut_of(forest, link, float(level), reached=True)
+    if link.kind == "logistic":
+        spread = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
+    else:
+        spread = np.concatenate([np.eye(n), np.zeros((1, n))])
+    trees = tuple(merged(replace(tree, value=tree.value @ spread.T)) for tree in forest.trees)
+    base = forest.base @ spread.T + np.append(np.zeros(n), cut)
+    # a lead of one class on another is twice the logistic sum, one on the constant class once
+    factor = 2.0 if link.kind == "logistic" else 1.0
+    label: Any = UNSURE if UNSURE not in forest.classes.tolist() else f"{UNSURE} (below {text(level)})"
+    made = replace(
+        forest,
+        trees=trees,
+        base=base,
+        classes=np.array([*forest.classes.tolist(), label], dtype=object),
+        noise=factor * (forest.noise + slop) + 4 * DOUBLE * float(np.abs(base).max()) * (forest.noise > 0),
+        ties_low=True,
+        predict=partial(_sure_enough, float(level), output),
+    )
+    ask = None if adapted.ask_output is None else partial(_sure_enough, float(level), adapted.ask_output)
+    return replace(adapted, forest=made, predict=made.predict, ask=ask)
+
+
+def _sure_enough(level: float, output: Callable[[FloatArray], FloatArray], X: FloatArray) -> IntArray:
+    shares = np.asarray(output(X), dtype=np.float64)
+    return np.asarray(np.where(shares.max(axis=1) >= level, shares.argmax(axis=1), shares.shape[1]), dtype=np.int64)

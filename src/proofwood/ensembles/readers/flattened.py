@@ -1,0 +1,249 @@
+"""A small ensemble as one tree: for models that take more of a member than its sum, such as its class.
+
+The trees are asked one after the other, each within the box of rows that the tests before it leave. A leaf knows the
+leaf of each tree that its rows reach, so that the ensemble gives one answer to all of them. What rounding might decide
+there is asked of the model itself, at a row of the leaf: the same numbers are added up for every row of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from proofwood.ensembles.forest import Codes, Forest, ScoredTree, merged
+from proofwood.ensembles.readers.nodes import Edge, Nodes, join
+from proofwood.ensembles.readers.reading import Adapted
+from proofwood.ensembles.readers.sklearn import unnamed
+from proofwood.model.node_table import LEAF, FloatArray
+
+MOST_STEPS = 100_000
+"""Nodes of the trees that are passed on the way to all leaves, at which a tree is given up: a second or two."""
+
+
+class TooLargeError(Exception):
+    """The tree of an ensemble takes more than ``MOST_STEPS`` steps."""
+
+    def __str__(self) -> str:
+        return "it is too large to be laid out as one tree"
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What is left of a column: the present numbers ``low < x <= high``, or codes, and whether it may be missing."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    missing: bool = False
+    only: Codes | None = None
+    never: Codes = frozenset()
+
+    def split(self, threshold: float, missing_low: bool) -> tuple[_Side | None, _Side | None]:
+        """What goes low, and what goes high; None for nothing."""
+        sides = []
+        for low, high, gap in (
+            (self.low, min(self.high, threshold), self.missing and missing_low),
+            (max(self.low, threshold), self.high, self.missing and not missing_low),
+        ):
+            sides.append(replace(self, low=low, high=high, missing=gap) if low < high or gap else None)
+        return sides[0], sides[1]
+
+    def chosen(self, codes: Codes) -> tuple[_Side | None, _Side | None]:
+        """The same of a test for a set of codes."""
+        inside = codes - self.never if self.only is None else codes & self.only
+        outside = None if self.only is None else self.only - codes
+        low = replace(self, only=inside) if inside else None
+        high = None if outside is not None and not outside else replace(self, only=outside, never=self.never | codes)
+        return low, high
+
+    def value(self, n_levels: int) -> float:
+        """A value of the column, which has so many known categories."""
+        if self.only is not None or self.never:
+            codes = self.only or {min(set(range(len(self.never) + 1)) - self.never)}
+            return float(max(codes)) if max(codes) >= 0 else math.nan if self.missing else float(n_levels)
+        if not self.low < self.high:
+            return math.nan
+        if math.isfinite(self.high):
+            return self.high
+        return math.nextafter(self.low, math.inf) if math.isfinite(self.low) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """An ensemble as one tree.
+
+    Parameters
+    ----------
+    tree : its values are the sums of the ensemble (n_nodes, n_scores), without what rounding in the model may change
+    rows : (n_nodes, n_inputs) a row of each leaf, as ``Adapted.read`` gives rows
+    """
+
+    tree: ScoredTree
+    rows: FloatArray
+
+    def holding(self, given: FloatArray) -> ScoredTree:
+        """The tree with other scores of its leaves: (n_leaves,) or (n_leaves, n_scores), in the order of the nodes."""
+        leaves = self.tree.leaves
+        own = np.asarray(given, dtype=np.float64).reshape(leaves.size, -1)
+        value = np.zeros((len(self.tree.feature), own.shape[1]))
+        value[leaves] = own
+        return replace(self.tree, value=value)
+
+
+def classes_tree(core: Adapted) -> ScoredTree:
+    """The tree of the classes that a classifier predicts: its leaves vote for them, without any rounding.
+
+    Raises
+    ------
+    TooLargeError
+        If that is too large.
+    TypeError
+        If the classifier has to be asked what rounding decides, and cannot be asked alone.
+    """
+    forest = core.forest
+    if forest.majority or len(forest.trees) > 1:
+        flat = _flattened(core, decided=_Decided(forest))
+    else:
+        flat = _flattened(core, decided=None)
+    leaves = flat.tree.leaves
+    sums = flat.tree.value[leaves]
+    ordered = np.sort(sums, axis=1)
+    codes = sums.argmax(axis=1) if forest.ties_low else sums.shape[1] - 1 - sums[:, ::-1].argmax(axis=1)
+    if forest.noise > 0 and sums.shape[1] > 1:
+        doubtful = np.flatnonzero(ordered[:, -1] - ordered[:, -2] <= 2 * forest.noise)
+        if doubtful.size:
+            _in_one_order(forest)
+            codes[doubtful] = core.predict(flat.rows[leaves[doubtful]])
+    value = np.zeros(flat.tree.value.shape)
+    value[leaves, codes] = 1.0
+    return merged(replace(flat.tree, value=value))
+
+
+def answers_tree(core: Adapted, method: str) -> tuple[Flat, Any]:
+    """The ensemble as one tree, and what a method of the model gives to a row of each leaf.
+
+    Raises
+    ------
+    TooLargeError
+        If that is too large.
+    TypeError
+        If the model cannot be asked for it alone.
+    """
+    flat = _flattened(core, decided=None)
+    if core.model is None or not hasattr(core.model, method):
+        raise TypeError("what it gives beside classes cannot be asked for alone")
+    if core.forest.noise > 0:
+        _in_one_order(core.forest)
+    rows = flat.rows[flat.tree.leaves]
+    return flat, unnamed(getattr(core.model, method), rows if core.table is None else core.table(rows))
+
+
+def _in_one_order(forest: Forest) -> None:
+    if forest.unordered:
+        raise TypeError("it adds up its trees in several threads, and rounding decides in some rows: set n_jobs=1")
+
+
+class _Decided:
+    """Whether the trees that are left can still change which class is first."""
+
+    def __init__(self, forest: Forest) -> None:
+        n = forest.n_classes
+        self.noise = forest.noise
+        self.least = [np.zeros((n, n))]  # least that the trees from here on add to the lead of a class on another
+        for tree in reversed(forest.trees):
+            value = tree.value[tree.leaves]
+            lead = (value[:, :, np.newaxis] - value[:, np.newaxis, :]).min(axis=0)
+            self.least.append(self.least[-1] + lead)
+        self.least.reverse()
+
+    def winner(self, sums: FloatArray, after: int) -> int | None:
+        """The class that is first whatever comes; None if that is open."""
+        lead = sums[:, np.newaxis] - sums[np.newaxis, :] + self.least[after]
+        np.fill_diagonal(lead, np.inf)
+        # twice the noise, and more than what these sums are rounded themselves
+        sure = lead.min(axis=1) > 2 * self.noise + 2.0**-40 * np.abs(sums).max()
+        return int(sure.argmax()) if sure.any() else None
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A tree in lists, which are faster to look at one by one; ``feature`` is that of the table."""
+
+    column: list[int]
+    feature: list[int]
+    threshold: list[float]
+    low: list[int]
+    high: list[int]
+    missing_low: list[bool]
+    levels: tuple[Codes | None, ...] | None
+    value: FloatArray
+
+    @classmethod
+    def of(cls, tree: ScoredTree, place: list[int]) -> _Listed:
+        feature = tree.feature.tolist()
+        column = [place[at] if at != LEAF else LEAF for at in feature]
+        return cls(
+            column,
+            feature,
+            threshold=tree.threshold.tolist(),
+            low=tree.low.tolist(),
+            high=tree.high.tolist(),
+            missing_low=tree.missing_low.tolist(),
+            levels=tree.levels,
+            value=tree.value,
+        )
+
+    def sides(self, node: int, side: _Side) -> tuple[_Side | None, _Side | None]:
+        """What is left of the column on both sides of a test."""
+        codes = None if self.levels is None else self.levels[node]
+        return side.split(self.threshold[node], self.missing_low[node]) if codes is None else side.chosen(codes)
+
+
+_Box = dict[int, _Side]
+
+
+def _flattened(core: Adapted, decided: _Decided | None) -> Flat:
+    forest = core.forest
+    if any(source.table is not None or source.steps for source in core.sources):
+        raise TypeError("its columns are made of those that it takes")
+    place = [source.column for source in core.sources]
+    trees = [_Listed.of(tree, place) for tree in forest.trees]
+    takes = np.zeros(len(core.inputs), dtype=bool)
+    if forest.takes_missing is not None:
+        for column, does in zip(place, forest.takes_missing.tolist(), strict=True):
+            takes[column] |= does
+    start = {j: _Side(missing=bool(takes[j])) for j in range(len(core.inputs))}
+    nodes = Nodes(forest.base.size)
+    rows: dict[int, list[float]] = {}
+    pending: list[tuple[int, int, FloatArray, _Box, list[Edge]]] = [(0, 0, forest.base, start, [])]
+    reach = forest.reach
+    steps = 0
+    while pending:
+        at, node, sums, box, edges = pending.pop()
+        join(edges, len(nodes))
+        while True:  # down the trees, as far as the box decides
+            steps += 1
+            winner = decided.winner(sums, at) if decided is not None and node == 0 else None
+            if winner is not None or at == len(trees):
+                value = sums if winner is None else np.eye(sums.size)[winner] * reach
+                rows[nodes.add_leaf(value)] = [box[j].value(len(given.levels)) for j, given in enumerate(core.inputs)]
+                break
+            tree = trees[at]
+            column = tree.column[node]
+            if column == LEAF:
+                at, node, sums = at + 1, 0, sums + tree.value[node]
+                continue
+            low, high = tree.sides(node, box[column])
+            if low is not None and high is not None:
+                codes = None if tree.levels is None else tree.levels[node]
+                test = nodes.add(tree.feature[node], tree.threshold[node], tree.missing_low[node], codes)
+                pending.append((at, tree.high[node], sums, {**box, column: high}, [(nodes.high, test)]))
+                pending.append((at, tree.low[node], sums, {**box, column: low}, [(nodes.low, test)]))
+                break
+            node = tree.high[node] if low is None else tree.low[node]
+        if steps > MOST_STEPS:
+            raise TooLargeError
+    nothing = [math.nan] * len(core.inputs)
+    return Flat(nodes.tree(), np.array([rows.get(node, nothing) for node in range(len(nodes))]))

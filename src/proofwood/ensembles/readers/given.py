@@ -1,0 +1,360 @@
+"""Rows as the user has them: which columns of a container are those of a model, and the forms that a model may take.
+
+Any container goes through :meth:`Header.opened` once. What comes out has the table that the readers read, and the rows
+as they were given, of which the model itself is asked (:mod:`proofwood.ensembles.door`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from proofwood.data.columns import as_frame, is_frame, is_pandas, is_polars
+from proofwood.data.sparse import as_dense, is_sparse
+from proofwood.ensembles.space import shown
+from proofwood.exceptions import DataError
+
+By = Literal["name", "place"]
+"""How the columns of a container were found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Rows that a user gives.
+
+    Parameters
+    ----------
+    rows : as they were given, untouched; what is lazy is collected. None where they are no table, such as a mapping
+    table : as readers read them: a frame of pandas or polars with the names of :class:`Header`, or an array-like
+    by : how their columns were found
+    present : indices of the columns of the model that they have
+    """
+
+    rows: Any
+    table: Any
+    by: By
+    present: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Header:
+    """The columns of the table that a model takes.
+
+    Parameters
+    ----------
+    names : of all of them, as the reader reads frames
+    own : what the model itself calls them; None where it knows no names
+    needed : indices of those that reach the model; of others a frame may have none
+    stated : names that the user states, or those of the frame ``X=`` of a model without names; None without
+    placed : whether the model itself takes the columns of a frame by their place, whatever they are called
+    blank : what stands for a blank in the model's names, where the library does not keep these
+    gap : what a sparse matrix means by an entry that it does not store: 0, or to some a missing value
+    alike : whether the steps in front of the model compute with a sparse matrix as they do with an array; None without
+    takes : whether the library takes the types of a table that is none of pandas, where it says otherwise on the
+        terminal, and not by an error alone; None where it may be asked
+    """
+
+    names: tuple[str, ...]
+    own: tuple[str, ...] | None
+    needed: frozenset[int]
+    stated: tuple[str, ...] | None = None
+    placed: bool = False
+    blank: str | None = None
+    gap: float = 0.0
+    alike: Callable[[], bool] | None = None
+    takes: Callable[[Any], bool] | None = None
+
+    def opened(self, X: Any, *, table: bool = True) -> Given:
+        """The columns of a container.
+
+        Parameters
+        ----------
+        X : frame of any library, array-like, or sparse matrix
+        table : whether the user gave it so; else it was made from something else, and the model is not asked of it
+
+        Raises
+        ------
+        DataError
+            If a frame lacks columns, or if it is not clear which of its columns are meant.
+        """
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise DataError(
+                "this is a masked array, and models look at what lies under its mask: give X.filled(numpy.nan), in "
+                "which masked values are missing"
+            )
+        every = tuple(range(len(self.names)))
+        if is_sparse(X):
+            if not self._takes_sparse:
+                raise DataError(
+                    "the steps of the model compute with a sparse matrix otherwise than with an array, in the last "
+                    "digits (scikit-learn divides the one, and multiplies the other by the reciprocal), and it is read "
+                    "for arrays: give X.toarray()"
+                )
+            X = X if len(X.shape) == 2 else X.reshape(1, -1)  # a row of a sparse array
+            return Given(X, _dense(X, self.gap), "place", every)
+        if not is_frame(X):
+            return Given(X if table else None, X, "place", every)
+        frame = as_frame(X)
+        rows = X if hasattr(X, "schema") and hasattr(X, "to_batches") else frame  # a table of Arrow, which some take
+        columns = [str(name) for name in frame.columns]
+        repeated = sorted({name for name in columns if columns.count(name) > 1})
+        if repeated:
+            raise DataError(f"the frame has more than one column {repeated[0]!r}: rename one")
+        places, by = self._places(frame, columns)
+        present = tuple(j for j in every if places[j] is not None)
+        found = _selected(frame, places, self.names)
+        return Given(rows if table else None, found, by, present)
+
+    def named_by(self, X: Any) -> Header:
+        """The same, with the names of a frame where the model knows none, or does not keep their blanks."""
+        if self.stated is not None or (not is_pandas(X) and not is_polars(X)) or len(X.columns) != len(self.names):
+            return self
+        columns = tuple(str(name) for name in X.columns)
+        if len(set(columns)) < len(columns) or not all(isinstance(name, str) for name in X.columns):
+            return self
+        if self.own is None or (self.blank is not None and self._plain(columns) == self._plain(self.own)):
+            return replace(self, stated=columns)
+        return self
+
+    @cached_property
+    def _takes_sparse(self) -> bool:
+        """Whether a sparse matrix is to the model what the array is: the steps are asked once for all rows."""
+        return self.alike is None or self.alike()
+
+    @property
+    def reaching(self) -> list[int]:
+        """Places of the columns that reach the model, in their order: those of its inputs."""
+        return sorted(self.needed)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What the columns are called in answers."""
+        return self.names if self.stated is None else self.stated
+
+    # -------------------------------------------------------------------------------------------------------- columns
+
+    def _plain(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(names) if self.blank is None else tuple(name.replace(" ", self.blank) for name in names)
+
+    def _places(self, frame: Any, columns: list[str]) -> tuple[list[int | None], By]:
+        """For each column of the model its place in the frame, None where it is not there and not needed."""
+        for names in (self.stated, self.own):
+            if names is None:
+                continue
+            for known, present in ((names, columns), (self._plain(names), list(self._plain(columns)))):
+                place = {name: at for at, name in reversed(list(enumerate(present)))}
+                if all(known[j] in place for j in self.needed) and len(place) == len(columns):
+                    places = [place.get(name) for name in known]
+                    self._require_order(places, columns)
+                    return places, "name"
+        unnamed = not any(isinstance(name, str) for name in frame.columns)  # as frames of pandas made of arrays are
+        if (unnamed or (self.own is None and self.stated is None)) and len(columns) == len(self.names):
+            return list(range(len(columns))), "place"
+        raise self._lacking(columns)
+
+    def _require_order(self, places: Sequence[int | None], columns: Sequence[str]) -> None:
+        """Refuse a frame whose columns are others by name than by place, to a model that takes them by place."""
+        if self.placed and len(columns) == len(places) and list(places) != list(range(len(columns))):
+            raise DataError(
+                f"the columns of the frame are {shown(columns)}, in another order than {shown(self.told)}, and this "
+                "model takes columns by their place, whatever they are called: put them into the order of the model"
+            )
+
+    def _lacking(self, columns: Sequence[str]) -> DataError:
+        names = self.told
+        if self.own is None and self.stated is None:
+            return DataError(
+                f"the frame has {len(columns)} columns ({shown(columns)}), and the model takes {len(names)}, of which "
+                "it knows no names: give it exactly these columns, or state their names in feature_names="
+            )
+        absent = [names[j] for j in sorted(self.needed) if names[j] not in columns]
+        unknown = [name for name in columns if name not in names]
+        faults = [f"lacks {shown(absent)}"] if absent else []
+        faults += [f"has {shown(unknown)}, which the model does not know"] if unknown else []
+        return DataError(f"the frame {' and '.join(faults)}: the model takes {shown(names)}")
+
+    # ----------------------------------------------------------------------------------------------------------- forms
+
+    def forms(self, given: Given, dressed: Callable[[Any], Any] | None) -> Iterator[tuple[str, Any]]:
+        """Rows in the forms in which a model may take them, the user's own first, each with what it is called.
+
+        Parameters
+        ----------
+        given : the rows
+        dressed : puts the categories of a frame of pandas into the type that the model asks for; None if it needs none
+        """
+        taken = self.takes is None or self.takes(given.rows)
+        if given.rows is not None and taken:
+            yield "", given.rows
+        frame = self.frame_of(given)
+        if given.rows is not None and not taken and frame is None:  # there is no other form
+            yield "", given.rows
+        if self.own is None:
+            yield "an array", _array(given.table if frame is None else frame)
+        if frame is not None:
+            yield "a frame of pandas", frame
+            if dressed is not None:
+                yield "a frame of pandas with its categories", dressed(frame)
+        elif is_polars(given.table):
+            yield "a frame of polars", given.table
+
+    def frame_of(self, given: Given) -> Any:
+        """The rows as a frame of pandas of plain types, with the names of the model; None where there is no pandas."""
+        try:
+            import pandas as pd  # optional: whoever trained on a frame of pandas has it
+        except ImportError:
+            return None
+        names = self.names if self.own is None else self.own
+        table = given.table
+        if is_polars(table):
+            columns = [_series_of(table.get_columns()[j]) for j in given.present]
+        elif is_pandas(table):
+            columns = [_plain_series(table.iloc[:, j]) for j in given.present]
+        else:
+            if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
+                return pd.DataFrame(table, columns=list(names))
+            made = pd.DataFrame([list(row) for row in table], columns=list(names))
+            columns = [_plain_series(made.iloc[:, j]) for j in range(made.shape[1])]
+        return pd.DataFrame({names[j]: column for j, column in zip(given.present, columns, strict=True)})
+
+
+def numbers_alone(rows: Any) -> bool:
+    """Whether a table of Arrow or polars has columns of integers, floats of 32 or 64 bits and truth values alone.
+
+    Of other containers it says yes.
+    """
+    if is_polars(rows):
+        import polars as pl  # the frame is one of it
+
+        integers = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+        return all(dtype in (*integers, pl.Float32, pl.Float64, pl.Boolean) for dtype in rows.dtypes)
+    if not hasattr(rows, "to_batches"):
+        return True
+    plain = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double", "bool"}
+    return all(str(field.type) in plain for field in rows.schema)
+
+
+def _dense(matrix: Any, gap: float) -> Any:
+    """A sparse matrix as an array of float64, with ``gap`` for what it does not store."""
+    made = as_dense(matrix)
+    if gap == 0:
+        return made
+    stored = matrix.tocoo()
+    given = np.full(made.shape, gap)
+    given[stored.row, stored.col] = made[stored.row, stored.col]  # entries that are stored twice are added up
+    return given
+
+
+def _selected(frame: Any, places: Sequence[int | None], names: Sequence[str]) -> Any:
+    """The frame with exactly the columns ``names``; those that are absent have no values."""
+    if is_pandas(frame):
+        import pandas as pd  # the frame is one of it
+
+        if list(places) == list(range(frame.shape[1])) and list(frame.columns) == list(names):
+            return frame
+        parts = {
+            name: pd.Series(np.nan, index=frame.index) if at is None else frame.iloc[:, at]
+            for name, at in zip(names, places, strict=True)
+        }
+        return pd.DataFrame(parts, index=frame.index)
+    import polars as pl  # the frame is one of it
+
+    columns = frame.get_columns()
+    return pl.DataFrame(
+        [
+            pl.Series(name, [None] * frame.height) if at is None else columns[at].alias(name)
+            for name, at in zip(names, places, strict=True)
+        ]
+    )
+
+
+def _array(table: Any) -> Any:
+    if is_pandas(table) or is_polars(table):
+        return table.to_numpy()
+    return np.asarray(table)
+
+
+def _series_of(series: Any) -> Any:
+    """A series of polars as pandas has such values, without pyarrow: numbers with gaps are floats, gaps are nan."""
+    import pandas as pd  # optional: the caller has looked
+    import polars as pl
+
+    dtype, gaps = series.dtype, series.is_null().any()
+    if isinstance(dtype, (pl.Enum, pl.Categorical)):
+        texts = series.cast(pl.String)
+        known = dtype.categories if isinstance(dtype, pl.Enum) else texts.drop_nulls().unique().sort()
+        return pd.Series(pd.Categorical(texts.to_list(), categories=known.to_list()))
+    if dtype.is_float() or (dtype.is_integer() and not gaps) or (dtype == pl.Boolean and not gaps):
+        return pd.Series(series.to_numpy())
+    if isinstance(dtype, pl.Decimal) or dtype.is_integer() or dtype == pl.Null:
+        return pd.Series(series.cast(pl.Float64).to_numpy())
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        naive = pd.Series(series.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy())
+        return naive.dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)
+    if dtype.is_temporal() and dtype != pl.Time:
+        return pd.Series(series.to_numpy())
+    values = [np.nan if value is None else value for value in series.to_list()]
+    return pd.Series(
+        values, dtype=object if series.null_count() == len(values) else None
+    )  # texts of which none is there
+
+
+def _plain_series(series: Any) -> Any:
+    """A series of pandas in a plain type where it is of an extension, or holds numbers as objects."""
+    import pandas as pd  # the series is one of it
+
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return series
+    types = pd.api.types
+    if not isinstance(dtype, np.dtype):
+        gaps = bool(series.isna().any())
+        if types.is_bool_dtype(dtype) and not gaps:
+            return series.astype(bool)
+        if types.is_integer_dtype(dtype) or types.is_float_dtype(dtype):
+            single = str(getattr(dtype, "numpy_dtype", dtype)) == "float32"
+            if types.is_integer_dtype(dtype) and not gaps:
+                return series.astype(np.int64)
+            return pd.Series(series.to_numpy(np.float32 if single else np.float64, na_value=np.nan), index=series.index)
+        if type(dtype).__name__ == "ArrowDtype":
+            held = zip(series.tolist(), series.isna(), strict=True)
+            return pd.Series([np.nan if missing else value for value, missing in held], index=series.index)
+        return series
+    return series.infer_objects()
+
+
+def row_of(rows: Any, at: int) -> Any:
+    """One row of a container, as a container of one row."""
+    if is_sparse(rows):
+        return rows.tocsr()[[at]]
+    if is_pandas(rows):
+        return rows.iloc[[at]]
+    if is_frame(rows):
+        return rows.slice(at, 1) if hasattr(rows, "to_batches") else as_frame(rows)[at : at + 1]
+    return rows[at : at + 1]
+
+
+def value_of(rows: Any, place: int) -> Any:
+    """What a container of one row, a frame of pandas or an array, has in one column."""
+    return rows.iloc[0, place] if is_pandas(rows) else rows[0, place]
+
+
+def with_value(rows: Any, place: int, value: Any) -> Any:
+    """A container of one row, a frame of pandas or an array, with another value in one column.
+
+    Floats keep the type of the column, and objects stay objects.
+    """
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if is_pandas(rows):
+        made = rows.copy()
+        dtype = made.dtypes.iloc[place]
+        kept = isinstance(dtype, np.dtype) and (dtype.kind == "O" or (dtype.kind == "f" and number))
+        made.isetitem(place, np.array([value], dtype=dtype) if kept else [value])
+        return made
+    made = np.array(rows, dtype=rows.dtype if number else object)
+    made[0, place] = value
+    return made

@@ -1,0 +1,409 @@
+"""Models whose members are models: their readings over columns that they share, and sums of what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.kinds import Kind
+from proofwood.ensembles.forest import (
+    DOUBLE,
+    NO_CLASSES,
+    Forest,
+    Link,
+    ScoredTree,
+    merged,
+    summing_noise,
+)
+from proofwood.ensembles.readers.categories import of_table
+from proofwood.ensembles.readers.flattened import TooLargeError, answers_tree, classes_tree
+from proofwood.ensembles.readers.reading import Adapted, column_names, numbers
+from proofwood.ensembles.readers.register import Asked, Columns, Path, Reading, names_of
+from proofwood.ensembles.readers.sklearn import coded, numbers_of, probabilities_of
+from proofwood.ensembles.readers.targets import one_target
+from proofwood.ensembles.sources import Source
+from proofwood.ensembles.space import Input
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A member of a model.
+
+    Parameters
+    ----------
+    model : fitted
+    reading : of it
+    columns : those of the whole that it takes, in its order; None for all
+    """
+
+    model: Any
+    reading: Reading
+    columns: tuple[int, ...] | None = None
+
+    @property
+    def core(self) -> Adapted:
+        """The member over the columns behind its own steps."""
+        return self.reading.core
+
+    @property
+    def forest(self) -> Forest:
+        """Its trees."""
+        return self.reading.core.forest
+
+
+def members_of(models: Sequence[Any], asked: Asked, *, columns: Sequence[Any] | None = None, vote: str) -> list[Member]:
+    """The readings of members.
+
+    Parameters
+    ----------
+    models : fitted
+    asked : of the whole
+    columns : per member those that it takes; None for all
+    vote : see :class:`Asked`
+    """
+    found = []
+    for k, model in enumerate(models):
+        given = None if columns is None else tuple(int(j) for j in columns[k])
+        question = asked.within if given is not None else replace(asked, output=None)
+        found.append(Member(model, question.read(model, vote=vote), given))
+    return found
+
+
+def names_within(model: Any, asked: Asked) -> Asked:
+    """The question with the names of the columns that a model with members knows, if the user gives none."""
+    return asked if asked.names is not None else replace(asked, names=names_of(model))
+
+
+class Together:
+    """Members of a model over columns that they share.
+
+    Parameters
+    ----------
+    whole : the model
+    members : of it
+    asked : of the whole
+
+    Attributes
+    ----------
+    members : as given
+    forests : of the members, over the columns together
+
+    Raises
+    ------
+    TypeError
+        If members see the same column as different things.
+    """
+
+    def __init__(self, whole: Any, members: Sequence[Member], asked: Asked) -> None:
+        self._whole = whole
+        self._asked = asked
+        self._direct = all(member.reading.direct for member in members)
+        plain = self._direct and all(member.core.is_plain for member in members)
+        n = n_columns_of(whole, members)
+        self._paths: tuple[Path, ...] = ((),)
+        if plain:
+            places = [np.arange(n) if one.columns is None else np.array(one.columns, np.int64) for one in members]
+            names = column_names(names_of(whole) or _known_names(members), n, asked.names)
+            self._frame = _plain_frame(names)
+            self._n = n
+        else:
+            sizes = [member.forest.n_columns for member in members]
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            places = [np.arange(a, b) for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+            self._n = int(starts[-1])
+            if self._direct:
+                self._frame = _merged_frame(whole, members, n)
+            else:
+                self._paths = tuple(path for member in members for path in _paths(member))
+                self._frame = _frames_behind(members)
+        self.members = tuple(members)
+        self._places = places
+        self.forests = tuple(_moved(one.forest, at) for one, at in zip(members, places, strict=True))
+        self._takes = _takes_missing(members, places, self._n)
+        gaps = [one.for_missing for one in self.forests]
+        self._gaps = gaps[0] if all(one == gaps[0] for one in gaps) else {}
+
+    def votes(self, k: int, instead: str) -> ScoredTree:
+        """The tree of the classes that a member predicts, one vote in each leaf.
+
+        Parameters
+        ----------
+        k : number of the member
+        instead : what to do where this cannot be told
+
+        Raises
+        ------
+        TypeError
+            If its classes are not those of a small tree.
+        """
+        try:
+            return self.over(k, classes_tree(self.members[k].core))
+        except (TooLargeError, TypeError) as error:
+            n = len(self.forests[k].trees)
+            raise TypeError(
+                f"{self._with(k)}, {n} tree{'s' * (n != 1)} of which only the class counts, cannot be explained: "
+                f"expected single trees, or small ensembles ({error}); {instead}"
+            ) from error
+
+    def given(self, k: int, expected: str, instead: str) -> Forest:
+        """A forest whose sums, divided by a constant, are the numbers or probabilities that a member gives.
+
+        Parameters
+        ----------
+        k : number of the member
+        expected : what would do
+        instead : what to do where it is none
+
+        Raises
+        ------
+        TypeError
+            If they are no sums over its trees, and it is not a small ensemble.
+        """
+        forest = self.forests[k]
+        mean = forest.link is not None and forest.link.kind == "mean"
+        return forest if mean else self.answers(k, expected, instead)
+
+    def answers(self, k: int, expected: str, instead: str) -> Forest:
+        """The same as a single tree, the leaves of which hold what the member itself gives."""
+        forest = self.forests[k]
+        method = "predict" if forest.is_regressor else "predict_proba"
+        try:
+            flat, given = answers_tree(self.members[k].core, method)
+            tree = self.over(k, flat.holding(np.asarray(given, dtype=np.float64)))
+        except (TooLargeError, TypeError) as error:
+            raise TypeError(
+                f"{self._with(k)} cannot be explained: expected {expected}, or a small ensemble ({error}); {instead}"
+            ) from error
+        return replace(forest, trees=(merged(tree),), base=np.zeros(tree.value.shape[1]), noise=0.0, link=Link())
+
+    def _with(self, k: int) -> str:
+        return f"a {type(self._whole).__name__} with a {type(self.members[k].model).__name__}"
+
+    def over(self, k: int, tree: ScoredTree) -> ScoredTree:
+        """A tree over the columns of a member, over those of all members."""
+        return _moved(replace(self.members[k].forest, trees=(tree,)), self._places[k]).trees[0]
+
+    def reading(self, forest: Forest, *, takes_missing: bool = True) -> Reading:
+        """The reading of the whole.
+
+        Parameters
+        ----------
+        forest : made of ``forests``; its number of columns, missing values, and what it predicts are filled in here
+        takes_missing : whether the whole itself lets missing values pass to its members
+        """
+        takes = self._takes if takes_missing else np.zeros(self._n, dtype=bool)
+        forest = replace(forest, n_columns=self._n, takes_missing=takes, for_missing=self._gaps)
+        if not self._direct:
+            forest = replace(forest, predict=unasked, output=None if forest.link is None else unasked)
+            return Reading(replace(self._frame, forest=forest, predict=unasked, output=forest.output), self._paths)
+        forest = answering(forest, self._whole, self._asked.output)
+        predict, output = forest.predict, forest.output
+        table = self._frame.table
+        if table is not None:
+            predict = partial(of_table, predict, table)
+            output = None if output is None else partial(of_table, output, table)
+            forest = replace(forest, predict=predict, output=output)
+        model = one_target(self._whole, self._asked.output, forest.classes)
+        return Reading(replace(self._frame, forest=forest, predict=predict, output=output, model=model))
+
+
+def answering(forest: Forest, model: Any, output: int | None = None) -> Forest:
+    """The forest with what a model of scikit-learn predicts, and gives beside classes.
+
+    Parameters
+    ----------
+    output : which target, of a model of several
+    """
+    one = one_target(model, output, forest.classes)
+    if forest.is_regressor:
+        return replace(forest, predict=partial(numbers_of, one), output=partial(numbers_of, one))
+    output_of = None if forest.link is None else partial(probabilities_of, one)
+    return replace(forest, predict=coded(one), output=output_of)
+
+
+def unasked(X: Any) -> NoReturn:
+    """In place of what a model predicts behind its own steps, which nobody can ask it."""
+    raise TypeError("what it predicts behind its own steps cannot be asked for alone")
+
+
+def n_columns_of(whole: Any, members: Sequence[Member]) -> int:
+    """Number of columns that a model with members takes."""
+    n = getattr(whole, "n_features_in_", None)
+    if n is None:
+        n = getattr(members[0].model, "n_features_in_", None)
+    return int(members[0].forest.n_columns if n is None else n)
+
+
+def _known_names(members: Sequence[Member]) -> tuple[str, ...] | None:
+    return next((one.forest.names for one in members if one.columns is None and one.forest.names is not None), None)
+
+
+def _plain_frame(names: tuple[str, ...]) -> Adapted:
+    return Adapted(
+        forest=_NO_FOREST,
+        inputs=tuple(map(Input, names)),
+        sources=tuple(map(Source, range(len(names)))),
+        read=partial(numbers, names=names),
+        predict=unasked,
+    )
+
+
+def _frames_behind(members: Sequence[Member]) -> Adapted:
+    """The columns of all members one after the other, each behind its own steps."""
+    inputs: list[Input] = []
+    sources: list[Source] = []
+    categories: dict[int, tuple[Any, ...]] = {}
+    for member in members:
+        start = len(inputs)
+        categories |= {start + j: values for j, values in member.core.categories.items()}
+        inputs += member.core.inputs
+        sources += [replace(source, column=source.column + start) for source in member.core.sources]
+    unknown = all(member.core.unknown_missing for member in members)
+    return Adapted(
+        _NO_FOREST,
+        tuple(inputs),
+        tuple(sources),
+        partial(_read_behind, [member.core for member in members]),
+        unasked,
+        unknown_missing=unknown,
+        categories=categories,
+    )
+
+
+def _read_behind(cores: Sequence[Adapted], X: Any) -> FloatArray:
+    """(n_rows, n_inputs of all members) the columns behind the steps, each read as its member reads it."""
+    parts, start = [], 0
+    for core in cores:
+        end = start + len(core.inputs)
+        parts.append(core.read(X.iloc[:, start:end] if hasattr(X, "iloc") else X[:, start:end]))
+        start = end
+    return np.concatenate(parts, axis=1)
+
+
+def _merged_frame(whole: Any, members: Sequence[Member], n: int) -> Adapted:
+    """The columns of the table, of which each member knows its own: numbers, or categories in the same order."""
+    name = type(whole).__name__
+    if any(member.columns is not None and member.columns != tuple(range(n)) for member in members):
+        raise TypeError(
+            f"a {name} whose members see different columns, some of them categories, cannot be explained: expected "
+            "columns of numbers, or all columns for each member (max_features=1.0)"
+        )
+    special = [member.core for member in members if not member.core.is_plain]
+    first = special[0]
+    inputs = list(first.inputs)
+    for member in members:
+        for j, given in enumerate(member.core.inputs):
+            inputs[j] = _same(inputs[j], given, name)
+    if any(core.unknown_missing is not first.unknown_missing for core in special):
+        raise TypeError(
+            f"a {name} with a {type(members[0].model).__name__} cannot be explained: its members take categories that "
+            "they do not know for different things. Expected members of one library"
+        )
+    sources = [source for member in members for source in member.core.sources]
+    return replace(
+        first,
+        forest=_NO_FOREST,
+        inputs=tuple(inputs),
+        sources=tuple(sources),
+        predict=unasked,
+        output=None,
+        ask=None,
+        ask_output=None,
+    )
+
+
+def _same(one: Input, other: Input, name: str) -> Input:
+    """A column as two members know it; TypeError if these are different things."""
+    numeric = {Kind.NUMERIC, Kind.BOOLEAN, Kind.INTEGER}
+    if one.kind in numeric and other.kind in numeric:
+        if one.kind is Kind.NUMERIC and one.shown_as is None:
+            one, other = other, one
+        return replace(one, low=max(one.low, other.low), high=min(one.high, other.high))
+    if one.kind is not other.kind or one.levels != other.levels or one.other != other.other:
+        raise TypeError(
+            f"a {name} to whose members the column {one.name!r} is different things (categories, or others) cannot be "
+            "explained: expected members that were fitted on the same table and read it alike"
+        )
+    return one
+
+
+def _paths(member: Member) -> tuple[Path, ...]:
+    first: Path = () if member.columns is None else (Columns(member.columns),)
+    return tuple((*first, *path) for path in member.reading.paths)
+
+
+def _moved(forest: Forest, places: IntArray) -> Forest:
+    """The forest over other columns."""
+    if np.array_equal(places, np.arange(forest.n_columns)):
+        return forest
+    trees = []
+    for tree in forest.trees:
+        inner = tree.feature != LEAF
+        trees.append(replace(tree, feature=np.where(inner, places[np.where(inner, tree.feature, 0)], LEAF)))
+    gaps = {int(places[j]): gap for j, gap in forest.for_missing.items()}
+    return replace(forest, trees=tuple(trees), for_missing=gaps)
+
+
+def _takes_missing(members: Sequence[Member], places: Sequence[IntArray], n: int) -> BoolArray:
+    takes = np.ones(n, dtype=bool)
+    for member, at in zip(members, places, strict=True):
+        own = member.forest.takes_missing
+        np.logical_and.at(takes, at, np.zeros(len(at), dtype=bool) if own is None else own)
+    return takes
+
+
+_NO_FOREST = Forest((), np.zeros(0), NO_CLASSES, 0, 0.0, unasked)
+
+
+def mean_of(
+    forests: Sequence[Forest],
+    weights: Sequence[float],
+    n_scores: int,
+    *,
+    codes: Sequence[IntArray] | None = None,
+) -> Forest:
+    """The weighted mean of what members give, each the sum of its trees divided by a constant.
+
+    Parameters
+    ----------
+    forests : of the members, with links of kind "mean"
+    weights : of the members
+    n_scores : of the whole
+    codes : per member, the class of the whole that each of its classes is; the same by default
+    """
+    links = [Link() if forest.link is None else forest.link for forest in forests]
+    divisors = {link.divisor for link in links}
+    common = divisors.pop() if len(divisors) == 1 else 1.0  # so that sums stay multiples of what they are made of
+    trees: list[ScoredTree] = []
+    base, noise = np.zeros(n_scores), 0.0
+    for k, (forest, weight, link) in enumerate(zip(forests, weights, links, strict=True)):
+        factor = weight * (common / link.divisor)
+        spread = np.eye(n_scores) if codes is None else np.eye(n_scores)[codes[k]]
+        made = [merged(replace(tree, value=tree.value * factor @ spread)) for tree in forest.trees]
+        start = forest.base * factor @ spread
+        if forest.noise > 0 or link.divisor != 1:
+            whole = float(np.abs(start).max()) + sum(float(np.abs(tree.value[tree.leaves]).max()) for tree in made)
+            noise += abs(factor) * forest.noise + 2 * link.unit * whole  # of the member, and of what it gives
+        base = base + start
+        trees += made
+    return Forest(
+        trees=tuple(trees),
+        base=base,
+        classes=NO_CLASSES,
+        n_columns=0,
+        noise=summing_noise(tuple(trees), base, DOUBLE, roundings=8) + noise,
+        predict=unasked,
+        link=Link(divisor=common * float(np.sum(weights))),
+    )
+
+
+def codes_among(classes: npt.NDArray[Any], known: npt.NDArray[Any]) -> IntArray:
+    """Position of each of some classes among all."""
+    position = {label: code for code, label in enumerate(np.asarray(known).tolist())}
+    return np.array([position[label] for label in np.asarray(classes).tolist()], dtype=np.int64)

@@ -1,0 +1,295 @@
+"""proofwood's own trees, diagrams and ensembles as forests of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from proofwood.data.columns import Column
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.data.schema import Schema
+from proofwood.ensembles.forest import DOUBLE, OTHER, Forest, Link, ScoredTree, merged, summing_noise
+from proofwood.ensembles.readers.categories import as_codes, as_numbers, of_numbers
+from proofwood.ensembles.readers.reading import Adapted, column_names, numbers
+from proofwood.ensembles.readers.register import SHARES, SURE, Asked, names_of, register
+from proofwood.ensembles.sources import Source
+from proofwood.ensembles.space import Input
+from proofwood.model import evaluate
+from proofwood.model.ensemble import Ensemble
+from proofwood.model.ensemble import predict as predict_ensemble
+from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.model.reshape import unroll
+
+
+def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
+    """A node table as a tree of scores; nodes with several parents are copied for each of them.
+
+    Parameters
+    ----------
+    value : (n_nodes, n_classes) scores of the nodes
+
+    Raises
+    ------
+    TypeError
+        If the table has oblique tests.
+    ValueError
+        If the tree of a diagram is too large, see :func:`proofwood.model.reshape.unroll`.
+    """
+    if table.normals is not None:
+        raise TypeError(
+            "the model has oblique tests, which no grid of thresholds can hold: fit it with splits='univariate'"
+        )
+    if not table.is_tree:
+        marks = _numbered(table)
+        tree = unroll(marks)
+        value = value[tree.rows]
+    else:
+        tree = table
+    return merged(
+        ScoredTree(
+            feature=tree.feature,
+            threshold=tree.threshold,
+            low=tree.low,
+            high=tree.high,
+            missing_low=tree.missing_low,
+            value=value,
+            levels=tree.levels,
+        )
+    )
+
+
+def _numbered(table: NodeTable) -> NodeTable:
+    """The same table whose ``rows`` are the numbers of its nodes, so that copies of a node tell where they are from."""
+    return NodeTable(
+        feature=table.feature,
+        threshold=table.threshold,
+        low=table.low,
+        high=table.high,
+        label=table.label,
+        weight=table.weight,
+        rows=np.arange(table.n_nodes),
+        missing_low=table.missing_low,
+        levels=table.levels,
+    )
+
+
+def from_classifier(model: Any, asked: Asked) -> Adapted:
+    """A fitted classifier of proofwood: votes of one tree, or if that is asked its probabilities, without any rounding.
+
+    A column may be missing where it was in training: of others, no row of training says what a gap would mean.
+
+    Raises
+    ------
+    TypeError
+        If the class of some leaf is not the most probable one, and classes by their probability are asked for.
+    """
+    table: NodeTable = model.model_
+    names = column_names(names_of(model), model.n_features_in_, asked.names)
+    schema: Schema = model.schema_
+    shares = asked.vote in SHARES
+    value = evaluate.node_probabilities(table) if shares else np.eye(table.n_classes)[table.label]
+    if asked.vote == SURE and not np.array_equal(value.argmax(axis=1)[_leaves(table)], table.label[_leaves(table)]):
+        raise TypeError(
+            f"confidence is asked of an {type(model).__name__} that predicts in some leaves another class than the "
+            "most probable one, as constraints may demand: expected a question without confidence"
+        )
+    forest = Forest(
+        trees=(tree_of(table, value),),
+        base=np.zeros(table.n_classes),
+        classes=model.classes_,
+        n_columns=len(names),
+        noise=0.0,
+        predict=partial(evaluate.predict, table),
+        takes_missing=np.array([j in schema.gaps for j in range(len(names))], dtype=bool),
+        link=Link() if shares else None,
+        output=partial(evaluate.probabilities, table) if shares else None,
+    )
+    texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
+    adapted, numbered = _adapted(forest, names, texts, model._rows)
+    inputs = tuple(_shown(given, column) for given, column in zip(adapted.inputs, schema.columns, strict=True))
+    return replace(adapted, inputs=inputs, table=_table_of(schema, numbered, names))
+
+
+def _leaves(table: NodeTable) -> Any:
+    return table.feature == LEAF
+
+
+def _table_of(
+    schema: Schema, numbered: Mapping[int, tuple[int, ...]], names: Sequence[str]
+) -> Callable[[FloatArray], Any] | None:
+    """Function from rows of codes to rows as the classifier takes them; None if they are the same."""
+    if any(column.kind in MOMENTS for column in schema.columns):
+        return _no_dates
+    texts = {j: column.levels for j, column in schema.categories.items() if column.levels}
+    if texts:
+        return partial(_with_texts, texts, numbered, tuple(names))
+    return partial(as_numbers, known=numbered) if numbered else None
+
+
+def _no_dates(X: FloatArray) -> NoReturn:
+    raise TypeError("a tree of dates, times or durations within another model cannot be explained: explain it alone")
+
+
+def _with_texts(
+    texts: Mapping[int, tuple[str, ...]],
+    numbered: Mapping[int, tuple[int, ...]],
+    names: tuple[str, ...],
+    X: FloatArray,
+) -> Any:
+    """Rows of codes as a frame, with the texts of categories."""
+    import pandas as pd  # optional: needed only for trees of categories within another model
+
+    rows = as_numbers(X, numbered)
+    columns: dict[str, Any] = {}
+    for j, name in enumerate(names):
+        columns[name] = rows[:, j]
+        if j in texts:
+            table = np.array([*texts[j], _unknown(texts[j]), None], dtype=object)
+            codes = np.where(np.isnan(rows[:, j]), len(table) - 1, np.clip(rows[:, j], 0, len(texts[j])))
+            columns[name] = table[codes.astype(np.int64)]
+    return pd.DataFrame(columns)
+
+
+def _shown(given: Input, column: Column) -> Input:
+    """An input with what its numbers stand for: dates, times and durations, true or false, integers."""
+    given = replace(given, own_numbers=True)
+    kind = column.kind
+    if kind in MOMENTS:
+        return replace(given, shown_as=kind, zone=column.zone)
+    if kind is Kind.BOOLEAN and given.kind is Kind.NUMERIC:
+        return replace(given, kind=kind, low=0.0, high=1.0, shown_as=kind)
+    if kind is Kind.INTEGER and given.kind is Kind.NUMERIC:
+        return replace(given, kind=kind)
+    return given
+
+
+def from_tables(model: NodeTable | Ensemble, asked: Asked) -> Adapted:
+    """Node tables as they are: classes are their codes, missing numbers go where ``missing_low`` says."""
+    feature_names = asked.names
+    ensemble = model if isinstance(model, Ensemble) else Ensemble((model,), vote="majority")
+    assert ensemble.weights is not None
+    trees = []
+    for table, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True):
+        if ensemble.vote == "majority":
+            value = np.eye(table.n_classes)[table.label]
+        else:
+            value = evaluate.node_probabilities(table) if ensemble.vote == "mean" else table.weight
+        trees.append(tree_of(table, weight * value))
+    base = np.zeros(ensemble.n_classes)
+    n = len(feature_names) if feature_names is not None else ensemble.n_columns
+    if n < ensemble.n_columns:
+        raise ValueError(f"feature_names has {n} names, but the model tests column {ensemble.n_columns - 1}")
+    names = column_names(None, n, feature_names)
+    by_level = _tested_codes(trees)
+    forest = Forest(
+        trees=tuple(trees),
+        base=base,
+        classes=np.arange(ensemble.n_classes),
+        n_columns=n,
+        noise=summing_noise(tuple(trees), base, DOUBLE, roundings=1),
+        predict=partial(predict_ensemble, ensemble),
+        takes_missing=np.array([j not in by_level for j in range(n)], dtype=bool),
+    )
+    return _adapted(forest, names, {}, partial(numbers, names=names))[0]
+
+
+def _adapted(
+    forest: Forest,
+    names: Sequence[str],
+    categories: Mapping[int, tuple[tuple[str, ...] | None, bool]],
+    read: Callable[[Any], FloatArray],
+) -> tuple[Adapted, dict[int, tuple[int, ...]]]:
+    """The reading, and the columns of numbers that are tested as categories.
+
+    Categories are those that the model was fitted with; of numbers tested as categories, any other is possible.
+
+    Such numbers may be as large as numbers may be, so that here they have the codes 0, 1, ... of those that are tested,
+    and all others have the next code. A missing value is none of the others: each test says where it goes.
+
+    Parameters
+    ----------
+    forest : its trees test the numbers of such columns
+    categories : per column of categories its texts, None if it holds numbers, and whether they are ordered
+    read : rows as the user has them, in numbers
+    """
+    tested = _tested_codes(forest.trees)
+    coded: dict[int, tuple[int, ...]] = {}
+    inputs = []
+    for j, name in enumerate(names):
+        texts, ordered = categories.get(j, (None, j not in tested))
+        if ordered and texts is not None:
+            inputs.append(Input(name, Kind.ORDERED, 0.0, float(len(texts) - 1), levels=texts))
+        elif ordered:
+            inputs.append(Input(name))
+        elif texts is not None:
+            inputs.append(Input(name, Kind.NOMINAL, levels=texts))
+        else:
+            coded[j] = tested.get(j, ())
+            inputs.append(Input(name, Kind.NOMINAL, levels=(*map(str, coded[j]), "any other")))
+    forest = replace(forest, trees=tuple(_over_codes(tree, coded) for tree in forest.trees))
+    if coded:
+        output = None if forest.output is None else partial(of_numbers, coded, forest.output)
+        forest = replace(forest, predict=partial(of_numbers, coded, forest.predict), output=output)
+        read = partial(_read_coded, read, coded)
+    sources = tuple(map(Source, range(len(names))))
+    return Adapted(
+        forest, tuple(inputs), sources, read, forest.predict, unknown_missing=False, output=forest.output
+    ), coded
+
+
+def _tested_codes(trees: Sequence[ScoredTree]) -> dict[int, tuple[int, ...]]:
+    """Per column that is tested by levels, all that are in some set of levels, ascending."""
+    found: dict[int, set[int]] = {}
+    for tree in trees:
+        for node, codes in enumerate(tree.levels or ()):
+            if codes is not None and tree.feature[node] != LEAF:
+                found.setdefault(int(tree.feature[node]), set()).update(codes)
+    return {column: tuple(sorted(codes)) for column, codes in found.items()}
+
+
+def _over_codes(tree: ScoredTree, coded: Mapping[int, tuple[int, ...]]) -> ScoredTree:
+    """The tree over codes, where missing values are in the sets of levels that they go low with."""
+    if tree.levels is None:
+        return tree
+    code_of = {column: {number: code for code, number in enumerate(known)} for column, known in coded.items()}
+    levels = list(tree.levels)
+    for node, low in enumerate(tree.levels):
+        if low is not None and tree.feature[node] != LEAF:
+            known = code_of.get(int(tree.feature[node]))
+            codes = low if known is None else frozenset(known[number] for number in low)
+            levels[node] = codes | {OTHER} if tree.missing_low[node] else codes
+    return replace(tree, levels=tuple(levels))
+
+
+def _read_coded(read: Callable[[Any], FloatArray], coded: Mapping[int, tuple[int, ...]], X: Any) -> FloatArray:
+    return as_codes(read(X), coded)
+
+
+def _unknown(texts: Sequence[str]) -> str:
+    """A text that is none of these."""
+    unknown = "(unknown)"
+    while unknown in texts:
+        unknown += "?"
+    return unknown
+
+
+register(
+    tuple(
+        f"proofwood.{name}"
+        for name in (
+            "OptimalTreeClassifier",
+            "OptimalTreeCV",
+            "MinimalTreeClassifier",
+            "OptimalBDDClassifier",
+            "OptimalDiagramClassifier",
+        )
+    ),
+    from_classifier,
+    words="univariate tree, diagram or ensemble of proofwood",
+    votes=True,
+)
+register(("proofwood.NodeTable", "proofwood.Ensemble"), from_tables, votes=True)

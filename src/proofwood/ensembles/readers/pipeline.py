@@ -1,0 +1,298 @@
+"""Pipelines of scikit-learn: explanations speak of the columns that go in, not of those that preprocessing makes.
+
+Every column that reaches the model is traced back to one column of the table (:mod:`.tracing`). What becomes of each
+category, of a missing value, and of numbers around each threshold is asked of the fitted steps (:mod:`.preparation`,
+:mod:`.pulled`). Here the answers are put together: what the values of a column are, and how the tests of the model are
+tests of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from proofwood.data.kinds import Kind
+from proofwood.ensembles.forest import Forest, Stack
+from proofwood.ensembles.readers.given import Header
+from proofwood.ensembles.readers.nodes import with_gap
+from proofwood.ensembles.readers.number_types import DOUBLE, that_matter, types_of
+from proofwood.ensembles.readers.preparation import Preparation, Told, alike_in_sparse, made_by
+from proofwood.ensembles.readers.prepared_columns import Known, TableColumn, known_columns, sides_of
+from proofwood.ensembles.readers.prepared_rows import ColumnReader, PreparedRows
+from proofwood.ensembles.readers.prepared_tests import Rewriting
+from proofwood.ensembles.readers.reading import Adapted, absent, column_names
+from proofwood.ensembles.readers.register import Asked, Reading, register
+from proofwood.ensembles.readers.sklearn import codes_of, unnamed
+from proofwood.ensembles.readers.targets import OneTarget
+from proofwood.ensembles.readers.tracing import BEHIND, Trace, Traced, refuse_own_ways, steps_of, traced_through
+from proofwood.ensembles.sources import Source
+from proofwood.ensembles.space import Gap, Input
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
+
+
+def of_pipeline(model: Any, asked: Asked) -> Reading:
+    """``Pipeline``: its last step, behind the others. Samplers of imbalanced-learn do nothing when it predicts.
+
+    Raises
+    ------
+    TypeError
+        If the pipeline predicts in a way of its own, or has no model at its end.
+    """
+    own = type(model)
+    refuse_own_ways(model, own if own.__module__.startswith("imblearn.") else Pipeline)
+    last = model.steps[-1][1]
+    if last is None or isinstance(last, str):
+        raise TypeError("the pipeline ends without a model: expected one whose last step predicts")
+    steps = tuple(step for step in steps_of(model) if step is not last)
+    behind = None
+    if asked.X is not None and any(library_of(one) == "catboost" for one in models_within(last)):
+        with suppress(Exception):  # CatBoost knows categories by rows alone: those that the steps take as they are
+            behind = made_by(steps, asked.X)
+    inner = replace(asked.within, X=behind, output=asked.output).read(last)
+    return Reading(inner.core, tuple((*steps, *path) for path in inner.paths))
+
+
+def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
+    """A fitted model that predicts as another does of the columns behind some steps, such as a ``Pipeline``.
+
+    Columns of an encoder become one column of categories: exactly one of the known ones, or also any other if
+    ``handle_unknown`` lets them pass. Missing values that an imputer fills are read as what it fills in, unless
+    another column of the model tells that one was missing: then they are part of the space like any value.
+
+    Parameters
+    ----------
+    whole : the fitted model
+    reading : steps, and the reading of the model behind them
+    feature_names : names of the columns, if the user gives them
+    X : rows that the user gives; what is said holds for rows whose columns are of their types. Without, of float64
+
+    Raises
+    ------
+    TypeError
+        If a step has no trace back to single columns.
+    """
+    steps, inner = reading.steps, reading.core
+    first = next(one for one in (whole, *steps, inner.model) if hasattr(one, "n_features_in_"))
+    n_columns = int(first.n_features_in_)
+    known = getattr(first, "feature_names_in_", None)
+    own = None if known is None else tuple(known)
+    names = column_names(known, n_columns, feature_names)
+    trace = Trace()
+    traced = [Traced(j) for j in range(n_columns)]
+    for step in steps:
+        traced = traced_through(step, traced, trace)
+    if len(traced) != len(inner.inputs):
+        raise TypeError(
+            f"the steps of the pipeline make {len(inner.inputs)} columns, of which {len(traced)} can be traced back to "
+            f"single columns. {BEHIND}"
+        )
+    reaching = frozenset(one.column for one in traced)
+    header = Header(
+        names,
+        None if known is None else tuple(map(str, known)),
+        reaching,
+        None if feature_names is None else names,
+        placed=known is None,
+        alike=partial(alike_in_sparse, steps, n_columns),
+    )
+    numbers = {j for j in range(n_columns) if j not in trace.categories}
+    numbers -= {one.column for i, one in enumerate(traced) if i in inner.categories and not one.encoded}
+    types: tuple[str, ...] | None = None
+    if X is not None and _computes(traced):
+        found = that_matter(types_of(header.opened(X).table, names), numbers, functions=trace.functions)
+        types = None if found is None else tuple(kind or DOUBLE for kind in found)
+    absent_missing = any(library_of(one) == "xgboost" for one in models_within(whole))
+    told = Told.of_core(inner, zero=absent_missing)
+    prepared = Preparation(
+        steps, own, n_columns, inner, told, absent_missing=absent_missing, types=types, objects=learned_objects(whole)
+    )
+    columns = known_columns(traced, trace, prepared)
+    return _assembled(whole, columns, header, trace, n_paths=len(reading.paths))
+
+
+def _computes(traced: Sequence[Traced]) -> bool:
+    """Whether some step computes with numbers of the table."""
+    return any(not one.encoded and (one.steps or one.fills) for one in traced)
+
+
+def _assembled(whole: Any, known: Known, header: Header, trace: Trace, *, n_paths: int) -> Adapted:
+    """The reading of the whole, all columns being known."""
+    prepared, core = known.prepared, known.prepared.core
+    used, names = tuple(known.columns), header.names
+    place = {j: at for at, j in enumerate(used)}
+    forest = core.forest
+    if prepared.absent_missing and sparse.issparse(prepared.made(prepared.container({}, 1))):
+        _require_alike(models_within(whole), n_paths)
+        gap: Gap = (-5e-324, 0.0, 0.0)
+        stack = Stack.of(forest.trees)
+        trees = with_gap(stack, stack.feature != LEAF, gap[:2]).trees()
+        forest = replace(forest, trees=trees, for_missing=dict.fromkeys(range(forest.n_columns), gap))
+    gaps = {j: _gap_of(known, j, forest) for j in used}
+    forest, sources = Rewriting(known, forest).done(place)
+    inputs = tuple(_input(names[j], known.columns[j], gaps[j]) for j in used)
+    takes = _takes_gaps(forest, sources, len(used))
+    readers = tuple(
+        ColumnReader.of(
+            column,
+            sides_of(column, prepared.told) if column.is_categories else None,
+            takes_gaps=takes[at],
+        )
+        for at, column in enumerate(known.columns.values())
+    )
+    rows = PreparedRows(prepared, names, used, readers, _computes(known.traced), trace.functions)
+    classes = forest.classes
+    call = partial(_asked, whole, prepared, used)
+    predict: Callable[[FloatArray], Any] = partial(_codes, call, classes)
+    output: Callable[[FloatArray], FloatArray] | None = None
+    if forest.is_regressor:
+        predict = output = partial(_numbers, call, "predict")
+    elif forest.output is not None and hasattr(whole, "predict_proba"):
+        output = partial(_numbers, call, "predict_proba")
+    else:
+        forest = replace(forest, link=None)
+    if forest.majority:
+        predict = partial(_of_core, core.predict, prepared, used)
+        output = None if core.output is None else partial(_of_core, core.output, prepared, used)
+    return Adapted(
+        replace(forest, predict=predict, output=output),
+        inputs,
+        sources,
+        rows.read,
+        predict,
+        unknown_missing=core.unknown_missing,
+        output=output,
+        filled=rows.filled,
+        categories={place[j]: column.values for j, column in known.columns.items() if column.is_categories},
+        suits=rows.suits if rows.computes else None,
+        table=partial(prepared.table, used=used),
+        model=whole,
+        header=replace(header, needed=frozenset(used)),
+    )
+
+
+def _input(name: str, column: TableColumn, gap: Gap | None) -> Input:
+    if column.ordered:
+        return Input(name, Kind.ORDERED, 0.0, float(len(column.levels) - 1), levels=column.levels)
+    if column.is_categories:
+        gaps = tuple(code for code, value in enumerate(column.values) if absent(value))
+        return Input(name, Kind.NOMINAL, levels=column.levels, other=column.other, gap_levels=gaps)
+    return Input(name, low=column.low, high=column.high, for_missing=gap)
+
+
+def _gap_of(known: Known, j: int, forest: Forest) -> Gap | None:
+    """Numbers of a column that the model takes for a missing value, where nothing comes between the two."""
+    made = known.columns[j].made
+    if len(made) != 1 or known.traced[made[0]].changed:
+        return None
+    sources = known.prepared.core.sources
+    return next((forest.for_missing.get(f) for f, one in enumerate(sources) if one.column == made[0]), None)
+
+
+def _takes_gaps(forest: Forest, sources: Sequence[Source], n: int) -> list[bool]:
+    """Whether a missing value in an input is no error."""
+    takes = [True] * n
+    flags = [False] * len(sources) if forest.takes_missing is None else forest.takes_missing.tolist()
+    for source, flag in zip(sources, flags, strict=True):
+        if source.column >= 0:
+            takes[source.column] = takes[source.column] and source.takes_missing(flag)
+    return takes
+
+
+def _require_alike(members: Sequence[Any], n_paths: int) -> None:
+    """TypeError if some models take what a sparse matrix leaves out for missing, as XGBoost does, and others for 0."""
+    if n_paths > 1:
+        raise TypeError(
+            "members with steps of their own make a sparse matrix, of which XGBoost takes what is left out for "
+            "missing: make dense columns (sparse_threshold=0, sparse_output=False)"
+        )
+    others = [one for one in members if library_of(one) != "xgboost"]
+    if others:
+        raise TypeError(
+            "the steps of the pipeline make a sparse matrix, of which XGBoost takes what is left out for missing, and "
+            f"a {type(others[0]).__name__} for 0: make dense columns (sparse_threshold=0, sparse_output=False)"
+        )
+
+
+def library_of(model: Any) -> str:
+    """The library that a model is of."""
+    return type(model).__module__.split(".")[0]
+
+
+def models_within(model: Any) -> list[Any]:
+    """The models that a model of scikit-learn consists of; itself if it is of no others."""
+    inside: list[Any] = []
+    if isinstance(model, OneTarget):
+        inside.append(model.whole)
+    elif isinstance(model, Pipeline):
+        inside.append(model.steps[-1][1])
+    elif library_of(model) in ("sklearn", "imblearn"):
+        for name in MEMBERS:
+            found = getattr(model, name, None)
+            if found is not None:
+                found = found.ravel().tolist() if isinstance(found, np.ndarray) else found
+                inside += found if isinstance(found, list) else [found]
+                break
+    inside = [one for one in inside if hasattr(one, "predict") or hasattr(one, "predict_proba")]
+    return [member for one in inside for member in models_within(one)] or [model]
+
+
+def learned_objects(model: Any) -> bool:
+    """Whether histogram gradient boosting learned categories that are numbers from an array of objects.
+
+    Steps make one of columns of numbers and of truth values. The model refuses any other array then.
+    """
+    for member in models_within(model):
+        inside = getattr(getattr(member, "_preprocessor", None), "named_transformers_", {})
+        for values in getattr(inside.get("encoder"), "categories_", ()):
+            if values.dtype == object and all(isinstance(value, int | float) for value in values.tolist()):
+                return True
+    return False
+
+
+MEMBERS = (
+    "estimators_",
+    "calibrated_classifiers_",
+    "estimator_",
+    "best_estimator_",
+    "regressor_",
+    "estimator",
+)
+"""Attributes under which models of scikit-learn keep those that they ask; of several the first counts, as the last may
+hold a model that was not fitted."""
+
+
+# ------------------------------------------------------------------------------------------------------------ the model
+
+
+def _asked(whole: Any, prepared: Preparation, used: tuple[int, ...], method: str, X: FloatArray) -> Any:
+    return unnamed(getattr(whole, method), prepared.table(X, used))
+
+
+def _codes(call: Callable[[str, FloatArray], Any], classes: npt.NDArray[Any], X: FloatArray) -> IntArray:
+    return codes_of(call("predict", X), classes)
+
+
+def _numbers(call: Callable[[str, FloatArray], Any], method: str, X: FloatArray) -> FloatArray:
+    return np.asarray(call(method, X), dtype=np.float64)
+
+
+def _of_core(call: Callable[[FloatArray], Any], prepared: Preparation, used: tuple[int, ...], X: FloatArray) -> Any:
+    """What the model behind the steps gives, in the vote that is asked for, which the whole does not take."""
+    return call(prepared.matrix(prepared.table(X, used)))
+
+
+register(
+    ("sklearn.Pipeline", "imblearn.Pipeline"),
+    of_pipeline,
+    words="a Pipeline that ends with one of these",
+    votes=True,
+    outputs=True,
+)

@@ -1,0 +1,120 @@
+"""Models that hold one model and predict by it: searches, selections of columns, transformed targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from proofwood.ensembles.forest import DOUBLE, Forest, Link, merged
+from proofwood.ensembles.readers.members import Together, members_of, names_within
+from proofwood.ensembles.readers.register import Asked, Reading, register
+
+
+def of_search(model: Any, asked: Asked) -> Reading:
+    """``GridSearchCV`` and its relatives: the model that was fitted again on all rows."""
+    if not hasattr(model, "best_estimator_"):
+        raise TypeError(
+            f"the {type(model).__name__} was fitted with refit=False and so has no best_estimator_ that predicts: "
+            "expected one fitted with refit=True, or a model fitted with its best_params_"
+        )
+    return names_within(model, asked).read(model.best_estimator_)
+
+
+def frozen(model: Any, asked: Asked) -> Reading:
+    """``FrozenEstimator``: the model in it."""
+    return asked.read(model.estimator)
+
+
+def self_training(model: Any, asked: Asked) -> Reading:
+    """``SelfTrainingClassifier``: the last model that was fitted, which predicts alone."""
+    return names_within(model, asked).read(model.estimator_)
+
+
+def selected(model: Any, asked: Asked) -> Reading:
+    """``RFE`` and ``RFECV``: a selection of columns, and the model behind it."""
+    inner = asked.within.read(model.estimator_)
+    return Reading(inner.core, tuple((model, *path) for path in inner.paths))
+
+
+# -------------------------------------------------------------------------------------------------- transformed targets
+
+
+def transformed_target(model: Any, asked: Asked) -> Reading:
+    """``TransformedTargetRegressor`` whose inverse is the exponential function, ``expm1``, a scaler's, or nothing.
+
+    Raises
+    ------
+    TypeError
+        If it is another one.
+    """
+    asked = names_within(model, asked)
+    inner = model.regressor_
+    together = Together(model, members_of([inner], asked, vote="auto"), asked)
+    forest = together.forests[0]
+    found = _inverted(forest, model.transformer_)
+    if found is None:
+        words = _in_words(model.transformer_)
+        raise TypeError(
+            f"the TransformedTargetRegressor takes its numbers back by {words}, which is not known here as a function "
+            "that grows with them: expected inverse_func=np.exp or np.expm1, or a StandardScaler, MinMaxScaler, "
+            "MaxAbsScaler or RobustScaler. The way out is to explain its regressor_, which predicts the target as "
+            "transformed"
+        )
+    return together.reading(found)
+
+
+def _in_words(transformer: Any) -> str:
+    if type(transformer).__name__ != "FunctionTransformer":
+        return f"a {type(transformer).__name__}"
+    return f"the function {getattr(transformer.inverse_func, '__name__', repr(transformer.inverse_func))}"
+
+
+def _inverted(forest: Forest, transformer: Any) -> Forest | None:
+    """The forest of the numbers before a target was transformed; None if it is none."""
+    name = type(transformer).__name__
+    if type(transformer).__module__.split(".")[0] != "sklearn" or forest.link is None:
+        return None
+    if name == "FunctionTransformer" and transformer.inverse_func is None:
+        return forest
+    if forest.link.kind != "mean":
+        return None
+    if name == "FunctionTransformer":
+        function = transformer.inverse_func
+        shift = 0.0 if function is np.exp else 1.0 if function is np.expm1 else None
+        if shift is None or transformer.inv_kw_args:
+            return None
+        return replace(forest, link=replace(forest.link, kind="log", shift=shift))
+    affine = _affine(transformer, name)
+    return None if affine is None else _scaled(forest, forest.link, *affine)
+
+
+def _affine(scaler: Any, name: str) -> tuple[float, float] | None:
+    """The factor, above 0, and the shift of the inverse of a scaler of one column."""
+    if name == "StandardScaler":
+        scale = 1.0 if scaler.scale_ is None else float(scaler.scale_[0])
+        return scale, float(scaler.mean_[0]) if scaler.with_mean else 0.0
+    if name == "RobustScaler":
+        scale = float(scaler.scale_[0]) if scaler.with_scaling else 1.0
+        return scale, float(scaler.center_[0]) if scaler.with_centering else 0.0
+    if name == "MaxAbsScaler":
+        return float(scaler.scale_[0]), 0.0
+    if name == "MinMaxScaler":
+        return 1 / float(scaler.scale_[0]), -float(scaler.min_[0]) / float(scaler.scale_[0])
+    return None
+
+
+def _scaled(forest: Forest, link: Link, factor: float, shift: float) -> Forest:
+    """The forest whose numbers are ``factor`` times the numbers, plus ``shift``, computed in a few roundings."""
+    trees = tuple(merged(replace(tree, value=tree.value * factor)) for tree in forest.trees)
+    base = forest.base * factor + shift * link.divisor
+    reach = forest.reach * factor + abs(shift) * link.divisor
+    return replace(forest, trees=trees, base=base, noise=factor * forest.noise + 16 * (DOUBLE + link.unit) * reach)
+
+
+register("sklearn.BaseSearchCV", of_search, words="a fitted search such as GridSearchCV", votes=True, outputs=True)
+register("sklearn.FrozenEstimator", frozen, votes=True, outputs=True)
+register("sklearn.SelfTrainingClassifier", self_training, votes=True)
+register(("sklearn.RFE", "sklearn.RFECV"), selected, words="RFE", votes=True)
+register("sklearn.TransformedTargetRegressor", transformed_target, words="TransformedTargetRegressor")

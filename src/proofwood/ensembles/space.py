@@ -1,0 +1,235 @@
+"""What columns mean to an explanation: kinds, bounds, categories, groups.
+
+A *column* is one of the matrix that ``Explained.read`` gives.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from proofwood import arguments
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.exceptions import DataError
+from proofwood.model.node_table import FloatArray
+
+GroupKind = Literal["one_hot", "at_most_one", "together"]
+Key = str | int
+Gap = tuple[float, float, float]
+"""Numbers that a model takes for a missing value: all above the first up to the second; the third is one to name."""
+Bounds = Mapping[Key, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that are one feature.
+
+    Parameters
+    ----------
+    columns : names or indices
+    kind : ``"one_hot"``: 0/1 columns, exactly one of them 1; ``"at_most_one"``: also none; ``"together"``: any columns
+    """
+
+    columns: tuple[Key, ...]
+    kind: GroupKind = "one_hot"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(arguments.several(self.columns, "columns")))
+        arguments.choice(self.kind, "kind", get_args(GroupKind))
+
+
+@dataclass(frozen=True)
+class Input:
+    """One column of the rows to explain.
+
+    Parameters
+    ----------
+    name : str
+    kind : of its values; categories (nominal) are codes
+    low, high : least and greatest value of the space
+    missing : whether a missing value is part of the space
+    levels : texts of the codes, for nominal and ordered columns
+    other : whether codes outside ``levels`` are part of the space (nominal columns)
+    shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
+    for_missing : numbers that the model takes for a missing value; None if there are none
+    gap_levels : codes that stand for missing values, where these are categories like others
+    own_numbers : whether conditions show the thresholds of the model as its texts do, to the digit
+    zone : time zone of moments that have one; they are shown in it
+    """
+
+    name: str
+    kind: Kind = Kind.NUMERIC
+    low: float = -math.inf
+    high: float = math.inf
+    missing: bool = False
+    levels: tuple[str, ...] = ()
+    other: bool = False
+    shown_as: Kind | None = None
+    for_missing: Gap | None = None
+    gap_levels: tuple[int, ...] = ()
+    own_numbers: bool = False
+    zone: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether values are integers: dates and times are, which count days or microseconds."""
+        return self.kind is not Kind.NUMERIC or self.shown_as in MOMENTS
+
+
+# --------------------------------------------------------------------------------------------- what the user states
+
+
+def position(key: Key, names: Sequence[str], what: str) -> int:
+    """Index of a column given by name or index; ValueError if there is none."""
+    if isinstance(key, str):
+        if key not in names:
+            raise ValueError(f"{what} names {key!r}, which is not a column: the columns are {shown(names)}")
+        return list(names).index(key)
+    if isinstance(key, bool) or not isinstance(key, numbers.Integral):
+        raise ValueError(f"{what} names {key!r}: expected the name of a column, or its index")
+    if not 0 <= key < len(names):
+        raise ValueError(f"{what} names the column {key}, but there are the columns 0 to {len(names) - 1}")
+    return int(key)
+
+
+def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, ...]:
+    """The inputs with the bounds that the user states."""
+    result, names = list(inputs), [column.name for column in inputs]
+    for key, pair in (bounds or {}).items():
+        j = position(key, names, "bounds")
+        column = result[j]
+        try:
+            if isinstance(pair, str):
+                raise TypeError
+            low, high = (float(value) for value in pair)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"bounds[{key!r}]={pair!r}: expected a pair (low, high) of numbers") from error
+        if not low <= high:
+            raise ValueError(f"bounds[{key!r}]={pair!r}: expected low <= high")
+        if column.kind is Kind.NOMINAL:
+            raise ValueError(f"bounds[{key!r}]: column {column.name!r} holds categories, which have no order")
+        low, high = max(low, column.low), min(high, column.high)
+        if column.whole:
+            low, high = np.ceil(low).item(), np.floor(high).item()
+        if not low <= high:
+            raise ValueError(f"bounds[{key!r}]={pair!r}: no value of the column {column.name!r} is within them")
+        result[j] = replace(column, low=low, high=high)
+    return tuple(result)
+
+
+def with_integers(inputs: Sequence[Input], integer: Iterable[Key] | None) -> tuple[tuple[Input, ...], frozenset[int]]:
+    """The inputs with the integer columns that the user states, and those that hold integers without that."""
+    result, names = list(inputs), [column.name for column in inputs]
+    loose = {j for j, column in enumerate(inputs) if column.kind is Kind.INTEGER}
+    for key in integer or ():
+        j = position(key, names, "integer")
+        loose.discard(j)
+        if result[j].kind is Kind.NUMERIC:
+            result[j] = replace(result[j], kind=Kind.INTEGER)
+    return tuple(result), frozenset(loose)
+
+
+def resolved_groups(
+    inputs: Sequence[Input], groups: Mapping[str, Group | Sequence[Key]] | None
+) -> tuple[tuple[Input, ...], dict[str, tuple[tuple[int, ...], GroupKind]]]:
+    """The inputs, 0/1 where a group says so, and per group its columns and kind."""
+    result, names = list(inputs), [column.name for column in inputs]
+    resolved: dict[str, tuple[tuple[int, ...], GroupKind]] = {}
+    owner: dict[int, str] = {}
+    for name, given in (groups or {}).items():
+        if not isinstance(given, Group):
+            given = Group(tuple(arguments.several(given, f"feature_groups[{name!r}]")))
+        group = given
+        columns = tuple(position(key, names, f"feature_groups[{name!r}]") for key in group.columns)
+        if not columns:
+            raise ValueError(f"feature_groups[{name!r}] names no column")
+        for j in columns:
+            if j in owner:
+                raise ValueError(
+                    f"column {names[j]!r} is in the groups {owner[j]!r} and {name!r}: a column belongs to one feature"
+                    if owner[j] != name
+                    else f"feature_groups[{name!r}] names the column {names[j]!r} twice"
+                )
+            owner[j] = str(name)
+            if group.kind != "together":
+                if result[j].kind in (Kind.NOMINAL, Kind.ORDERED):
+                    raise ValueError(
+                        f"feature_groups[{name!r}]: column {names[j]!r} holds categories itself: it needs no group"
+                    )
+                result[j] = replace(result[j], kind=Kind.BOOLEAN, low=0.0, high=1.0)
+        resolved[str(name)] = (columns, group.kind)
+    alone = {inputs[j].name for j in range(len(inputs)) if j not in owner}
+    for name in resolved:
+        if name in alone:
+            raise ValueError(f"feature_groups names a group {name!r}, which is also the name of a column outside it")
+    return tuple(result), resolved
+
+
+def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> None:
+    """Raise DataError unless every row belongs to the space; the message names the column, the row and what to do."""
+    if X.ndim != 2:
+        raise DataError(f"X has shape {X.shape}: expected (n_rows, n_columns). For one row, pass X.reshape(1, -1).")
+    if X.shape[1] != len(inputs):
+        raise DataError(
+            f"X has {X.shape[1]} column{'' if X.shape[1] == 1 else 's'}, but the model takes {len(inputs)}: "
+            f"{shown([column.name for column in inputs])}"
+        )
+    for j, column in () if _plain(X, inputs) else enumerate(inputs):
+        values = X[:, j]
+        missing = np.isnan(values)
+        if missing.any() and not column.missing:
+            raise DataError(
+                f"column {column.name!r} has a missing value (NaN) in row {int(np.argmax(missing))}, where this model "
+                "(or a group of 0/1 columns) takes none: fill the gap, for example with sklearn.impute.SimpleImputer"
+            )
+        present = values[~missing]
+        if not np.all(np.isfinite(present)):
+            raise DataError(f"column {column.name!r} holds an infinite value: expected finite numbers")
+        if column.kind is Kind.NOMINAL:
+            unknown = (values < 0) | (values >= len(column.levels))
+            if column.levels and not column.other and unknown.any():
+                raise DataError(
+                    f"column {column.name!r} holds in row {int(np.argmax(unknown))} a category that the model does not "
+                    f"know: expected one of {shown(column.levels)}"
+                )
+            continue
+        outside = (values < column.low) | (values > column.high)
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise DataError(
+                f"column {column.name!r} is {values[row]:g} in row {row}, outside its bounds "
+                f"[{column.low:g}, {column.high:g}]: correct the row, or widen bounds"
+            )
+        if column.whole and not np.array_equal(present, np.rint(present)):
+            row = int(np.argmax(~missing & (values != np.rint(values))))
+            raise DataError(f"column {column.name!r} is {float(values[row])!r} in row {row}: expected an integer")
+    for name, (columns, kind) in groups.items():
+        if kind == "together":
+            continue
+        ones = X[:, columns].sum(axis=1)
+        wrong = ones > 1 if kind == "at_most_one" else ones != 1
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            expected = "at most one" if kind == "at_most_one" else "exactly one"
+            raise DataError(
+                f"row {row} has {int(ones[row])} ones in the group {name!r}, expected {expected}: correct the row, or "
+                f"state the group as Group(columns, {'at_most_one' if ones[row] == 0 else 'together'!r})"
+            )
+
+
+def _plain(X: FloatArray, inputs: Sequence[Input]) -> bool:
+    """Whether all values are finite numbers within the bounds, of columns that hold any such numbers: at one look."""
+    if any(column.whole or column.kind is Kind.NOMINAL for column in inputs):
+        return False
+    low, high = np.array([column.low for column in inputs]), np.array([column.high for column in inputs])
+    return bool((np.isfinite(X) & (low <= X) & (high >= X)).all())
+
+
+def shown(words: Sequence[Any], most: int = 8) -> str:
+    """The first words as a list for messages."""
+    return ", ".join(repr(word) for word in words[:most]) + (", ..." if len(words) > most else "")

@@ -1,0 +1,1 @@
+"""How near another class is: what a change costs, and the searches for the cheapest."""

@@ -1,0 +1,433 @@
+"""What a change costs: a price per cell of the grid, and the distance of two rows in the units of the table."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from proofwood import arguments
+from proofwood.data.kinds import Kind
+from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.forest import OTHER
+from proofwood.ensembles.space import Key, position
+from proofwood.explain.nearest.tariffs import Choice, Tariff, Weights, read_tariff
+from proofwood.model.node_table import FloatArray, IntArray
+
+Metric = Literal["l1", "l2", "linf", "changes"]
+Permitted = Mapping[int, frozenset[int]]
+"""From columns of categories to the codes that they may have."""
+MOST = 1e300
+"""Most that a change may add to a sum of prices; what costs more would count as forbidden."""
+
+
+def cell_prices(
+    model: Explained, row: FloatArray, cells: IntArray, weights: Weights | None = None, metric: Metric = "l1"
+) -> tuple[list[FloatArray], Tariff]:
+    """Least price of a value in each cell, by grid column.
+
+    A number costs its weight per unit of change, another category the weight of its feature, unless a table or a
+    function says otherwise. From a missing value to a present one the price is 1; a present value does not become
+    missing. Where a column of the table has two grid columns for its numbers, the first one, which has all thresholds,
+    is priced.
+
+    Parameters
+    ----------
+    model : Explained
+    row : (n_inputs,) the row
+    cells : (n_columns,) its cells
+    weights : see :func:`proofwood.explain.nearest.tariffs.read_tariff`
+    metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares), or
+        the dearest one ("linf"). For "changes" see :func:`count_prices`
+
+    Returns
+    -------
+    prices : per grid column (n_thresholds + 1,)
+    tariff : what is stated of prices
+
+    Raises
+    ------
+    TypeError, ValueError
+        If prices are not as they should be, or their column does not exist.
+    """
+    tariff = read_tariff(model, row, weights)
+    of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
+    prices = []
+    for g, column in enumerate(model.grid.columns):
+        j, own = column.column, int(cells[g])
+        price = np.zeros(int(model.scores.n_thresholds[g]) + 1)
+        missing = bool(np.isnan(row[j]))
+        if column.role == "missing":
+            price[1 - own] = 1.0 if missing else np.inf
+        elif column.role == "codes" and column.single:  # one category goes, another comes
+            price[1 - own] = _price_of_codes(model, tariff, g, own, metric)
+        elif column.role == "value" and not missing:
+            table = of_choice.get(j)
+            if table is not None:
+                if price.size > 1:
+                    price[1 - own] = _price_of_choice(table, j, own, metric)
+            else:
+                share = 0.5 if j in of_choice and metric != "linf" else 1.0  # of one of two that change together
+                price[:] = _prices_of_numbers(model, tariff, g, own, metric) * share
+        elif column.role == "value_missing_high" and not missing:  # paid for by the other column of the same numbers
+            price[np.isinf(_prices_of_numbers(model, tariff, g, own, metric))] = np.inf
+        prices.append(price)
+    return prices, tariff
+
+
+def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
+    """Price of the other cell of a 0/1 column that stands for categories."""
+    column = model.grid.columns[g]
+    j = column.column
+    missing = bool(np.isnan(tariff.row[j]))
+    if model.inputs[j].missing and column.codes == {OTHER} and not missing and own == 0:
+        return math.inf
+    if j in tariff.codes:  # what comes is paid for
+        return float(raised(tariff.codes[j][_codes_of(model, g)].min(), metric)) if own == 0 else 0.0
+    share = 1.0 if metric == "linf" else 0.5
+    return share * (1.0 if missing else float(raised(float(tariff.up[j]), metric)))
+
+
+def _codes_of(model: Explained, g: int) -> list[int]:
+    """Codes that a row with a category of a 0/1 column may have; after the last for a category that is not known."""
+    given, codes = model.inputs[model.grid.columns[g].column], model.grid.columns[g].codes
+    found = sorted(code for code in codes if code != OTHER)
+    if OTHER in codes and not given.missing:
+        found.append(len(given.levels))
+    return found or [len(given.levels)]
+
+
+def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
+    """Price of the other cell of a column of a group: what none costs when it leaves, and the rest when it comes."""
+    none = float(raised(table.none, metric))
+    if own == 1:
+        return none
+    coming = float(raised(table.coming[j], metric))
+    return coming if metric == "linf" or math.isinf(coming) else coming - none
+
+
+def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
+    """Prices of the cells of a column of numbers, each that of its value nearest to the row."""
+    j = model.grid.columns[g].column
+    low, high = model.grid.ends(g)
+    price = np.zeros(low.size)
+    if j in tariff.values:
+        nearest = np.concatenate([high[:own], [tariff.row[j]], low[own + 1 :]])
+        stated = np.array([tariff.of(model, j, value) for value in nearest.tolist()])
+        _check_order(model, j, nearest, stated, own)
+        price[:] = raised(stated, metric)
+    else:
+        for part, away, rate in (
+            (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], tariff.rate(j, True)),
+            (np.s_[:own], tariff.row[j] - high[:own], tariff.rate(j, False)),
+        ):
+            price[part] = math.inf if math.isinf(rate) else raised(_times(rate, np.maximum(0.0, away)), metric)
+    price[own:] = np.maximum.accumulate(price[own:])
+    price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
+    return price
+
+
+def _times(rate: float, away: FloatArray) -> FloatArray:
+    """Prices of changes of numbers, as large as float64 holds where they are larger."""
+    with np.errstate(over="ignore"):
+        return np.minimum(rate * np.minimum(away, sys.float_info.max), sys.float_info.max)
+
+
+def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
+    """ValueError if prices fall away from the row."""
+    steps = np.diff(stated)
+    falls = np.flatnonzero(np.where(np.arange(steps.size) >= own, steps < 0, steps > 0) & ~np.isnan(steps))
+    if falls.size:
+        at = int(falls[0])
+        near, far = (at, at + 1) if at >= own else (at + 1, at)
+        given = model.inputs[j]
+        texts = [given.levels[int(values[i])] if given.levels else f"{values[i]:g}" for i in (near, far)]
+        raise ValueError(
+            f"weights[{given.name!r}]: {texts[1]} costs {stated[far]:g}, and {texts[0]}, which is nearer to the row, "
+            f"{stated[near]:g}: expected prices that do not fall away from the row"
+        )
+
+
+def cheapest_row(
+    model: Explained, row: FloatArray, cells: IntArray, tariff: Tariff, permitted: Permitted | None = None
+) -> FloatArray:
+    """The row of these cells that is nearest to another one.
+
+    Of categories that are alike to the model it has the cheapest one that is permitted.
+
+    Parameters
+    ----------
+    model, row, tariff : as of :func:`cell_prices`
+    cells : (n_columns,) cells of the row wanted
+    permitted : as :func:`forbid` returns it
+    """
+    found = model.row(cells, like=row)
+    permitted = permitted or {}
+    for j in {*tariff.codes, *permitted}:
+        for g in model.grid.of_input[j]:
+            column = model.grid.columns[g]
+            if found[j] != row[j] and column.role == "codes" and column.single and cells[g] == 1:
+                codes = [code for code in _codes_of(model, g) if code in permitted.get(j, (code,))]
+                if codes and not np.isnan(found[j]):
+                    found[j] = min(codes, key=lambda code: tariff.codes[j][code] if j in tariff.codes else 0.0)
+    return found
+
+
+def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
+    """Prices of cells whose sum is the number of features that change; None where no prices per cell say that.
+
+    Parameters
+    ----------
+    model : Explained
+    cells : (n_columns,) cells of the row
+    """
+    prices: list[FloatArray] = []
+    for feature, columns in enumerate(model.scores.features):
+        made = _count_feature(model, feature, columns, cells)
+        if made is None:
+            return None
+        prices += made
+    order = np.argsort([g for columns in model.scores.features for g in columns])
+    return [prices[at] for at in order.tolist()]
+
+
+def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells: IntArray) -> list[FloatArray] | None:
+    """Prices of the columns of a feature, of which those of every change add up to 1."""
+    made = [np.zeros(int(model.scores.n_thresholds[g]) + 1) for g in columns]
+    roles = [model.grid.columns[g].role for g in columns]
+    if len(columns) == 1 and roles[0] == "value":
+        _price_others(made[0], int(cells[columns[0]]))
+    elif model.is_choice(feature) or all(role == "codes" for role in roles):
+        single = [i for i, g in enumerate(columns) if roles[i] == "value" or model.grid.columns[g].single]
+        leaving = [i for i in single if cells[columns[i]] == 1]
+        for i in leaving or single:  # the one leaves, or where there is none, one of them comes
+            _price_others(made[i], int(cells[columns[i]]))
+    elif {"missing", "value"} <= set(roles) <= {"missing", "value", "value_missing_high"}:
+        value, flag = roles.index("value"), roles.index("missing")
+        if cells[columns[flag]] == 0:
+            _price_others(made[value], int(cells[columns[value]]))
+            if cells[columns[value]] != model.grid.columns[columns[value]].missing_cell:
+                return made  # what becomes missing leaves its cell
+        _price_others(made[flag], int(cells[columns[flag]]))
+    elif columns:
+        return None
+    return made
+
+
+def _price_others(price: FloatArray, own: int) -> None:
+    price[:] = 1.0
+    price[own] = 0.0
+
+
+def forbid(
+    model: Explained,
+    row: FloatArray,
+    cells: IntArray,
+    prices: Sequence[FloatArray],
+    within: Mapping[Key, object],
+    tariff: Tariff | None = None,
+    metric: Metric = "l1",
+) -> Permitted:
+    """Make infinite the prices of cells without a value that ``within`` permits.
+
+    Parameters
+    ----------
+    model, row, cells, prices, metric : as of :func:`cell_prices`
+    within : from columns or features to ``"up"``, ``"down"``, ``(low, high)``, or a list of categories (two, the
+        first and the last one, where they have an order)
+    tariff : with which prices were made; None where they count changes
+
+    Returns
+    -------
+    From columns of categories to the codes that ``within`` permits, the row's own among them.
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist, what it is permitted makes no sense for it, or the row itself is not permitted.
+    """
+    names = [given.name for given in model.inputs]
+    permitted: dict[int, frozenset[int]] = {}
+    for key, allowed in arguments.mapping(within, "within", "{'age': 'up', 'income': (20_000, 60_000)}").items():
+        if isinstance(key, str) and key not in names and key in model.feature_names:
+            _forbid_choices(model, row, model.feature_names.index(key), key, allowed, prices)
+            continue
+        j = position(key, names, "within")
+        if model.inputs[j].kind is Kind.NOMINAL:
+            permitted[j] = _permitted_codes(model, row, j, allowed)
+            of_codes = None if tariff is None else tariff.codes.get(j)
+            _forbid_categories(
+                model, j, cells, permitted[j], prices, None if of_codes is None else raised(of_codes, metric)
+            )
+        else:
+            _forbid_numbers(model, row, j, cells, allowed, prices)
+    return permitted
+
+
+def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
+    """What :func:`forbid` says of columns of categories."""
+    names = [given.name for given in model.inputs]
+    positions = {key: position(key, names, "within") for key in within if key in names or not isinstance(key, str)}
+    return {
+        j: _permitted_codes(model, row, j, within[key])
+        for key, j in positions.items()
+        if model.inputs[j].kind is Kind.NOMINAL
+    }
+
+
+def stated_prices(
+    model: Explained,
+    row: FloatArray,
+    cells: IntArray,
+    metric: Metric,
+    weights: Weights | None,
+    within: Mapping[Key, object] | None,
+) -> tuple[FloatArray, ...] | None:
+    """Per column price of each cell by what a user states; None where no prices say how many features change.
+
+    Parameters
+    ----------
+    model, row, cells, metric, weights : as of :func:`cell_prices`
+    within : as of :func:`forbid`
+    """
+    counts = count_prices(model, cells) if metric == "changes" else None
+    if metric == "changes" and counts is None:
+        return None
+    priced, tariff = cell_prices(model, row, cells, weights, metric)
+    prices = counts or priced
+    forbid(model, row, cells, prices, within or {}, None if counts else tariff, metric)
+    return tuple(prices)
+
+
+def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
+    """Least and greatest number that ``within`` permits a column; ValueError if it makes no sense."""
+    name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
+    if isinstance(allowed, str) and allowed in ("up", "down"):
+        low, high = (own, math.inf) if allowed == "up" else (-math.inf, own)
+    elif levels:  # with an order
+        ends = [levels.index(end) if end in levels else end for end in arguments.several(allowed, f"within[{name!r}]")]
+        low, high = arguments.interval(ends, f"within[{name!r}]", f"'up', 'down' or two of {levels}")
+    else:
+        low, high = arguments.interval(allowed, f"within[{name!r}]", "'up', 'down' or (low, high)")
+    if math.isnan(own):
+        raise ValueError(f"within[{name!r}]: the row has no value there, so that nothing is near or far: leave it out")
+    if not low <= own <= high:
+        raise ValueError(
+            f"within[{name!r}]={allowed!r} leaves out the row's own value {own:g}: widen it, or change the row first"
+        )
+    return low, high
+
+
+def _forbid_numbers(
+    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
+) -> None:
+    low, high = permitted_numbers(model, row, j, allowed)
+    for g in model.grid.of_input[j]:
+        if model.grid.columns[g].role == "missing":  # a value that is limited stays one
+            prices[g][1] = np.inf
+            continue
+        for cell in range(prices[g].size):
+            least, is_open, greatest, _ = model.interval(g, cell, cell)
+            # What is nearest to the row's own value is permitted, or nothing of the cell is.
+            if cell > cells[g] and (least > high or (is_open and least >= high)):
+                prices[g][cell:] = np.inf
+                break
+            if cell < cells[g] and greatest < low:
+                prices[g][cell] = np.inf
+
+
+def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
+    """Codes of the categories that ``within`` names, and of the row's own."""
+    given = model.inputs[j]
+    named = arguments.several(allowed, f"within[{given.name!r}]")
+    for name in named:
+        if name not in given.levels:
+            raise ValueError(f"within[{given.name!r}]: there is no category {name!r}: expected some of {given.levels}")
+    own = [] if np.isnan(row[j]) else [min(int(row[j]), len(given.levels))]
+    return frozenset([*own, *(given.levels.index(name) for name in named)])
+
+
+def _forbid_categories(
+    model: Explained,
+    j: int,
+    cells: IntArray,
+    permitted: frozenset[int],
+    prices: Sequence[FloatArray],
+    of_codes: FloatArray | None,
+) -> None:
+    """Forbid cells without a permitted category; where categories have prices, the others' no longer count."""
+    for g in model.grid.of_input[j]:
+        column = model.grid.columns[g]
+        if column.role != "codes" or not column.single or cells[g] == 1:
+            continue
+        codes = [code for code in _codes_of(model, g) if code in permitted]
+        if not codes:
+            prices[g][1] = np.inf
+        elif of_codes is not None:
+            prices[g][1] = max(float(prices[g][1]), float(of_codes[codes].min()))
+
+
+def _forbid_choices(
+    model: Explained, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
+) -> None:
+    if not model.is_choice(feature):
+        raise ValueError(f"within[{name!r}]: the columns of this feature are no alternatives: name them one by one")
+    names = [given.name for given in model.inputs]
+    permitted = {position(key, names, f"within[{name!r}]") for key in arguments.several(allowed, f"within[{name!r}]")}
+    for j in model.inputs_of(feature):
+        if j not in permitted and row[j] == 0:
+            for g in model.grid.of_input[j]:
+                prices[g][1:] = np.inf
+
+
+def distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric = "l1") -> float:
+    """Price of the way from one row to another, as :func:`cell_prices` counts it."""
+    total, dearest = 0.0, 0.0
+    halves: set[int] = set()
+    tables: set[int] = set()
+    for feature in _choices(model):
+        columns = model.inputs_of(feature)
+        table = tariff.choices.get(feature)
+        if table is None:
+            halves.update(columns)
+            continue
+        tables.update(columns)
+        if np.array_equal(row[columns], other[columns]):
+            continue
+        one = next((table.coming[j] for j in columns if other[j] == 1), table.none)
+        total, dearest = total + float(raised(one, metric)), max(dearest, one)
+    for j in range(len(model.inputs)):
+        if j not in tables:
+            one = tariff.of(model, j, float(other[j]))
+            share = 0.5 if j in halves and not (np.isnan(row[j]) or np.isnan(other[j])) else 1.0
+            total += share * float(raised(one, metric))
+            dearest = max(dearest, one)
+    return float(dearest) if metric == "linf" else length_of(total, metric)
+
+
+def length_of(total: float, metric: Metric) -> float:
+    """The distance that a sum of prices stands for."""
+    return math.sqrt(total) if metric == "l2" else float(total)
+
+
+Some = TypeVar("Some", float, FloatArray)
+
+
+def raised(price: Some, metric: Metric) -> Some:
+    """What a price adds to the sum that is least; ValueError where that is more than such sums hold."""
+    with np.errstate(over="ignore"):
+        found = price * price if metric == "l2" else price
+    if np.any(np.isfinite(price) & ~(np.asarray(found) <= MOST)):
+        raise ValueError(
+            f"a change costs {np.max(np.asarray(price)[np.isfinite(price)]):g}, which is too much for sums of prices "
+            f"(at most {MOST:g}, and for metric='l2' the square): state lower weights, or math.inf to forbid changes"
+        )
+    return found
+
+
+def _choices(model: Explained) -> list[int]:
+    """Features that are columns of the table of which at most one is 1."""
+    return [f for f in range(model.scores.n_features) if model.is_choice(f)]
