@@ -9,9 +9,8 @@ import pytest
 
 from proofwood.engines.run import Clock
 from proofwood.ensembles.scores import ScoreModel
+from proofwood.explain.nearest.search import Nearest, PriceOptions, cheapest
 from proofwood.explain.oracles.searches import SearchOracle
-from proofwood.explain.search.cheapest import PriceOptions, cheapest
-from proofwood.explain.search.counterfactual import Nearest
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
 from tests import naive_explain
@@ -74,8 +73,8 @@ class NearestProblem:
         self, options: PriceOptions, seconds: float | None = None, accept: Callable[[IntArray], bool] | None = None
     ) -> Nearest:
         q = Questions(SearchOracle(self.scores), self.cells, self.label, targets=self.targets, clock=Clock.of(seconds))
-        model = SearchOracle(self.scores).model
-        return cheapest(q, model, self.prices, immutable=self.immutable, options=options, accept=accept)
+        box = self.scores.box(self.cells, self.immutable)
+        return cheapest(q, self.prices, box, options=options, accept=accept)
 
     def check(self, found: Nearest, least: float) -> None:
         if found.status in ("optimal", "none"):

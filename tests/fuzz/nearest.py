@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from proofwood.explain.search.cheapest import PriceOptions
+from proofwood.explain.nearest.search import PriceOptions
 from tests import naive_explain
 from tests.fuzz import _records
 from tests.nearest_problems import NearestProblem

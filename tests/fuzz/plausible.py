@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import Explainer
-from proofwood.explain.answers.reading import ReadRow
+from proofwood.ensembles.door import Admitted
 from tests.fuzz import _records, explanations
 
 MODELS = (
@@ -62,12 +62,13 @@ def check(case: explanations.Case, rng: np.random.Generator, counts: Counter[str
     explanations.check(
         replace(case, X=X, options={**case.options, "plausible": stated}, possible=possible), rng, counts
     )
-    explainer = explainer.with_gaps_of(rows)
+    explainer = Explainer(explainer.model.with_gaps_of(rows))
     grid = explanations.Grid(explainer, rng, possible)
     if grid.size > explanations.MOST_ROWS or not len(grid.rows):
         return
     for x in rows[~possible(rows)][:2]:
-        explainer = Explainer(case.model, **case.options, plausible=stated).with_gaps_of(x[np.newaxis])
+        read = Explainer(case.model, **case.options, plausible=stated).model
+        explainer = Explainer(read.with_gaps_of(x[np.newaxis]))
         _change_outlier(explainer, x, possible, rng, counts)
 
 
@@ -81,7 +82,7 @@ def _change_outlier(
     model = explainer.model
     code = int(model.predict_codes(x[np.newaxis])[0])
     checks = explanations.Checks(explainer, grid, 0, counts)
-    checks.x, checks.row = x, ReadRow(x, model.cells(x), code)
+    checks.x, checks.row = x, Admitted.one(x, code)
     for metric in ("l1", "l2", "linf"):
         found = explainer.counterfactual(checks.row, metric=metric)
         counts[f"from an outlier: {found.status}"] += 1

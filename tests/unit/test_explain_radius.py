@@ -11,12 +11,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from proofwood import Explainer
 from proofwood.engines.run import Clock
+from proofwood.explain.nearest.search import _Bisection, dearest
 from proofwood.explain.oracles.oracle import about_row
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
-from proofwood.explain.search import radius
-from proofwood.explain.search.dearest import dearest
 from proofwood.explain.search.questions import Questions
-from tests.explain_oracles import TryAll, cases
+from tests.explain_oracles import cases
 
 CASES = cases(80)
 ENGINES = {
@@ -59,8 +58,7 @@ def test_the_least_radius_is_that_of_all_rows(engine):
         for _ in range(3):
             prices = random_prices(random, oracle.scores, cells)
             fixed = [f for f in range(q.n) if random.random() < 0.2]
-            assert radius.fits(q)
-            found = dearest(q, prices, immutable=fixed)
+            found = dearest(q, prices, q.scores.box(cells, fixed))
             expected = least(oracle, cells, label, None, prices, fixed)
             assert found.distance == expected
             assert found.lower_bound == expected
@@ -90,7 +88,6 @@ def test_some_classes_only_are_left_to_the_other_way():
             continue
         targets = [next(k for k in range(n) if k != label)]
         q = Questions(SearchOracle(oracle.scores), cells, label, targets=targets)
-        assert not radius.fits(q)
         prices = random_prices(random, oracle.scores, cells)
         question = about_row(oracle.scores, cells, label, (), targets)
         others = [row for row in oracle.rows if question.reached(q.scores, row)]
@@ -108,12 +105,6 @@ def test_without_time_the_bound_is_the_least_price():
     assert found.lower_bound == 0.0
 
 
-def test_other_engines_bisect_in_python():
-    oracle, cells, label = CASES[0]
-    assert isinstance(oracle, TryAll)
-    assert not radius.fits(Questions(oracle, cells, label))
-
-
 def test_a_model_that_tests_nothing_and_whose_classes_tie():
     X = np.arange(12.0).reshape(12, 1) % 3
     model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, [0, 1, 2, 3] * 3)
@@ -123,6 +114,6 @@ def test_a_model_that_tests_nothing_and_whose_classes_tie():
         assert explainer.counterfactual(X[0], metric=metric).status == "none"
     none = np.empty(0, dtype=np.int64)
     q = Questions(SearchOracle(replace(explainer.model.scores, margin=1)), none, 0)
-    best, least, bound = radius.least_radius(q, [], none, none, np.zeros(1))
+    best, least, bound = _Bisection(q, [], None).first()
     assert best is not None  # a row without columns is one
     assert (best.size, least, bound) == (0, 0.0, 0.0)

@@ -182,7 +182,7 @@ def test_the_class_of_a_row_is_that_of_the_model_also_at_ties(vote):
     assert (sums[:, -1] - sums[:, -2] <= model.scores.margin).any(), "no tie, of which the model must be asked"
     expected = model.predict_codes(rows).tolist()
     assert model.admit(rows).codes.tolist() == expected
-    assert [Explainer(model)._case(row, None, None).label for row in rows[:40]] == expected[:40]
+    assert [Explainer(model)._question(row, None, None).label for row in rows[:40]] == expected[:40]
 
 
 def test_weights_turn_the_nearest_row(explainer, frame):

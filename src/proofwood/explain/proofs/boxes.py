@@ -16,8 +16,8 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.scores import ScoreModel
+from proofwood.explain.nearest.search import NEVER, PriceOptions
 from proofwood.explain.oracles.searches import CHANGES, INTERRUPT, MEMORY, SAME, SearchOptions, native_model
-from proofwood.explain.search.cheapest import NEVER, PriceOptions
 from proofwood.memory import note_lack
 from proofwood.model.node_table import IntArray
 

@@ -11,7 +11,7 @@ from proofwood.certificates.rivals import RivalTree
 from proofwood.certificates.trees import Trees
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, QuestionOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.stated import parts_of
@@ -45,7 +45,7 @@ class CheckedOracle(QuestionOracle):
         model.of_every_row("a proof by boxes")
         return cls(model.scores, parts_of(model).stated)
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: BoxQuestion) -> Answer:
         """A row that the class can change in, or that boxes have none."""
         clock = question.clock
         found = self._search.ask_box(
@@ -63,7 +63,7 @@ class CheckedOracle(QuestionOracle):
                 raise AssertionError(f"a search says that class {against} is not possible, another that it is")
         return Answer(False, core=frozenset(question.fixed))
 
-    def _closed(self, question: Question, against: int) -> bool | None:
+    def _closed(self, question: BoxQuestion, against: int) -> bool | None:
         """Whether boxes show that a class cannot come before the label, or all rivals; None if that took too long."""
         low, high, clock = question.low, question.high, question.clock
         rivals = [k for k in range(self.scores.n_classes) if k not in question.targets]

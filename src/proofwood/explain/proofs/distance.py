@@ -14,7 +14,7 @@ from proofwood.certificates.content import values_to_json
 from proofwood.certificates.distances import allowed
 from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
 from proofwood.certificates.space import Limit, values_of
-from proofwood.explain.nearest.prices import Permitted
+from proofwood.explain.nearest.measure import Permitted
 from proofwood.explain.proofs.boxes import TooManyBoxesError
 from proofwood.explain.proofs.certificate import NONE, Certifier
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
@@ -47,7 +47,7 @@ class DistanceCertifier(Certifier):
         metric : "l1", "l2", "linf" or "changes"
         weights : of each column of the table, as a certificate has them
         prices : per column of the grid the price of each cell by the search, infinite where it may not be taken; of
-            "changes" those of :func:`proofwood.explain.nearest.prices.count_prices`
+            "changes" those of :func:`proofwood.explain.nearest.measure.count_prices`
         immutable : features that stay
         permitted : from columns of categories to the codes that they may have
         found : cells of the nearest row of another class; None: there is none

@@ -140,7 +140,7 @@ def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
         # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
         masks = _sampled(q, masks, limit=limit, clock=clock)
     # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
-    certain = [q.known(q.all & ~(1 << feature)) is True for feature in range(q.n)]
+    certain = [q.follows(q.all & ~(1 << feature)) is True for feature in range(q.n)]
     return shares(masks, q.n, certain, complete=found.complete)
 
 
