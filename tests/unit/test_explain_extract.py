@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
+from proofwood.explain.search import extract
 from proofwood.explain.search.extract import NotSufficientError, abductive, contrastive
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.explain.search.seed import greedy_seed, release_order
@@ -12,10 +13,16 @@ from tests.explain_oracles import TryAll, all_abductive, all_contrastive, cases
 CASES = cases(80)
 
 
-@pytest.mark.parametrize("method", ["auto", "deletion", "dichotomic"])
-def test_the_abductive_set_suffices_and_no_member_is_spare(method):
+@pytest.fixture(params=[1, 10**9], ids=["in groups", "one by one"])
+def grouped(request, monkeypatch):
+    """Features are released in groups, or one by one."""
+    monkeypatch.setattr(extract, "MANY", request.param)
+
+
+@pytest.mark.usefixtures("grouped")
+def test_the_abductive_set_suffices_and_no_member_is_spare():
     for oracle, cells, label in CASES:
-        found = abductive(Questions(oracle, cells, label), method=method)
+        found = abductive(Questions(oracle, cells, label))
         assert found.complete
         assert found.proved
         assert found.features in all_abductive(oracle, cells, label)
@@ -27,6 +34,7 @@ def test_the_abductive_set_suffices_and_no_member_is_spare(method):
                 assert (witness[columns] == cells[columns]).all()
 
 
+@pytest.mark.usefixtures("grouped")
 def test_an_order_is_followed_as_plain_deletion_would():
     random = np.random.default_rng(0)
     for oracle, cells, label in CASES:
@@ -36,8 +44,7 @@ def test_an_order_is_followed_as_plain_deletion_would():
         for feature in order:
             if oracle.suffices(cells, label, expected - {feature}):
                 expected.remove(feature)
-        for method in ("deletion", "dichotomic"):
-            assert abductive(Questions(oracle, cells, label), order=order, method=method).features == expected
+        assert abductive(Questions(oracle, cells, label), order=order).features == expected
 
 
 def test_features_to_keep_and_to_leave_free():
@@ -183,8 +190,6 @@ def test_wrong_input_is_refused():
         abductive(Questions(oracle, cells, label), keep=[99])
     with pytest.raises(ValueError, match=r"\[0\] are both in keep and in free"):
         abductive(Questions(oracle, cells, label), keep=[0], free=[0])
-    with pytest.raises(ValueError, match="method='quick'"):
-        abductive(Questions(oracle, cells, label), method="quick")
     with pytest.raises(ValueError, match="expected a class code from 0"):
         abductive(Questions(oracle, cells, 17))
     with pytest.raises(ValueError, match="already has the class"):

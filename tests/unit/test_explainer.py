@@ -362,7 +362,7 @@ def test_time_limits_leave_sound_sets(explainer, frame):
     found = fresh.abductive(table[:1])
     assert found.status == "sufficient"
     assert explainer.is_sufficient(table[:1], found.features)
-    assert len(Explainer(explainer.model, time_limit=1e-9).abductive(table[:1], greedy=False).features) == 4
+    assert len(Explainer(explainer.model, time_limit=1e-9).abductive(table[:1], order=[0]).features) == 4
     assert fresh.contrastive(table[:1]).status == "unknown"
     assert fresh.counterfactual(table[:1]).status == "unknown"
     assert fresh.counterfactual(table[:1], metric="changes").status == "unknown"

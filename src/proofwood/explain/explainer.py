@@ -33,7 +33,7 @@ from proofwood.explain.oracles.engines import ENGINES
 from proofwood.explain.question import Engines, Question, read_one
 from proofwood.explain.search import relevance
 from proofwood.explain.search.attribution import Attribution
-from proofwood.explain.search.extract import Kind, Method
+from proofwood.explain.search.extract import Kind
 from proofwood.explain.shared_docs import documented
 from proofwood.explain.table.batch import explain_rows
 from proofwood.explain.table.records import Explanations
@@ -216,8 +216,6 @@ class Explainer:
         keep: Features = (),
         free: Features = (),
         target: Any = None,
-        method: Method = "auto",
-        greedy: bool = True,
         start: Features | None = None,
         certificate: bool = False,
         time_limit: float | None = None,
@@ -232,9 +230,6 @@ class Explainer:
         order : features to be left out first in front; for ``inflate`` those to be widened last
         keep, free : features that must, and must not, be part of it
         target : a class or list of classes to be ruled out; all others by default
-        method : how to ask, see :func:`proofwood.explain.search.extract.abductive`
-        greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
-            ``free`` is given: explanations are shorter by about a third, and mostly faster
         start : features to try first, such as the explanation of a similar row
         certificate, time_limit : as in every method
 
@@ -254,8 +249,6 @@ class Explainer:
             order=order,
             keep=keep,
             free=free,
-            method=method,
-            greedy=greedy,
             start=start,
             certificate=certificate,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import get_args
 
 from proofwood import arguments
 from proofwood.ensembles.regions import in_region, units
@@ -13,7 +12,7 @@ from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.question import Question
-from proofwood.explain.search.extract import Found, Method, NotSufficientError
+from proofwood.explain.search.extract import Found, NotSufficientError
 from proofwood.explain.search.extract import abductive as find_abductive
 from proofwood.explain.search.inflate import Inflated
 from proofwood.explain.search.inflate import inflate as find_ranges
@@ -33,14 +32,11 @@ def abductive(
     order: Features | None,
     keep: Features,
     free: Features,
-    method: Method,
-    greedy: bool,
     start: Features | None,
     certificate: bool,
 ) -> Explanation:
     """The explanation, with the options of :meth:`proofwood.Explainer.abductive`."""
-    arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
-    arguments.choice(method, "method", get_args(Method))
+    arguments.flags(smallest=smallest, inflate=inflate, certificate=certificate)
     q.require_plausible()
     if certificate:
         uncertified(q.model)
@@ -48,7 +44,7 @@ def abductive(
     kept, left_free = q.features(keep, "keep"), q.features(free, "free")
     first = None if start is None else q.features(start, "start")
     strict = given if order is not None and not smallest else None
-    found = _one(q, strict, kept, left_free, first, greedy=greedy, method=method)
+    found = _one(q, strict, kept, left_free, first)
     status, lower = status_of(found, "sufficient"), float("nan")
     if smallest and found.proved:
         found, status, lower = _smallest(q, found, kept, left_free)
@@ -83,16 +79,13 @@ def _one(
     keep: list[int],
     free: list[int],
     start: list[int] | None,
-    *,
-    greedy: bool,
-    method: Method,
 ) -> Found:
     """A minimal explanation, from what a greedy bound leaves over where nothing else is asked for."""
-    proved = greedy and start is None and order is None and not free
+    proved = start is None and order is None and not free
     if proved:
         start = sorted(q.greedy_seed(keep))
     try:
-        return find_abductive(q, order=order, keep=keep, free=free, start=start, proved=proved, method=method)
+        return find_abductive(q, order=order, keep=keep, free=free, start=start, proved=proved)
     except NotSufficientError as error:
         names = [q.model.feature_names[feature] for feature in free]
         cells = q.changing[q.change_of(q.all & ~mask_of(free))]

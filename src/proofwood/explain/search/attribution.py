@@ -154,7 +154,7 @@ def _sampled(q: Questions, known: list[int], *, limit: int | None, clock: Clock)
         chance.shuffle(order)
         # Nothing that is known goes along: it would draw the answer towards the explanations found so far.
         anew = Questions(q.oracle, q.cells, q.label, targets=q.targets, clock=clock)
-        found = abductive(anew, order=order, method="deletion")
+        found = abductive(anew, order=order)
         if found.complete:
             masks[mask_of(found.features)] = None
     return list(masks)

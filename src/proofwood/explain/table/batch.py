@@ -163,7 +163,7 @@ def explain_rows(
     options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
     _check_weights(options.get("weights"))
     time_limit = arguments.seconds(time_limit)
-    arguments.flags(**{name: options[name] for name in ("smallest", "inflate", "greedy") if name in options})
+    arguments.flags(**{name: options[name] for name in ("smallest", "inflate") if name in options})
     arguments.instance(path, "path", (str, os.PathLike, type(None)), "the name of a file, or None")
     arguments.instance(verbose, "verbose", (int, np.integer), "an integer")
     if callback is not None and not callable(callback):
@@ -255,7 +255,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     """
     explainer = task.explainer.fresh(time_limit=task.explainer.time_limit)
     # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
-    shared = task.kind == "abductive" and not task.options.keys() & {"order", "start", "method"}
+    shared = task.kind == "abductive" and not task.options.keys() & {"order", "start"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
     records: list[Record] = []
     as_record = robustness_record if task.kind == "robustness" else record_of
