@@ -13,7 +13,7 @@ import numpy.typing as npt
 from proofwood.certificates.drup import CertificateError
 
 FORMAT = "proofwood-certificate"
-VERSION = 7
+VERSION = 8
 SETS = ("abductive", "contrastive")
 """The two lists of an enumeration."""
 
