@@ -265,6 +265,7 @@ def test_boxes_prove_the_least_price_and_no_more() -> None:
     for _ in range(120):
         deep = rng.random() < 0.3
         scores = deep_model(rng) if deep else drawn(rng)
+        scores = with_base(scores, best(scores) - 20, 0) if deep else scores  # few rows have class 1
         low, high = everywhere(scores) if deep else box_in(rng, scores)
         k = int(rng.integers(scores.n_classes))
         rest = [c for c in range(scores.n_classes) if c != k]
@@ -294,7 +295,7 @@ def test_boxes_prove_the_least_price_and_no_more() -> None:
         if least is not None:
             counts["least"] += 1
             assert rivals_fault(trees, parts[0], low, high, rivals, **told, least=least + 1) is not None
-    assert min(counts.values()) > 5, counts
+    assert min(counts.values()) > 10, counts
 
 
 def test_random_boxes_never_prove_what_is_false() -> None:
