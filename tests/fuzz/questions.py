@@ -210,8 +210,3 @@ def one_case(number: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     ask_some(np.random.default_rng(divmod(number, _records.CASES)), 40, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random models until the time is over."""
-    return _records.cases(one_case, seed, seconds)
