@@ -11,6 +11,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
@@ -622,16 +623,20 @@ def make(
         return models[number % len(models)](rng), rng
 
 
+@contextmanager
+def drawn(
+    number: int, models: Sequence[Callable[[np.random.Generator], Case]] = MODELS
+) -> Iterator[tuple[Case, np.random.Generator]]:
+    """The case of a number of a campaign; what is raised about it says what it is, and warnings are none of it."""
+    case, rng = make(*divmod(number, _records.CASES), models)
+    with _records.about(f"{case.told} {dict(case.options)}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield case, rng
+
+
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = make(*divmod(number, _records.CASES))
-    with _records.about(case.told), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with drawn(number) as (case, rng):
         check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -15,11 +15,6 @@ from tests.fuzz import _records
 from tests.nearest_problems import NearestProblem
 
 
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Problems drawn from ``seed`` for so many seconds."""
-    return _records.cases(one_case, seed, seconds)
-
-
 def one_case(number: int) -> Counter[str]:
     """One problem, by what its search ended in."""
     rng = np.random.default_rng([*divmod(number, _records.CASES), 5])

@@ -6,7 +6,6 @@ predictions for the whole grid say which rows count. Ties of its score with the 
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +15,7 @@ import numpy as np
 
 from proofwood import Explainer
 from proofwood.ensembles.door import Admitted
-from tests.fuzz import _records, explanations
+from tests.fuzz import explanations
 
 MODELS = (
     explanations.histogram_boosting, explanations.xgboost, explanations.lightgbm, explanations.forest,
@@ -101,13 +100,6 @@ def _change_outlier(
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = explanations.make(*divmod(number, _records.CASES), MODELS)
-    with _records.about(f"{case.told}, plausible rows"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -810,8 +810,3 @@ def one_case(number: int) -> Counter[str]:
         with _records.about(case.told):
             check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

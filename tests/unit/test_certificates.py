@@ -201,7 +201,7 @@ def test_no_field_can_be_changed(name: str, kind: str) -> None:
                 assert is_true(forged), (path, other)
             if path[0] in ("space", "model", "axes", "lemmas"):
                 assert refused(forged, explainer(name).model), (path, other)
-    assert tried["False"] > tried["True"]
+    assert tried["False"] > 40  # of a file that says more than a proof of nothing
 
 
 @pytest.mark.parametrize("kind", KINDS)
