@@ -35,11 +35,11 @@ def fields(content: Mapping[str, Any], what: str, names: Collection[str]) -> Non
 
 
 def number_or(value: Any, otherwise: float) -> float:
-    """A number of a file, or what null stands for; CertificateError if it is neither."""
+    """A number of a file, or what null stands for; CertificateError if it is neither, or not said to the digit."""
     if value is None:
         return otherwise
-    if type(value) not in (int, float) or not np.isfinite(value):
-        raise CertificateError(f"{value!r} is not a number")
+    if type(value) not in (int, float) or not np.isfinite(value) or float(value) != value:
+        raise CertificateError(f"{value!r} is not a number of 64 bits")
     return float(value)
 
 

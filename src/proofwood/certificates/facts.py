@@ -75,7 +75,7 @@ class Subject:
     @cached_property
     def own(self) -> dict[int, int]:
         """Its entries."""
-        return self.stated.entries_of(self.row.tolist())
+        return self.entries_of(self.row)
 
     @property
     def others(self) -> list[int]:
@@ -154,7 +154,11 @@ class Subject:
     def read_row(self, row: Mapping[str, Any]) -> tuple[FloatArray, dict[int, int]]:
         """Values and entries of another row; CertificateError if it is none of the space."""
         values = values_of(row["values"], len(self.space.columns))
-        return values, self.stated.entries_of(values.tolist())
+        return values, self.entries_of(values)
+
+    def entries_of(self, row: FloatArray) -> dict[int, int]:
+        """Entries of a row, also in the columns that are limited."""
+        return self.stated.entries_of(row.tolist(), (limit.column for limit in self.limits))
 
     def some(self, row: Mapping[str, Any], region: Region, name: str) -> Check:
         """That a row is in a region and has another class; it is shown to the model, if there is one."""
