@@ -14,8 +14,8 @@ Forgery = Callable[[], Content]
 FORGED: dict[str, Forgery] = {}
 A, B = [1, 0], [0, 1]
 """Scores of a leaf of class 0, and of one of class 1."""
-CLOSED: list[Any] = [[0, []]]
-PROOFS = [{"against": 1, "ways": [], "boxes": CLOSED}]
+CLOSED: list[Any] = [[0, [], [1], 0]]
+PROOFS = [{"against": 1, "rivals": [0], "ways": [], "boxes": CLOSED}]
 
 
 def forged(make: Forgery) -> Forgery:
@@ -162,7 +162,7 @@ def a_missing_value_that_two_axes_pay_for() -> Content:
     tree = {"column": [0, -1, 1, -1, -1], "test": [most, B, 1.5, A, B], "gap_low": [False] * 5}
     tree |= {"low": [1, 0, 3, 0, 0], "high": [2, 0, 4, 0, 0]}
     flag, far = {"column": 0, "flag": True}, 1.5000000001
-    boxes = [[0, 0, 0], [1, 0, 0], *([[0, [], [0], 0]] * 2), [2, 0, 0], [0, [], [1], None], [0, [], [0], 0]]
+    boxes = [[0, 0], [1, 0], *([[0, [], [0], 0]] * 2), [2, 0], [0, [], [1], None], [0, [], [0], 0]]
     told = {"metric": "l1", "pays": [], "least": 1.5, "distance": far, "unit": -52, "bound": 3 * 2**51}
     return distance(
         rows, tree, [flag, flag, cuts(1, 1.5)], [[0, 3], [1, 2]], row=[None, 0.0], other=[None, far], told=told,
