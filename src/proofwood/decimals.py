@@ -14,6 +14,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 
 import numpy as np
 
+# The shortest decimal that is exact in float32 is untrue of float64 rows next to it:
+# decisions/0069-what-is-said-is-what-is-kept.
 DIGITS = 6
 """Significant digits of a number in a text, unless all are asked for."""
 WRITTEN = 12

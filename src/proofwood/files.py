@@ -116,6 +116,8 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
         return False
 
 
+# Held for the duration of a call: a new reader, ten layers down, is bound by the limit without being told:
+# decisions/0072-files-are-measured-first.
 @contextmanager
 def allowing(max_bytes: int | None) -> Iterator[None]:
     """While it lasts, each file that is read may take so many bytes in memory; None changes nothing.

@@ -1,4 +1,4 @@
-"""The maps that docstrings and documents draw of the house: every room and file that they name is there."""
+"""The maps of the house: rooms and files that docstrings and documents name are there, and code names the records."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "src" / "proofwood"
 FOLDERS = sorted(path.parent for path in HOUSE.rglob("__init__.py"))
 PATHS = re.compile(r"(?<![\w/.])(?:src/proofwood|tests|benchmarks|docs)(?:/[\w.-]+)+(?:\.\w+|/)?")
+RECORDS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+CODE = sorted(
+    path
+    for room in ("src/proofwood", "benchmarks", "tests", ".ci")
+    for path in (ROOT / room).rglob("*")
+    if path.suffix in {"", ".py", ".cpp", ".hpp", ".sh"} and path.is_file() and path != Path(__file__)
+)
 TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 
 
@@ -57,3 +64,36 @@ def test_paths_in_documents_are_there(path: Path) -> None:
     named = [found.rstrip(".") for found in PATHS.findall(text) if "/mine." not in found]  # one of the reader's own
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing
+
+
+def superseded(record: Path) -> bool:
+    return any(line.startswith("**Superseded by**") for line in record.read_text(encoding="utf-8").splitlines()[:5])
+
+
+@pytest.fixture(scope="module")
+def named_records() -> dict[str, str]:
+    """Names of records in the code, such as ``0002-canonical-tree``, each with a file that has it."""
+    found = {}
+    for path in CODE:
+        for name in re.findall(r"decisions/(\d[\w-]*)", path.read_text(encoding="utf-8")):
+            found[name] = str(path.relative_to(ROOT))
+    return found
+
+
+@pytest.mark.skipif(not HOUSE.is_dir(), reason="the sources are not beside the tests")
+def test_code_names_each_record_at_the_place_that_it_explains(named_records: dict[str, str]) -> None:
+    records = {path.stem for path in RECORDS}
+    unknown = {name: place for name, place in named_records.items() if name not in records}
+    assert not unknown
+    assert not records - set(named_records) - {path.stem for path in RECORDS if superseded(path)}
+
+
+def test_the_index_lists_each_record_once_by_its_title() -> None:
+    index = (ROOT / "docs" / "decisions" / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[(\d{4}) (.*)\]\((.*)\.md\)( \(superseded\))?$", index, re.MULTILINE)
+    stated = []
+    for path in RECORDS:
+        number, title = re.findall(r"\A# (\d+)\. (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[0]
+        stated.append((f"{int(number):04d}", title, path.stem, " (superseded)" if superseded(path) else ""))
+    assert sorted(listed) == stated
+    assert all(stem.startswith(number) for number, _, stem, _ in stated)

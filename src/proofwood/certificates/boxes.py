@@ -29,6 +29,8 @@ MOST_UNIT = 200
 SAFE = 2**62
 
 
+# A formula would have to say in Boolean variables how sums add up; the search's own bounds are proofs that anybody can
+# add up: decisions/0040-trees-of-boxes.
 class BoxTree:
     """A tree of boxes against one class in a region.
 

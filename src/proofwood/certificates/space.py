@@ -2,7 +2,7 @@
 
 Nothing that limits rows is read but values: bounds, whole numbers, gaps, categories, groups of 0/1 columns, conditions.
 A limit that is not among them can therefore not be used by any proof: cells, clauses and prices are worked out from
-here (:mod:`proofwood.certificates.stated`).
+here (:mod:`proofwood.certificates.stated`). See decisions/0076-statements-in-values for what files without it let pass.
 
 Of each column the values fall into *entries*: the intervals between all numbers that a file speaks of, or the
 categories, and at last, where the space has one, the missing value (which stands for unknown categories, too). A set of

@@ -71,6 +71,8 @@ def corrected_interval(values: FloatArray, share: float) -> Interval:
     mean, n = float(values.mean()), values.size
     if n < 2:
         return Interval(mean, math.nan, math.nan)
+    # Folds share training rows: without the second term intervals of five folds are a third too narrow
+    # (decisions/0020-size-by-cross-validation).
     deviation = math.sqrt((1 / n + share) * float(values.var(ddof=1)))
     half = float(stdtrit(n - 1, (1 + COVERED) / 2)) * deviation
     return Interval(mean, mean - half, mean + half)

@@ -28,6 +28,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPES = "Files of Parquet or Arrow keep the types of values"
 
 
+# A column read by its own looks turned the categories "1" and "2" of a model into numbers:
+# decisions/0071-cells-as-the-model-takes-them.
 @dataclass(frozen=True, eq=False)
 class Cells:
     """A table, with the cells of its columns as they are written.

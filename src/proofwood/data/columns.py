@@ -31,6 +31,8 @@ EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
 
 
+# Exports compare a level as what it is and show local time: a text that stands for a number, or UTC read as local time,
+# sent rows elsewhere without an error: decisions/0063-levels-and-zones.
 @dataclass(frozen=True, slots=True)
 class Column:
     """Meaning of one column.

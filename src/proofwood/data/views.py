@@ -39,6 +39,8 @@ class Limit(Enum):
     LEFT_OUT = "the column is not looked at, though nobody dropped it and it has several values"
 
 
+# Engines, bounds and proofs of thresholds hold as they are, since each view is a column of numbers:
+# decisions/0018-tables-by-views.
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """One way to see a column as numbers.

@@ -30,6 +30,8 @@ from proofwood.exceptions import DataError, MisreadError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import first_line, printable
 
+# One place for all readers: a conversion that is checked on rows of its own making says nothing of the rows that users
+# give: decisions/0052-one-check-at-the-door.
 CHECKED = "checked"
 """The reading of a row whose class the model itself gave, asked for the row as it was given."""
 UNCHECKED = "not checked"

@@ -435,6 +435,8 @@ class Explained(Space):
 
     def _fractions(self, X: FloatArray) -> IntArray:
         """Inputs that hold integers though the user does not say so, and of which some row has another number."""
+        # A type is no promise: such a row is asked about in a space in which the column holds any number:
+        # decisions/0053-whole-numbers-by-type.
         loose = np.array(sorted(self.loose), dtype=np.int64)
         values = X[:, loose]
         return np.asarray(loose[(~np.isnan(values) & (values != np.rint(values))).any(axis=0)])

@@ -66,6 +66,9 @@ class ScoredTree:
 class Stack:
     """The nodes of several trees, one tree after the other: what is done to all of them at once.
 
+    Loops over trees and nodes took 2 to 4 s for a boosted model, and 17 s for a large forest, before the first answer
+    (decisions/0059-all-trees-at-once).
+
     Parameters
     ----------
     begins : (n_trees + 1,) first node of each tree

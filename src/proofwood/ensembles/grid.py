@@ -466,6 +466,8 @@ class GridBuilder:
         grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
         lows, highs = asked.low[np.isfinite(asked.low)], asked.high[np.isfinite(asked.high)]
         both = lows.size > 0 and highs.size > 0
+        # With a part of the thresholds in each chain prices were only bounded, and most nearest rows ended as
+        # "feasible": decisions/0051-one-chain-prices-a-column.
         if both:  # the first chain has all, so that its cells alone say what a value costs
             lows = np.union1d(lows, highs)
         main_is_high = lows.size == 0 and highs.size > 0

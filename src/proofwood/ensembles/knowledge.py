@@ -28,6 +28,8 @@ from proofwood.ensembles.space import Input, shown
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
 
+# Conditions are clauses over a finer grid, which every engine and the checker know already. Two columns in one
+# comparison would break "a feature keeps its value" into "keeps its cell": decisions/0042-impossible-rows.
 MOST_CLAUSES = 2000
 """Clauses that one condition may become."""
 EXAMPLE = "\"age >= 18 or job == 'student'\""

@@ -192,6 +192,8 @@ def classified(adapted: Adapted, outcome: Bands | Confidence | None) -> Adapted:
     return banded(adapted, outcome) if isinstance(outcome, Bands) else confident(adapted, outcome.level)
 
 
+# Classes with linear scores, so that no search had to learn to compare a sum with a number:
+# decisions/0041-numbers-as-classes.
 def banded(adapted: Adapted, bands: Bands) -> Adapted:
     r"""A regressor as a classifier of the band that its prediction lies in.
 

@@ -26,6 +26,8 @@ from proofwood.ensembles.sources import Source
 from proofwood.ensembles.space import Input, shown
 from proofwood.model.node_table import BoolArray, FloatArray
 
+# Plausibility is one more sum to reach and not one more class: no linear scores have the three regions:
+# decisions/0045-what-people-can-do.
 EXPECTED = (
     "a fitted IsolationForest, a Pipeline that ends with one, or (one of these, least score), such as "
     "(isolation_forest, -0.55)"

@@ -30,6 +30,8 @@ What = Literal[
     "boxcox", "ppf", "ranks", "split", "own", "single", "single_subtract", "single_multiply",
 ]  # fmt: skip
 
+# Bisection takes for granted that a step is monotone as computed, which is proved, or asked number by number:
+# decisions/0046-steps-number-by-number.
 MOST_AROUND = 2**17
 """Float64 numbers that are asked, to each side of a threshold, before it is refused."""
 OWN_AROUND = 2**12

@@ -16,6 +16,8 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, rounded_down, rounded_up
 from proofwood.result import Status
 
+# Weights beyond were flattened in silence, and a tree was "proved" at 16 where 2 is possible:
+# decisions/0014-claims-that-hold.
 LARGEST_TOTAL = 2**52
 """Total integer cost stays below this: sums and products with small numbers fit 64 bits with room to spare, and sums of
 float64 numbers, as numpy counts with, are exact."""

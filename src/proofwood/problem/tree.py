@@ -14,6 +14,8 @@ from proofwood.model.sums import holds_nan
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
 
 MAX_DEPTH = 20
+# The best cut of one order is the best set only above two leaves; deeper, other sets win, and a search over all of them
+# costs little up to here: decisions/0019-sets-of-levels.
 SETS_ANYWHERE = 12
 """Levels of a column up to which all sets of them are tests of every node."""
 

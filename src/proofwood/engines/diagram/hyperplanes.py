@@ -70,7 +70,9 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
         search_sides(run, random_state)
     if run.done:
         return None
-    if exact:  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
+    if exact:
+        # The mixed-integer model found nothing better in the time that is left
+        # (decisions/0074-learning-engines-that-went).
         _to_the_end(run, one_split, random_state + 2)
         return None
     if program is None:

@@ -42,6 +42,9 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
+# Two searches, since rollouts and a cover give far better trees and bounds where the first does not suffice, and cost
+# more than easy problems take: decisions/0028-rollouts-and-covers. Row sets won on every table, so that nothing else is
+# asked: decisions/0006-smallest-trees-by-row-sets.
 _EASY, _EASY_BITS = 0.3, 2.0
 """Seconds of a first search: what takes longer is worth rollouts and a bound by boxes. The second is for tables of few
 tests a column, where both help less."""

@@ -24,6 +24,8 @@ from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
+# A second computation of a step would be right for the types and releases that we thought of:
+# decisions/0054-steps-are-asked.
 BLOCK = 2**23
 """Numbers of a matrix that are made at once."""
 

@@ -16,6 +16,8 @@ from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.stated import parts_of
 
+# What took the place of second engines (OR-Tools, z3, formulas), which were the fastest nowhere:
+# decisions/0073-explanation-engines-that-went.
 NAME = "boxes"
 
 

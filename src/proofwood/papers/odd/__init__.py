@@ -6,7 +6,7 @@
 - ``solve``: heuristics first, then the program, then a proof by exact searches, since a solver's word is none
 
 A reference for comparisons: the searches of :mod:`proofwood.engines.diagram` find and prove more on nearly all tables
-tried. SCIP found 13 of the 200 best oblique diagrams (``docs/decisions/0074``).
+tried. SCIP found 13 of the 200 best oblique diagrams (decisions/0074-learning-engines-that-went).
 """
 
 VARIANTS = ("scipy", "scip")

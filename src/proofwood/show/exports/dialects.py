@@ -197,6 +197,8 @@ def digits(value: float) -> str:
     number, half = Fraction(value), Fraction(min(value - math.nextafter(value, -math.inf), math.ulp(value))) / 2
     if abs(Fraction(text) - number) <= half * Fraction(9, 10):
         return text if "e" in text else f"{text}e0"
+    # SQLite rounds more than once on its way to a double; 18 digits lie in the middle of what rounds to the number:
+    # decisions/0062-sql-of-one-database.
     mantissa, _, power = f"{value:.17e}".partition("e")
     return f"{mantissa}e{int(power)}"
 

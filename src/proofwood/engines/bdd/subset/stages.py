@@ -25,6 +25,8 @@ from proofwood.result import Limits, Progress, ProgressEvent
 
 _EASY = 0.5
 """Seconds of a first search over sets without any cut-off."""
+# Without cut-offs the bound is the least of the root's open children, which stays at 0 until the end:
+# decisions/0030-cut-offs-that-rise.
 _FIRST, _LEAST, _MOST = 0.2, 0.05, 0.25
 """The first cut-off, and the least and most that one rises, as shares of the best error known."""
 _COSTS_MORE = 4.0

@@ -14,6 +14,8 @@ from proofwood.engines.interrupts import INTERRUPT
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.diagram import DiagramProblem
 
+# A native move that weighs every place on a line takes microseconds and may go uphill; the local search in Python makes
+# 200 moves a second: decisions/0031-annealing-along-lines.
 MOST_COLUMNS = 12
 """Beyond so many columns a line leads nowhere most of the time, and the local search is better."""
 MOST_LAYERS = 5

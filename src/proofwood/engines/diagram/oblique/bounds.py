@@ -35,6 +35,8 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem, Norm
 from proofwood.problem.ranked import RankArray
 
+# Where splits are dear, small diagrams are best, and of these classes and conflicts say much. Inseparability needs no
+# trust in a solver's tolerances: decisions/0010-oblique-splits.
 MOST_SUBSETS = 20_000
 """Sets of classes that are tried one by one."""
 
