@@ -156,7 +156,8 @@ class Entries:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a region says of one column: numbers from one to another, or categories; and whether a gap is inside.
+    """What a region says of one column: numbers from one to another, or categories; and whether a missing value is
+    inside.
 
     Parameters
     ----------

@@ -149,7 +149,8 @@ def _taken_by_reading(adapted: Adapted) -> dict[str, Taken]:
 
 
 def _as_learned(table: pl.DataFrame, adapted: Adapted, path: Path) -> Any:
-    """A table as a model of another library knows such: where it has categories, a frame of pandas with its own gaps.
+    """A table as a model of another library knows such: where it has categories, a frame of pandas with its own missing
+    values.
 
     To an encoder None and nan are two categories, and an empty cell is that which it knows.
     """

@@ -69,7 +69,8 @@ class Cells:
 
 
 def as_numbers(column: pl.Series) -> pl.Series | None:
-    """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for gaps; None if one is no such.
+    """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for missing values; None if one is
+    no such.
 
     Truth values are true and false in any case.
     """
@@ -122,7 +123,7 @@ def _where(cells: pl.Series, text: str, path: Path) -> str:
 
 
 class _Categories:
-    """The categories of a column, whether it has gaps beside them, and the cells that are looked up among them."""
+    """The categories of a column, whether it has missing values as well, and the cells looked up among them."""
 
     def __init__(self, values: Sequence[Any], cells: pl.Series, path: Path, *, gaps: bool) -> None:
         self.values = [

@@ -673,7 +673,7 @@ def _raise_not_finite(values: FloatArray, where: str, away: str = "drop the colu
     if np.isnan(values[row]):
         count = int(np.count_nonzero(np.isnan(values)))
         raise DataError(
-            f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill the gaps "
+            f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill them "
             f"first, for example with sklearn.impute.SimpleImputer, drop these rows, or {away}"
         )
     _raise_infinite(row, where)

@@ -73,7 +73,7 @@ class Schema:
 
     @cached_property
     def gaps(self) -> frozenset[int]:
-        """The columns with gaps in training."""
+        """The columns with missing values in training."""
         return frozenset(j for j, column in enumerate(self.columns) if column.missing and j not in self.left_out)
 
     @cached_property
@@ -83,7 +83,7 @@ class Schema:
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing but numbers without gaps."""
+        """Whether there is nothing but numbers without missing values."""
         return not self.left_out and all(
             column.missing == 0 and column.kind not in (*CATEGORIES, *MOMENTS) for column in self.columns
         )

@@ -444,7 +444,8 @@ def _bytes_of_texts(column: pl.Series, path: Path) -> int:
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Text that stands for numbers or truth values as such: with padding, and with marks such as ``?`` for gaps.
+    """Text that stands for numbers or truth values as such: with padding, and with marks such as ``?`` for missing
+    values.
 
     Codes with leading zeros stay text, and so does any column with another word in it.
     """

@@ -238,7 +238,8 @@ def _values(values: FloatArray, kind: Kind) -> _Values:
     present = values[~np.isnan(values)]
     if kind is Kind.BOOLEAN or np.all((present == 0) | (present == 1)):
         return _Values.FLAG
-    # A column of whole numbers with gaps is one of floats in many tables, so that the values tell it, not their type.
+    # A column of whole numbers with missing values is one of floats in many tables, so that the values tell it, not
+    # their type.
     return _Values.WHOLE if np.all(present == np.floor(present)) else _Values.REAL
 
 

@@ -203,7 +203,7 @@ class Explained(Space):
         if len(said) != len(values):
             raise TypeError(f"the model gives {len(said)} answers for {len(values)} rows: expected one for each row")
         table = given.table
-        if rows is not given.rows:  # a gap may be another value in the container that the model took
+        if rows is not given.rows:  # a missing value may be another value in the container that the model took
             assert asked.header is not None
             table = asked.header.opened(rows).table
             values = self._values(table)
@@ -918,10 +918,10 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
 
 
 def _with_gaps(adapted: Adapted, inputs: Sequence[Input], table: Any, values: FloatArray) -> FloatArray:
-    """Rows whose gaps stay gaps where a step fills in a number that the column itself never holds.
+    """Rows whose missing values stay missing where a step fills in a number that the column itself never holds.
 
-    The mean of 0 and 1 is no value that a column of truth values may have, so a gap in it is a value of its own, and
-    what is proved is proved of 0, 1 and a missing value, and of no number between.
+    The mean of 0 and 1 is no value that a column of truth values may have, so a missing value in it is a value of its
+    own, and what is proved is proved of 0, 1 and a missing value, and of no number between.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ class Exporting:
         Nested ``CASE`` expressions, tried on SQLite and DuckDB. Columns go by name (``x0``, ``x1``, ... if training
         had none), missing values are NULL. Dates are dates or ISO text (``2024-05-03``, ``2024-05-03 14:30:00``), of
         named dialects dates or timestamps; levels are of the type that they have in training. No test is written that
-        the tests above it decide, and none for NULL in columns that had no gaps in training: it goes where the model
-        lets it go, to what ``ELSE`` takes, except below such left-out tests.
+        the tests above it decide, and none for NULL in columns that had no missing value in training: it goes where the
+        model lets it go, to what ``ELSE`` takes, except below such left-out tests.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ FEW_ROWS = 30
 FEW_SHARE = 40
 """or this part of all rows, if it is less."""
 SETS_LOW = 64
-"""Levels, gaps counted as one, up to which all sets of levels are tested at nodes with two levels of tests at most."""
+"""Levels (missing values are one) up to which all sets of them are tested by the last two tests of a path."""
 SETS_OF_HELD_LEAVES = 5
 """Levels up to which all sets are tested where leaves have a minimum."""
 CLASSES_OF_SETS = 10
@@ -42,7 +42,7 @@ def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> 
 
     Parameters
     ----------
-    n_levels : of the column; gaps are one
+    n_levels : of the column; missing values are one
     minimum : whether leaves hold a minimum of rows or of weight beyond one row
     """
     if n_levels <= 2:

@@ -16,7 +16,7 @@ def greedy_errors(X: FloatArray, codes: IntArray, *, max_depth: int, min_rows: i
 
     Parameters
     ----------
-    X : (n_rows, n_columns) numbers without gaps
+    X : (n_rows, n_columns) numbers without missing values
     codes : (n_rows,) class codes
     max_depth : most tests on a path
     min_rows : least rows of a leaf

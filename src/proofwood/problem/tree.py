@@ -99,7 +99,9 @@ class TreeProblem:
         if X.ndim != 2 or codes.shape != (X.shape[0],):
             raise ValueError(f"X has shape {X.shape} and codes {codes.shape}: expected (n, p) and (n,)")
         if holds_nan(X):
-            raise ValueError("X holds NaN: put gaps below or above all values (Views), impute them, or drop these rows")
+            raise ValueError(
+                "X holds NaN: put missing values below or above all values (Views), impute them, or drop these rows"
+            )
         check_depth(max_depth)
         check_min_samples_leaf(min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes

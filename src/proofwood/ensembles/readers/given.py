@@ -279,7 +279,7 @@ def _array(table: Any) -> Any:
 
 
 def _series_of(series: Any) -> Any:
-    """A series of polars as pandas has such values, without pyarrow: numbers with gaps are floats, gaps are nan."""
+    """A series of polars as pandas has such values, without pyarrow: numbers with missing values (nan) are floats."""
     import pandas as pd  # optional: the caller has looked
     import polars as pl
 

@@ -255,7 +255,7 @@ class Rewriting:
         return float(max(column.bins) + 1)  # of which no test asks
 
     def _with_fill(self, one: Traced) -> tuple[Step, ...]:
-        """The steps of a number, that of an imputer in front; without it, or with an error, those that refuse gaps."""
+        """The steps of a number, an imputer's first; without it, or with an error, where missing values are refused."""
         of_table = self.known.columns[one.column]
         if of_table.gap is None:
             return Step("whole"), *one.steps

@@ -335,7 +335,8 @@ def kinds_from(table: Any, inputs: Sequence[Input], columns: Sequence[int]) -> t
 def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
     """What the declared types of columns say: integers, 0 and 1, or any numbers.
 
-    A column of objects of pandas has no type: it is one of truth values or integers where it holds but these and gaps.
+    A column of objects of pandas has no type: it is one of truth values or integers where it holds but these and
+    missing values.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class Traced:
 
     @property
     def changed(self) -> bool:
-        """Whether it is something else than the column of the table, gaps filled or not."""
+        """Whether it is something else than the column of the table, missing values filled or not."""
         steps = any(step.what != "whole" for step in self.steps)
         return self.encoded or steps or self.bin is not None or self.constant
 

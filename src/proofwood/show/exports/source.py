@@ -64,7 +64,7 @@ class Exported:
     columns : of the training data
     classes : (n_classes,) labels
     by_name : whether columns go by name; by position else
-    gaps : columns that may have gaps: those that had some in training; None: all
+    gaps : columns that may have missing values: those that had some in training; None: all
     """
 
     table: NodeTable
@@ -127,7 +127,7 @@ class Exported:
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
 
     def may_lack(self, *columns: int) -> bool:
-        """Whether one of some columns may have gaps."""
+        """Whether one of some columns may have missing values."""
         return self.gaps is None or any(column in self.gaps for column in columns)
 
     def ask(self, node: int) -> Ask:
