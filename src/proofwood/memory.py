@@ -74,7 +74,7 @@ def bytes_of(memory_limit: object) -> int | None:
     Raises
     ------
     ValueError
-        If it is no number of bytes above 0.
+        If it is not a number of bytes above 0.
     """
     if memory_limit is None:
         return None
@@ -105,7 +105,7 @@ def within(memory_limit: int | str | None) -> Iterator[None]:
     Raises
     ------
     ValueError
-        If it is no amount of memory.
+        If it is not an amount of memory.
     """
     wanted = bytes_of(memory_limit)
     kept = _here.ceiling, _here.early

@@ -297,8 +297,8 @@ def test_a_row_without_a_value_gets_one() -> None:
 WRONG_CONSTRAINTS: list[tuple[Any, str]] = [
     (["x * y <= 3"], "multiplies columns with each other"),
     (["x / y <= 3"], "does not divide by a number"),
-    (["x ** 2 <= 3"], "no sum of columns"),
-    (["abs(x) <= 3"], "no sum of columns"),
+    (["x ** 2 <= 3"], "not a sum of columns"),
+    (["abs(x) <= 3"], "not a sum of columns"),
     (["z <= 3"], "'z' is not a column"),
     (["x != 3"], "expected <, <=, >, >= or =="),
     (["x"], "expected one comparison"),
@@ -307,9 +307,9 @@ WRONG_CONSTRAINTS: list[tuple[Any, str]] = [
     (["x <= 3 and y <= 2"], "expected one comparison"),
     (["x - x <= 3"], "speaks of no column"),
     (["1 <= 3"], "speaks of no column"),
-    (["x <= 1e999"], "no finite number"),
+    (["x <= 1e999"], "not a finite number"),
     (["x / 0 <= 3"], "does not divide by a number"),
-    (["x <= 'a'"], "no finite number"),
+    (["x <= 'a'"], "not a finite number"),
     ([3], "expected a text"),
     ("x <= 3", "expected a list"),
 ]

@@ -40,7 +40,7 @@ class BoxTree:
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
     label : the class that is to stay
-    shown : (n_columns,) cells of rows of which something else decides: boxes of their leaves alone need no bound
+    shown : (n_columns,) cells of rows that something else decides: a box of their leaves alone needs no bound
     plain : whether the region is a box also in columns of numbers that may be missing, see ``Trees.box_of_region``
     """
 
@@ -96,7 +96,7 @@ class BoxTree:
         known = {frozenset(clause) for clause in self.clauses}
         for one, clause in self.ways:
             if frozenset(clause) not in known:
-                return f"{clause} is no clause about all rows"
+                return f"{clause} is not a clause about all rows"
             pairs = [frozenset((a ^ 1, b ^ 1)) for i, a in enumerate(clause) for b in clause[:i]] if one else []
             if not all(pair in known for pair in pairs):
                 return f"of {clause} more than one may hold"
@@ -170,7 +170,7 @@ class BoxTree:
             return True  # no row of the box satisfies all clauses
         unit, edges = node
         if type(unit) is not int or abs(unit) > MOST_UNIT:
-            raise ValueError(f"{unit} is no unit of messages")
+            raise ValueError(f"{unit} is not a unit of messages")
         steps = Steps(self.trees, edges, self.n_factors)
         up, down = 1 << max(-unit, 0), 1 << max(unit, 0)  # of scores, of messages
         small = self.most_gain * up * counts.size + steps.most * down * 2 < SAFE
@@ -211,7 +211,7 @@ class Steps:
         steps = [step for _, _, changes in edges for step in (0, 0, *changes)]
         flat = np.array(steps if steps else [0, 0])
         if flat.dtype != np.int64 or flat.size % 2:
-            raise ValueError("messages are no whole numbers of 64 bits")
+            raise ValueError("messages are not whole numbers of 64 bits")
         self.counts = np.array([len(changes) // 2 + 1 for _, _, changes in edges], dtype=np.int64)
         if any(len(changes) % 2 for _, _, changes in edges):
             raise ValueError("a message without its cell")

@@ -2,7 +2,7 @@
 
 A column of the table costs its weight times the change of its number, or its weight for another category; a missing
 value becomes any value for 1, and a value never a missing one. ``"l1"`` adds up the columns, ``"l2"`` their squares,
-``"linf"`` is the dearest one; of the columns of a choice, two of which change together, each counts half in a sum.
+``"linf"`` is the dearest one. Two columns of a choice change together, so each counts half in a sum.
 ``"changes"`` counts the features that differ.
 """
 
@@ -58,7 +58,7 @@ class Weight:
 def _price(value: Any) -> Fraction:
     price = FORBIDDEN if value is None else Fraction(number_or(value, 0.0))
     if price < 0:
-        raise CertificateError(f"{value!r} is no price")
+        raise CertificateError(f"{value!r} is not a price")
     return price
 
 
@@ -73,7 +73,7 @@ class Measure:
     stated : the model of the certificate
     row : (n_columns,) values of the row
     own : its entries
-    region : the entries that other rows may have, by column; any where it is not named
+    region : the entries that other rows may have, by column; a column that is not named may have any
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Measure:
         return 2 if self.metric == "l2" else 1
 
     def fault(self) -> str | None:
-        """Why this is no distance, or prices of cells would not bound it from below."""
+        """Why this is not a distance, or prices of cells would not bound it from below."""
         if self.metric not in METRICS:
             return f"there is no metric {self.metric!r}"
         if len(self.weights) != self.row.size:

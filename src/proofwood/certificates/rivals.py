@@ -121,7 +121,7 @@ class RivalTree(BoxTree):
         priced = shift is not None and self.own is not None
         shift = 0 if shift is None else shift
         if any(type(v) is not int or not 0 <= v <= MOST_BITS for v in (unit, shift)):
-            raise ValueError(f"{unit} and {shift} are no units of messages and weights")
+            raise ValueError(f"{unit} and {shift} are not units of messages and weights")
         if len(weights) != len(self.lacks) or any(type(w) is not int or w < 0 for w in weights):
             raise ValueError("a box has not one weight per rival")
         steps = Steps(self.trees, edges, self.n_factors)
@@ -153,8 +153,8 @@ class RivalTree(BoxTree):
 
 
 def rivals_fault(trees: Trees, rivals: Any, targets: Sequence[int]) -> str | None:
-    """Why some classes are no rivals of targets: classes of which none is a target, each once, one at least."""
+    """Why these classes cannot be the rivals of targets: at least one class, each once, and none of them a target."""
     known = [k for k in range(trees.n_classes) if k not in targets]
     if type(rivals) is list and rivals and all(type(k) is int and k in known for k in rivals):
         return None if len(set(rivals)) == len(rivals) else "a rival is named twice"
-    return f"{rivals!r} are no rivals"
+    return f"{rivals!r} are not rivals"

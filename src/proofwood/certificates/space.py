@@ -4,7 +4,7 @@ Nothing that limits rows is read but values: bounds, whole numbers, gaps, catego
 A limit that is not among them can therefore not be used by any proof: cells, clauses and prices are worked out from
 here (:mod:`proofwood.certificates.stated`). See decisions/0076-statements-in-values for what files without it let pass.
 
-Of each column the values fall into *entries*: the intervals between all numbers that a file speaks of, or the
+The values of each column fall into *entries*: the intervals between all numbers that a file speaks of, or the
 categories, and at last, where the space has one, the missing value (which stands for unknown categories, too). A set of
 entries is an integer whose bit ``e`` says that entry ``e`` is in it.
 """
@@ -67,7 +67,7 @@ class Column:
         if content["kind"] not in KINDS or not all(type(flag) is bool for flag in flags):
             raise CertificateError(f"a column has the kind {content['kind']!r}, or a flag that is none")
         if not all(type(text) is str for text in texts):
-            raise CertificateError("a column has a name or a category that is no text")
+            raise CertificateError("a column has a name or a category that is not text")
         low, high = number_or(content["low"], -MOST), number_or(content["high"], MOST)
         whole, missing, other = flags
         return cls(content["name"], content["kind"], whole, low, high, missing, tuple(content["levels"]), other)
@@ -279,7 +279,7 @@ class Space:
     def position(self, column: Any) -> int:
         """A number of a column; CertificateError if it is none."""
         if type(column) is not int or not 0 <= column < len(self.columns):
-            raise CertificateError(f"{column!r} is no column of the table")
+            raise CertificateError(f"{column!r} is not a column of the table")
         return column
 
     def _feature(self, content: Mapping[str, Any]) -> Feature:
@@ -295,7 +295,7 @@ class Space:
         return Feature(content["name"], own, content["kind"])
 
     def _check(self, formula: Formula) -> None:
-        """CertificateError if this is no condition."""
+        """CertificateError if this is not a condition."""
         names = frozenset(formula)
         if names in ({"all"}, {"any"}):
             for part in next(iter(formula.values())):
@@ -309,11 +309,11 @@ class Space:
             elif names == {"column", "upto"} and not is_category:
                 number_or(formula["upto"], math.nan)
             elif names != {"column", "gap"} or formula["gap"] is not True or is_category:
-                raise CertificateError(f"{formula!r} is no condition")
+                raise CertificateError(f"{formula!r} is not a condition")
 
     @property
     def halves(self) -> set[int]:
-        """Columns two of which change together, so that each counts half in a sum."""
+        """Columns that change in pairs, so that each counts half in a sum."""
         return {j for one in self.features if one.kind in CHOICES for j in one.columns}
 
     def holds(self, row: Sequence[float], tested: Iterable[int]) -> bool:

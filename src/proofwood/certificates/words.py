@@ -12,7 +12,7 @@ from proofwood.certificates.space import CHOICES, OTHER, Column, Formula, Limit,
 MOST_TOLD = 8
 """Weights, categories and columns that a claim names one by one."""
 NO_LIMIT = 1e38
-"""Bounds as far away are those of float32, in which a model computes."""
+"""Bounds this far away come from a model that computes in float32."""
 
 
 def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = None, *, gaps: bool = True) -> str:
@@ -99,7 +99,7 @@ def limit_in_words(limit: Limit, space: Space) -> str:
 
 
 def claim_of(content: Mapping[str, Any], space: Space, tested: Iterable[int]) -> str:
-    """What a certificate claims, in words; of which rows."""
+    """What a certificate claims, and about which rows, in words."""
     say = _SAY[content["kind"]]
     return say(_Words(content, space)) + among(space, tested)
 

@@ -100,7 +100,7 @@ def explain(
     integer: Integers = [],  # noqa: B006
     drop: Annotated[
         list[str],
-        typer.Option(metavar="COL", help="Column that is no feature; may be repeated.", autocompletion=columns),
+        typer.Option(metavar="COL", help="Column that is not a feature; may be repeated.", autocompletion=columns),
     ] = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
     engine: Annotated[

@@ -166,7 +166,7 @@ class Request:
         }
         for option, wrong in no.items():
             if wrong:
-                raise DataError(f"{option} is no option of --kind {self.kind}")
+                raise DataError(f"{option} is not an option of --kind {self.kind}")
         if self.smallest and self.order is not None:
             raise DataError("--smallest and --feature-order exclude each other: the size decides, or the order")
 
@@ -176,7 +176,7 @@ class Request:
             None
             if self.target is None
             else label_of(
-                self.target, explainer.model.classes.tolist(), f"--target {self.target!r} is no class of the model"
+                self.target, explainer.model.classes.tolist(), f"--target {self.target!r} is not a class of the model"
             )
         )
 

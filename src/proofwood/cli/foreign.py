@@ -39,9 +39,9 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
         return load(path)
     if not trust_pickle:
         raise DataError(
-            f"{path} is no JSON model of proofwood, and no model file of XGBoost, LightGBM, CatBoost or ONNX. If it is "
-            "a model that pickle or joblib wrote: loading such a file runs whatever code is in it, with your rights, "
-            "before anything can be checked. If you made it yourself, or trust who did, add --trust-pickle."
+            f"{path} is neither a JSON model of proofwood nor a model file of XGBoost, LightGBM, CatBoost or ONNX. If "
+            "pickle or joblib wrote it: loading such a file runs whatever code is in it, with your rights, before "
+            "anything can be checked. If you made it yourself, or trust who did, add --trust-pickle."
         )
     import joblib
 

@@ -102,7 +102,7 @@ def seconds(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise DataError(f"--time-limit {text!r} is no time: expected seconds above 0, or 'none'") from None
+        raise DataError(f"--time-limit {text!r} is not a time: expected seconds above 0, or 'none'") from None
 
 
 def amount_of_memory(text: str | None) -> int | None:
@@ -116,7 +116,7 @@ def amount_of_bytes(text: str | None, option: str) -> int | None:
         return bytes_of(text)
     except ValueError:
         raise DataError(
-            f"{option} {text!r} is no amount of memory: expected bytes, or a text such as 4GB or 500MB"
+            f"{option} {text!r} is not an amount of memory: expected bytes, or a text such as 4GB or 500MB"
         ) from None
 
 

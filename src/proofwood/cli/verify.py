@@ -50,7 +50,7 @@ register(
                     "file": TEXT,
                     "proved": BOOLEAN,
                     "of_model": {**BOOLEAN, "description": "whether it was compared with a model"},
-                    "error": nullable(TEXT, "why it is no certificate"),
+                    "error": nullable(TEXT, "why it is not a certificate"),
                     "checks": listing(record({"name": TEXT, "passed": BOOLEAN, "detail": TEXT})),
                 }
             )

@@ -196,18 +196,18 @@ class _Categories:
         )
 
     def _unknown_text(self, text: str) -> str:
-        """A text that is no category of the model, unless it may be meant as something else."""
+        """A text that is not a category of the model, unless it may be meant as something else."""
         twin = self.near.get(_said(text, comma=True))
         if twin is not None:
             raise self._refused(
                 text,
-                f"which is no category of the model, and may be meant as {twin!r}",
+                f"which is not a category of the model, and may be meant as {twin!r}",
                 f"write it as the model has it. {_TYPES}, if it is another one",
             )
         if text.strip().lower() in GAPS:
             raise self._refused(
                 text,
-                "which is no category of the model, and may stand for a missing value",
+                "which is not a category of the model, and may stand for a missing value",
                 f"leave the cell empty, without quotes, where a value is missing. {_TYPES}, if it is a category",
             )
         return text
@@ -221,7 +221,7 @@ Key = tuple[str, Any]
 
 
 def _keys_of(value: Any) -> Sequence[Key]:
-    """What a cell may say to stand for a value that is no text; 0 and 1 stand for false and true."""
+    """What a cell may say to stand for a value that is not text; 0 and 1 stand for false and true."""
     if isinstance(value, bool):
         return [("truth", value), ("number", int(value))]
     if isinstance(value, int | float):

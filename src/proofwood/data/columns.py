@@ -47,7 +47,7 @@ class Column:
     bounds : least and greatest value that is present, or None if there is none
     zone : of moments that have one, as :mod:`~proofwood.data.moments` names it; their numbers are in UTC
     level_type : what the levels are in the data, if these are categories
-    level_numbers : of levels that are no text, the number of each, in the unit of their kind; without ``levels``, the
+    level_numbers : of levels that are not text, the number of each, in the unit of their kind; without ``levels``, the
         codes themselves are these numbers
     """
 
@@ -62,7 +62,7 @@ class Column:
     level_numbers: tuple[int | float, ...] = ()
 
     def level_number(self, code: int) -> int | float | None:
-        """The number of a level that is no text, by its code; None of a text."""
+        """The number of a level that is not text, by its code; None of a text."""
         if self.level_type.kind is None:
             return None
         return self.level_numbers[code] if self.levels else code
@@ -196,7 +196,7 @@ def read_columns(
     Raises
     ------
     DataError
-        If columns hold what is no number, text, date or time, or integers that float64 cannot hold exactly. The
+        If columns hold what is not a number, text, date or time, or integers that float64 cannot hold exactly. The
         message names every such column.
     ValueError
         If the data has not two dimensions, or ``names`` does not fit.

@@ -118,7 +118,7 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
 
     Returns
     -------
-    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is no table, which a later check says
+    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is not a table, which a later check says
     schema : Schema
     notes : texts for one warning
 
@@ -182,7 +182,7 @@ def _holds_text(array: npt.NDArray[Any] | None) -> bool:
 
 
 def _is_text(values: npt.NDArray[Any]) -> bool:
-    """Whether a column holds text that is no number."""
+    """Whether a column holds text that is not a number."""
     for value in values.tolist():
         if isinstance(value, (str, bytes)):
             try:

@@ -76,8 +76,8 @@ class Explained(Space):
     grid : where the cells come from
     classes : (n_classes,) labels
     vote : "auto": what the model predicts; "majority": the class that most trees predict
-    outcome : what is asked of the numbers of a regressor, or which probability of a classifier is enough; None for its
-        classes
+    outcome : the question about the numbers of a regressor, or the probability that a classifier must reach; None for
+        its classes
     adapted : the model as its reader reads it, before anything is asked
     knowledge : what every possible row satisfies beside the bounds of its columns
     plausible : which rows are plausible; None if all are
@@ -124,7 +124,7 @@ class Explained(Space):
 
     @property
     def forest(self) -> Forest:
-        """The trees, with what is asked of them."""
+        """The trees, with the outcome that is asked about."""
         return self._asked.forest
 
     @property
@@ -168,12 +168,12 @@ class Explained(Space):
         return self.admit(X).values
 
     def admit(self, X: Any, *, table: bool = True) -> Admitted:
-        """Rows, of which ``model.predict`` was asked exactly as they are given: its classes are those of the reading.
+        """Rows that ``model.predict`` was asked about exactly as they are given; its classes are those of the reading.
 
         Parameters
         ----------
         X : rows as :meth:`read` takes them
-        table : whether the user gave them so; else they were made from something that is no table, such as a mapping
+        table : whether the user gave them so; else they were made from something that is not a table, such as a mapping
 
         Raises
         ------
@@ -374,7 +374,7 @@ class Explained(Space):
         return frozenset(j for j, given in enumerate(self.inputs) if given.kind is Kind.INTEGER) - self.loose
 
     def about(self, row: FloatArray) -> Explained:
-        """The model that a question about a row is asked of: another one where its classes are relative to the row.
+        """The model to ask about a row: another one if its classes are relative to the row.
 
         Parameters
         ----------
@@ -434,8 +434,8 @@ class Explained(Space):
         return self._in_space(np.flatnonzero(gaps).tolist(), {**wanted, **broken})
 
     def _fractions(self, X: FloatArray) -> IntArray:
-        """Inputs that hold integers though the user does not say so, and of which some row has another number."""
-        # A type is no promise: such a row is asked about in a space in which the column holds any number:
+        """Inputs that hold integers, though the user does not say so, and in which some row has another number."""
+        # A type is not a promise: such a row is asked about in a space in which the column holds any number:
         # decisions/0053-whole-numbers-by-type.
         loose = np.array(sorted(self.loose), dtype=np.int64)
         values = X[:, loose]
@@ -492,7 +492,7 @@ class Explained(Space):
         broken = [j for j in self._fractions(values).tolist() if self._tested[j]]
         if broken:
             raise DataError(
-                f"column {self.inputs[broken[0]].name!r} holds numbers that are no integers, and only integers are "
+                f"column {self.inputs[broken[0]].name!r} holds numbers that are not integers, and only integers are "
                 "considered here, as in the table of training or in X=: take with_gaps_of(rows)"
             )
         return self.grid.cells_of(values)
@@ -535,7 +535,7 @@ def explained(
     ----------
     model : fitted classifier or regressor; see :mod:`proofwood.ensembles.readers.supported` for the kinds
     vote : "auto" for what the model predicts, "majority" for the class that most trees predict (ties to the lowest)
-    target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
+    target : for a regressor, the question about its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
         ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
         of cuts between bands
     confidence : of a classifier, the least probability that counts: rows where no class has it are "unsure", a
@@ -880,7 +880,7 @@ def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, whe
 
 
 def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> BoolArray:
-    """(n_inputs,) whether a missing value is no error: to the model, and to the group that the column is in."""
+    """(n_inputs,) whether a missing value is accepted by the model and by the group that the column is in."""
     takes = np.zeros(len(adapted.inputs), dtype=bool)
     if adapted.forest.takes_missing is not None:
         takes[[source.column for source in adapted.sources]] = True
@@ -920,8 +920,8 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
 def _with_gaps(adapted: Adapted, inputs: Sequence[Input], table: Any, values: FloatArray) -> FloatArray:
     """Rows whose missing values stay missing where a step fills in a number that the column itself never holds.
 
-    The mean of 0 and 1 is no value that a column of truth values may have, so a missing value in it is a value of its
-    own, and what is proved is proved of 0, 1 and a missing value, and of no number between.
+    The mean of 0 and 1 is not a value that a column of truth values may have, so a missing value in it is a value of
+    its own, and what is proved is proved of 0, 1 and a missing value, and of no number between.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class ScoredTree:
     low, high : (n_nodes,) next node
     missing_low : (n_nodes,) whether a missing value goes low
     value : (n_nodes, n_classes) scores; used at leaves
-    levels : per node the codes that go low, None where the test is no level test
+    levels : per node the codes that go low, None where the test is not a level test
     """
 
     feature: IntArray
@@ -254,7 +254,7 @@ class Link:
         return int(self.kind == "logistic" and (value > 1 or (value == 1 and not reached)))
 
     def slop(self, values: FloatArray) -> FloatArray:
-        """By how much rounding may move the sums of which the model makes these numbers; infinite at the ends."""
+        """How much rounding may move the sums behind these numbers; infinite at the ends."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(4 * (DOUBLE + self.unit) * np.abs(numbers) * self.divisor)
@@ -266,7 +266,7 @@ class Link:
             return np.asarray(self.divisor * 2 * (LINKED * self.unit + 8 * DOUBLE) / np.abs(numbers * (1 - numbers)))
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sums of which the model makes these numbers, up to rounding; infinite at the ends of a link."""
+        """The sums that the model turns into these numbers, up to rounding; infinite at the ends of a link."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(numbers * self.divisor)
@@ -299,7 +299,7 @@ class Forest:
     noise : what rounding in the model itself may change in the difference of two class sums, in the unit of the scores
     predict : class codes that the real model gives to a matrix (n_rows, n_columns); of a regressor its numbers
     ties_low : whether the lowest class wins a tie, else the highest
-    takes_missing : (n_columns,) whether a missing value is no error; None: it always is
+    takes_missing : (n_columns,) whether the model accepts a missing value; None: it never does
     majority : whether the trees vote where the model itself does not
     names : names of the columns, None if the model does not know them
     link : what becomes of the sums: the number that a regressor predicts, or the probabilities of a classifier; None

@@ -3,7 +3,7 @@
 What a column of the table becomes:
 
 - Numbers: one grid column whose cells are the intervals between all thresholds of the ensemble. Thresholds that no
-  value of the space lies beyond (bounds) are no tests, and thresholds of integer columns are moved down to an integer.
+  value of the space lies beyond (bounds) are not tests, and thresholds of integer columns are moved down to an integer.
 - Where a value may be missing: a further 0/1 grid column. The missing value sits in the lowest cell of the numbers if
   the model sends it low, else in the highest one. Where tests disagree, all thresholds have a grid column in which it
   is low, and those that send it high a further one, linked by clauses, so that every test is one literal and no leaf is
@@ -275,7 +275,7 @@ class _Asked:
     low: FloatArray = field(default_factory=lambda: NONE)  # thresholds of tests that send missing low, ascending
     high: FloatArray = field(default_factory=lambda: NONE)
     sets: set[Codes] = field(default_factory=set)
-    gap: bool = False  # whether the missing value is told from numbers even where no tree tests the column
+    gap: bool = False  # whether missing values and numbers are kept apart even if no tree tests the column
 
     def add(self, side: Side, cuts: FloatArray) -> None:
         """More thresholds."""

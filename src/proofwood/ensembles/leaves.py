@@ -38,7 +38,7 @@ class Walker:
 
     @cached_property
     def native(self) -> _native.CellTrees:
-        """The trees in native code, which is no part of what is pickled."""
+        """The trees in native code, which is not part of what is pickled."""
         stack = Stack.of(self._trees)
         return _native.CellTrees(
             self._grid.n_thresholds,

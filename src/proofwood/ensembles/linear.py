@@ -116,7 +116,7 @@ class Constraint:
 
 
 def _worked_out(node: ast.expr, names: Mapping[str, int], row: FloatArray) -> float:
-    """An expression in float64, in the order in which it is written."""
+    """An expression in float64, evaluated in the order of its text."""
     match node:
         case ast.Name(id=name):
             return float(row[names[name]])
@@ -196,7 +196,7 @@ class _Reader(Text):
                 return Form({j: Fraction(1)}, Fraction(0), {j: Fraction(1)}, Fraction(0))
             case ast.Constant(value=value):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(float(value)):
-                    raise self.error(f"{value!r} is no finite number")
+                    raise self.error(f"{value!r} is not a finite number")
                 number = Fraction(float(value))
                 return Form({}, number, {}, abs(number))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=part):
@@ -211,7 +211,7 @@ class _Reader(Text):
                 if divisor.factors or divisor.constant == 0:
                     raise self.error(f"{self.shown(node)} does not divide by a number: expected sums of columns")
                 return self._form(left).times(1 / divisor.constant)
-        raise self.error(f"{self.shown(node)} is no sum of columns times numbers: expected +, -, * and /")
+        raise self.error(f"{self.shown(node)} is not a sum of columns times numbers: expected +, -, * and /")
 
     def _product(self, node: ast.expr, left: Form, right: Form) -> Form:
         if left.factors and right.factors:

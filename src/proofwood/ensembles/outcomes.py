@@ -98,7 +98,7 @@ class Confidence:
 
 
 Outcome = Bands | Within | Confidence | None
-"""What is asked of a model; None for the class that it predicts."""
+"""The outcome that is asked about; None for the class that the model predicts."""
 
 
 def text(number: float) -> str:
@@ -147,14 +147,14 @@ def read_target(target: Any) -> Bands | Within:
 
 def _number(value: Any, target: Any) -> float:
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"target={target!r}: {value!r} is no number; expected {EXPECTED}")
+        raise TypeError(f"target={target!r}: {value!r} is not a number; expected {EXPECTED}")
     if not math.isfinite(value):
         raise ValueError(f"target={target!r}: expected finite numbers")
     return float(value)
 
 
 def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
-    """What is asked of a model, from what a user states.
+    """The outcome that is asked about, from what a user states.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class Space:
 
     @property
     def types(self) -> dict[str, list[str]]:
-        """Columns of the table of which only some numbers are considered: whole ones (integer), 0 and 1 (boolean)."""
+        """Columns of the table that may hold only some numbers: whole ones (integer), 0 and 1 (boolean)."""
         found = {kind: [str(one.name) for one in self.inputs if one.kind == kind] for kind in ("integer", "boolean")}
         return {kind: names for kind, names in found.items() if names}
 
@@ -86,7 +86,7 @@ class Space:
         return (next(j for j, given in enumerate(self.inputs) if given.name == name),), "single"
 
     def is_choice(self, feature: int) -> bool:
-        """Whether a feature is a group of 0/1 columns of the table at most one of which is 1."""
+        """Whether a feature is a group of 0/1 columns of the table with at most one 1."""
         return self.group_kind(feature) in ("one_hot", "at_most_one")
 
     def inputs_of(self, feature: int) -> list[int]:
@@ -187,7 +187,7 @@ class Outline(Space):
         Parameters
         ----------
         model : with its trees
-        told : per column of the grid the cells that are told of
+        told : per column of the grid the cells that are mentioned
         """
         known = model.knowledge.columns
         kept = tuple(

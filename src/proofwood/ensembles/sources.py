@@ -72,7 +72,7 @@ class Source:
         return float(self.scaled(np.array([math.nan]))[0])
 
     def takes_missing(self, model_does: bool) -> bool:
-        """Whether a missing value is no error, given what the model does with one."""
+        """Whether a missing value is accepted, given what the model does with one."""
         if self.table is not None:
             return False
         for step in self.steps:

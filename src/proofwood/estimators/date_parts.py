@@ -93,7 +93,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         Raises
         ------
         ValueError
-            If there is no such part or column, or the column holds no dates; TypeError if ``X`` is no frame.
+            If there is no such part or column, or the column holds no dates; TypeError if ``X`` is not a frame.
         """
         if isinstance(self.parts, str):
             raise ValueError(f"parts={self.parts!r}: expected a list, such as [{self.parts!r}]")

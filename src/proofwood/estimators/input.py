@@ -75,7 +75,7 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
     Raises
     ------
     ValueError
-        If the labels are no classes, such as real numbers.
+        If the labels are not classes, such as real numbers.
     """
     if labels.dtype.kind not in "biu" or labels.ndim != 1 or labels.size == 0:
         check_classification_targets(labels)

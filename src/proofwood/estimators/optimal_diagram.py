@@ -215,7 +215,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is no strength of it
+        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is not a strength of it
         return tags
 
     # --------------------------------------------------------------------------------------------------------- fit

@@ -34,7 +34,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     Raises
     ------
     ModelFileError
-        If the file is no model, too large, truncated, changed, contradicts itself, is of a later version, or of a
+        If the file is not a model, too large, truncated, changed, contradicts itself, is of a later version, or of a
         learner this version does not have.
     OSError
         If the file cannot be read.

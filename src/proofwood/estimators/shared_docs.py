@@ -74,7 +74,7 @@ model_ : NodeTable
 result_ : Result
     All that the search found: model, objective, bound, status, statistics, trace. ``result_.scope`` says what limited
     the search beyond the shape of the model and the table: ordered sets of levels, levels that were pooled or tested
-    one by one, thresholds and columns that were left out. Columns in ``drop`` are no part of the table.""",
+    one by one, thresholds and columns that were left out. Columns in ``drop`` are not part of the table.""",
     "objective_": """\
 objective_ : float
     What the model costs.""",

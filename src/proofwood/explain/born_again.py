@@ -38,7 +38,7 @@ class Checked:
     Parameters
     ----------
     n_leaves : of the tree
-    equal : leaves in which every row has the class of the leaf; fewer than ``n_leaves`` where the time ended
+    equal : number of leaves in which every row has the class of the leaf; fewer than ``n_leaves`` if the time ended
     row : one to which the model gives another class than the tree, as ``model.read`` returns rows; None without one
     """
 
@@ -148,7 +148,7 @@ class BornAgain:
     def check(self, *, time_limit: float | None = None) -> Checked:
         """Prove leaf by leaf that the tree predicts what the model predicts, by boxes that a checker has to accept.
 
-        It shares no code with any search. That no such tree has fewer leaves is not looked at.
+        It shares no code with any search. It does not check that no such tree has fewer leaves.
 
         Parameters
         ----------

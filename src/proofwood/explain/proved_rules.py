@@ -137,9 +137,9 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         gives the model back, for :meth:`rule_of`, :meth:`predict` and :meth:`check`
     n_rows : rows of the table
     n_covered : those that meet some rule
-    status : why there are no more rules: ``"covered"`` (the wanted share is), ``"max_rules"``, ``"exhausted"``,
+    status : why the search ended: ``"covered"`` (the wanted share is covered), ``"max_rules"``, ``"exhausted"``,
         ``"time_limit"`` or ``"memory_limit"``. Whatever it is, the model obeys the rules
-    n_candidates : rules that were made, of which these were chosen
+    n_candidates : number of rules that were made; these were chosen from them
     most_covered : no choice of so many of the candidates covers more rows, which is proved. Of rules that were not
         made it says nothing
     undecided : questions that stayed open, and counted as answered with no
@@ -207,7 +207,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         Parameters
         ----------
         X : rows as the model takes them
-        otherwise : what stands for rows of which no rule speaks: ``"model"`` for what the model predicts, or None
+        otherwise : what rows get that no rule holds: ``"model"`` for what the model predicts, or None
 
         Returns
         -------

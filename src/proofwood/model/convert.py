@@ -43,7 +43,7 @@ def from_sklearn_tree(estimator: DecisionTreeClassifier) -> NodeTable:
     Raises
     ------
     TypeError
-        If the estimator is no single classification tree.
+        If the estimator is not a single classification tree.
     ValueError
         If it has several outputs.
     sklearn.exceptions.NotFittedError

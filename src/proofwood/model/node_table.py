@@ -73,7 +73,7 @@ class NodeTable:
     weight : (n_nodes, n_classes) training weight that reaches the node
     rows : (n_nodes,) training rows that reach the node, unweighted
     missing_low : (n_nodes,) whether a missing value goes low
-    levels : per node the set of level codes that go low, or None where the test is no level test
+    levels : per node the set of level codes that go low, or None where the test is not a level test
     normals : coefficients of oblique tests
 
     Raises

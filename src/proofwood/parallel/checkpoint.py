@@ -8,7 +8,7 @@ in one step by one whose records are in the order of their rows: it depends on t
 which they came. What a search proves is in files of the same form (:mod:`proofwood.parallel.search_file`).
 
 Every record ends in a digest of itself and of the header. So a record that was changed, or taken from a file about
-something else, is found; it is no signature, as whoever means to deceive can compute it anew.
+something else, is found; it is not a signature, as whoever means to deceive can compute it anew.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def read_lines(
 
 
 def _no_number(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 _START = b'{"version":'

@@ -328,7 +328,7 @@ class DiagramProblem:
 
 
 def check_widths(widths: tuple[int, ...]) -> None:
-    """Refuse widths that are no skeleton, with ValueError."""
+    """Refuse widths that are not those of a skeleton, with ValueError."""
     what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
     whole = all(isinstance(w, (int, np.integer)) and not isinstance(w, (bool, np.bool_)) for w in widths)
     if not widths or not whole or min(widths) < 1 or widths[0] != 1:

@@ -556,7 +556,7 @@ def simple_fraction(value: float) -> Fraction:
 
 
 def share_of(value: float) -> Fraction | None:
-    """What a share in a parameter says: the decimal it shows, or a fraction such as 1/3; None if it is no number."""
+    """What a share in a parameter says: the decimal it shows, or a fraction such as 1/3; None if it is not a number."""
     number = decimal(value)
     if number is None or number.denominator <= LARGEST_DENOMINATOR:
         return number
@@ -565,7 +565,7 @@ def share_of(value: float) -> Fraction | None:
 
 
 def decimal(value: float) -> Fraction | None:
-    """The fraction that the shortest decimal form of ``value`` shows, None if it is no finite number."""
+    """The fraction that the shortest decimal form of ``value`` shows, None if it is not a finite number."""
     if isinstance(value, (str, bytes, bytearray, np.ndarray)):
         return None
     try:

@@ -91,4 +91,4 @@ def _require_option(name: str, option: str) -> None:
         return
     having = [other for other, own in OPTIONS.items() if option in own.by_name]
     flag = all_options()[option].flag
-    raise DataError(f"{flag} is no option of --model {name}: it belongs to {' and '.join(having)}")
+    raise DataError(f"{flag} is not an option of --model {name}: it belongs to {' and '.join(having)}")

@@ -47,7 +47,7 @@ class FromTable:
     ----------
     settings : parameters of the estimator
     fit : arguments of its ``fit`` and ``recount``
-    drop : columns that are no features
+    drop : columns that are not features
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 The trees are asked one after the other, each within the box of rows that the tests before it leave. A leaf knows the
 leaf of each tree that its rows reach, so that the ensemble gives one answer to all of them. What rounding might decide
-there is asked of the model itself, at a row of the leaf: the same numbers are added up for every row of it.
+there is settled by the model itself, at a row of the leaf: the same numbers are added up for every row of it.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def _gap_of(known: Known, j: int, forest: Forest) -> Gap | None:
 
 
 def _takes_gaps(forest: Forest, sources: Sequence[Source], n: int) -> list[bool]:
-    """Whether a missing value in an input is no error."""
+    """Whether an input accepts missing values."""
     takes = [True] * n
     flags = [False] * len(sources) if forest.takes_missing is None else forest.takes_missing.tolist()
     for source, flag in zip(sources, flags, strict=True):

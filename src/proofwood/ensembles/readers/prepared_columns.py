@@ -377,7 +377,7 @@ def _key(question: Question) -> tuple[int, Any]:
 
 
 def _texts(values: Sequence[Any], levels: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Texts of categories, no two of which are the same."""
+    """Texts of categories, all different."""
     if levels is not None:
         return levels
     gaps = sum(absent(value) for value in values)
@@ -386,7 +386,7 @@ def _texts(values: Sequence[Any], levels: tuple[str, ...] | None) -> tuple[str, 
 
 
 def sides_of(column: TableColumn, told: Told) -> IntArray:
-    """(n_codes, n_made) what the model tells of each category of a column."""
+    """(n_codes, n_made) what the model can tell about each category of a column."""
     assert column.table is not None
     whole = np.zeros((len(column.table), len(told.coded)))
     whole[:, column.made] = column.table

@@ -1,7 +1,7 @@
 """Tests of a model behind steps as tests of the columns of the table.
 
 A test for a bin becomes two thresholds of the number, a number in whose place an imputer puts another is told apart
-from those around it, and what is constant is left out. Where the thresholds are is asked of the steps.
+from those around it, and what is constant is left out. The steps are asked where the thresholds are.
 """
 
 from __future__ import annotations

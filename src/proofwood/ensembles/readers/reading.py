@@ -280,7 +280,7 @@ def key_of(value: Any) -> tuple[str, Any]:
 
 
 def others(values: Iterable[Any], known: Iterable[Any]) -> list[Any]:
-    """Those of the values, each once, that are no category among the known ones."""
+    """Those of the values, each once, that are not among the known categories."""
     seen = {key_of(value) for value in known}
     keys = {key_of(value): value for value in reversed(list(values))}
     return [value for key, value in reversed(keys.items()) if key not in seen]
@@ -352,7 +352,7 @@ def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
 
 
 def _kind_of_column(column: Any) -> Kind:
-    """Of a column of pandas."""
+    """The kind of a column of pandas."""
     if column.dtype != object:
         return _kind_of_dtype(column.dtype)
     from pandas.api.types import infer_dtype  # the column is one of it

@@ -88,7 +88,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a reader beside the model.
+    """What a reader is given besides the model.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def register(
         raise TypeError(f"kinds={kinds!r}: expected classes, or names such as 'sklearn.RandomForestClassifier'")
     several = [kinds] if isinstance(kinds, type | str) else list(kinds)
     if not callable(read):
-        raise TypeError(f"read={read!r}: expected a function of a fitted model and what is asked of it")
+        raise TypeError(f"read={read!r}: expected a function of a fitted model and an ``Asked``")
     if not several:
         raise TypeError("kinds names no class: expected classes, or names such as 'sklearn.RandomForestClassifier'")
     for kind in several:
@@ -248,7 +248,7 @@ def names_of(model: Any) -> tuple[str, ...] | None:
 
 
 def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | None = None) -> int:
-    """Number of the target of a model that is asked about.
+    """Number of the target that is asked about.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | No
 
 
 def refuse_majority(model: Any, vote: str) -> None:
-    """ValueError if a majority vote is asked of a model whose trees do not vote."""
+    """ValueError if the question is about a majority vote and the trees of the model do not vote."""
     if vote == "majority":
         raise ValueError(f"vote='majority' is for trees that vote: the trees of a {type(model).__name__} add up scores")
 

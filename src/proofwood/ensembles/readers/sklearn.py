@@ -145,7 +145,7 @@ def from_forest_regressor(model: Any, asked: Asked) -> Forest:
 
 
 def _in_threads(model: Any) -> bool:
-    """Whether trees are added up in the order in which threads are ready with them."""
+    """Whether trees are added up in the order in which threads finish them."""
     return model.n_jobs not in (None, 1)
 
 

@@ -19,7 +19,7 @@ def threshold_classifier(model: Any, asked: Asked) -> Reading:
     Raises
     ------
     TypeError
-        If that number is no function of one sum over the trees.
+        If that number is not a function of one sum over the trees.
     """
     asked = names_within(model, asked)
     inner = getattr(model, "estimator_", model.estimator)

@@ -62,7 +62,7 @@ class Traced:
     column : of the table
     encoded : whether an encoder gave each category of the column a number
     coded : whether these numbers are 0, 1, ... in the order of the categories, and nothing else may come
-    fills : what imputers put in the place of which values of the column itself, one after the other
+    fills : the values of the column that imputers replace, and by what, one imputer after the other
     steps : of the number, after that
     bin : the column is 1 where the number is in this bin, else 0; None if it is the number
     after : steps of that 0 or 1
@@ -131,7 +131,7 @@ class Trace:
     Parameters
     ----------
     categories : of a column, in the order of their codes; a missing value may be one
-    strict : columns of which unknown categories are an error
+    strict : columns in which unknown categories are an error
     blanks : values of a column that imputers and indicators take for missing ones
     functions : whether a function of NumPy gets a column as it is
     """

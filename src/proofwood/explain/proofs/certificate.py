@@ -62,7 +62,7 @@ class Certifier:
     label : its class
     oracle : finds rows of other classes; nothing it says is taken on trust
     known : cells of rows of other classes that may do
-    clock : of all that is asked of the certifier
+    clock : limits everything that the certifier does
     targets : codes of the classes that the explanation is about, in ascending order; all others by default
     signed : whether contents get their digest, for a file
 
@@ -259,14 +259,14 @@ class Certifier:
     def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
         low, high = self.scores.box(self.cells, features)
         if np.array_equal(low, high):
-            return []  # all rows of these cells are one to the model, which is asked about it
+            return []  # the model cannot tell rows of these cells apart: it is asked about one of them
         proofs = self._no_row_in(low, high)
         if proofs is None:
             raise ValueError(f"the features {list(features)} do not suffice: another class is possible")
         return proofs
 
     def _counts(self, cells: IntArray) -> bool:
-        """Whether the model itself gives another class to a row of which rounding decides."""
+        """Whether the model itself gives another class to a row whose class depends on rounding."""
         values = self.model.row(cells, like=self.x)
         changes = self._changes_model(values)
         if not changes:
@@ -494,7 +494,7 @@ def check_certificate(
     Raises
     ------
     CertificateError
-        If the file is no certificate of this version, is too large, or cannot be read as one.
+        If the file is not a certificate of this version, is too large, or cannot be read as one.
     TypeError
         If ``model`` is something else.
     """

@@ -1,6 +1,6 @@
-"""An oracle that believes nothing: every answer comes with evidence, which is looked at by other code.
+"""An oracle that believes nothing: every answer comes with evidence, which other code checks.
 
-That rows can change is shown by one, whoever found it; that none can, by a tree of boxes that the checker of
+One row shows that the class can change, whatever search found it. A tree of boxes proves that it cannot: the checker of
 certificates accepts (:mod:`proofwood.certificates.boxes`), which shares no code with any search.
 """
 
@@ -43,7 +43,7 @@ class CheckedOracle(QuestionOracle):
 
     @classmethod
     def of(cls, model: Explained) -> CheckedOracle:
-        """Of a model whose leaves the checker works out from tests of values; ValueError if only some rows count."""
+        """For a model whose leaves the checker works out from tests of values; ValueError if only some rows count."""
         model.of_every_row("a proof by boxes")
         return cls(model.scores, parts_of(model).stated)
 

@@ -49,7 +49,7 @@ class Refuter:
         self.clock = clock
         self.others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
         self.rivals = [k for k in range(scores.n_classes) if k not in self.others]
-        """The classes before which a target has to come: the label, and those that are no targets."""
+        """The classes before which a target has to come: the label, and those that are not targets."""
 
     @cached_property
     def prover(self) -> BoxProver:
@@ -107,8 +107,8 @@ class Refuter:
     ) -> dict[str, Any] | None:
         """A tree of boxes against a class; None if a row can have it.
 
-        Where a target may come before the label, but not before all classes that are no targets, each box names those
-        among them that it loses to; ``rivals``: in any case.
+        If a target may come before the label, but not before every class that is not a target, each box names the
+        classes that it loses to; with ``rivals`` it always does.
         """
         what = f"no certificate for this explanation: the boxes against class {against}"
         if self.clock.over:

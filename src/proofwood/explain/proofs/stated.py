@@ -54,7 +54,7 @@ def model_content(
 
     Parameters
     ----------
-    forest : with what is asked of it
+    forest : the trees, with the outcome that is asked about
     scores : of its leaves
     inputs : columns of the table
     sources : where the columns of the forest come from

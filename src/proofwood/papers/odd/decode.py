@@ -48,7 +48,7 @@ def decode(model: Model, point: FloatArray) -> Diagram | None:
     Raises
     ------
     AssertionError
-        If the flows are fractional although lambda and y are not, against Theorem 1: then it is no solution.
+        If the flows are fractional although lambda and y are not, against Theorem 1: then it is not a solution.
     """
     if fractional := model.fractional_flows(point):
         raise AssertionError(f"{fractional} flows are fractional: no solution of the program")

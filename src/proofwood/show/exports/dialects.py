@@ -114,7 +114,7 @@ class Dialect:
         return text if self.number == "{}" else self.number.format(text.removesuffix("e0"))
 
     def literal(self, value: Any) -> str:
-        """A label, or a level that is no date."""
+        """A label, or a level that is not a date."""
         if isinstance(value, bool):
             return self.booleans[0 if value else 1]
         if isinstance(value, int):

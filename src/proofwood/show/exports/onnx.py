@@ -21,7 +21,7 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
 
     Its input is ``X``, (n_rows, n_features) float64 with NaN where missing. If the model tests columns of text, each
     column that it tests is an input of its own instead, (n_rows, 1), under its name: text, or float64 (categories that
-    are no text by their numbers: 0 and 1, the number itself, days or microseconds).
+    are not text by their numbers: 0 and 1, the number itself, days or microseconds).
 
     Parameters
     ----------

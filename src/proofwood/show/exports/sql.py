@@ -92,7 +92,7 @@ def _first_part(text: str, table: str) -> tuple[str, str, bool]:
 
 def _wrong_name(table: str) -> ExportError:
     return ExportError(
-        f"table={table!r} is no name of a table: expected table, or schema.table, with a name that holds a dot or a "
+        f"table={table!r} is not a name of a table: expected table, or schema.table, with a name that holds a dot or a "
         "double quote in double quotes, or a sequence of the parts, such as ('crm', 'loans.2024')"
     )
 
