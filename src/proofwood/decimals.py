@@ -53,14 +53,14 @@ def at_least(value: float, digits: int = DIGITS) -> str:
 def inward(end: float, above: bool, digits: int, inside: float = math.nan, *, is_open: bool = True) -> tuple[str, bool]:
     """A decimal for the end of an interval of float64 numbers, and whether it is not of the interval itself.
 
-    Of a decimal that is another number than the end, the interval in the text has it, and nothing that is left out.
+    If the decimal is another number than the end, the text includes it, and it excludes whatever the interval excludes.
 
     Parameters
     ----------
     end : finite
     above : whether the interval is above its end, else below
     digits : significant digits, at least; more where ``inside`` needs them
-    inside : a number of the interval that must be inside for whoever reads the text; nan for none
+    inside : a number of the interval that the text must include; nan for none
     is_open : whether the end is not of the interval
     """
     if not is_open and n_digits(short(end)) <= permitted(end, digits):

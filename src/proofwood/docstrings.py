@@ -1,6 +1,6 @@
 """Entries that several docstrings have in common, written once.
 
-A docstring names such entries in one line, which is a sentence to whoever reads the source::
+A docstring names such entries in one line, which reads as a sentence in the source::
 
     time_limit, n_jobs : as in every learner
 

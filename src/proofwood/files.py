@@ -40,7 +40,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write ``content`` to ``path``: all of it, or nothing.
 
     A regular file is replaced in one step by one that was written beside it and is on the disk. It keeps its mode.
-    Through a link, the file that it leads to is replaced, and the link stays. What is not a regular file (a device, a
+    A link stays, and the file that it leads to is replaced. What is not a regular file (a device, a
     pipe) is written to and never replaced.
 
     Raises

@@ -220,7 +220,7 @@ def shown(amount: int) -> str:
 
 
 def stepwise(memory_limit: int | str | None, items: Iterator[T]) -> Iterator[T]:
-    """``items``, each of which is made within the limit; what is done between them is not."""
+    """``items``, each made within the limit; what is done between them is not."""
     while True:
         with within(memory_limit):
             try:

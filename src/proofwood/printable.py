@@ -33,7 +33,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 _CLEAR = re.compile(r"[^\s,;{}\"'`]+(?: [^\s,;{}\"'`]+)*")
-"""Texts of which one sees in a list where they begin and end."""
+"""Texts that show in a list where they begin and end."""
 
 
 def in_list(text: str) -> str:

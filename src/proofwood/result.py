@@ -157,7 +157,7 @@ class Result:
     status : what is proved
     stats : how the answer was reached
     trace : one event per improvement of the objective or the bound, the last one being the final state
-    parts : for answers that are best in several quantities, in the order in which they count; empty where the objective
+    parts : for answers that are best in several quantities, in the order of their rank; empty where the objective
         says all
     certificates : proofs that can be checked apart from the engine, if it was asked to keep them
         (:class:`proofwood.certificates.drup.Certificate`)

@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "compare", "show", "export")}
 COMMANDS |= {"report": "html_report", "explain": "explain", "verify": "verify", "schema": "schema"}
-"""Commands in the order of the help, each with the module in which it is a function of its name. Its help ends with the
+"""Commands in the order of the help, each with the module that has a function of its name. Its help ends with the
 ``EXAMPLES`` that stand there; it is a ``CLASS``, if one does."""
 WITHOUT_FILES = ("demo", "data", "schema")
 """Commands that read no file of the user."""

@@ -1,4 +1,4 @@
-"""Answers as JSON, and the schema of each: what ``--json`` prints, and what ``proofwood schema`` tells of it.
+"""Answers as JSON, and the schema of each: what ``--json`` prints, and what ``proofwood schema`` says about it.
 
 A command registers the form of its answer next to itself::
 
@@ -22,7 +22,7 @@ import typer
 import proofwood
 
 VERSION = 1
-"""Of the forms."""
+"""Version of the forms."""
 
 Schema = dict[str, Any]
 
@@ -54,7 +54,7 @@ def mapping(values: Schema) -> Schema:
 
 
 def record(fields: Mapping[str, Schema], about: str = "") -> Schema:
-    """An object with these fields, all of which are there."""
+    """An object with these fields, all required."""
     said = {"description": about} if about else {}
     return {"type": "object", **said, "properties": dict(fields), "required": list(fields)}
 

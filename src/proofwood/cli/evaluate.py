@@ -62,7 +62,7 @@ register(
                 }
             )
         ),
-        "unknown_classes": told(INTEGER, "rows of classes that training did not have, all of which are wrong"),
+        "unknown_classes": told(INTEGER, "rows of classes that training did not have; all of them are wrong"),
         "confusion": told(
             listing(listing(INTEGER)), "rows by class and prediction, in the order of classes; unknown classes last"
         ),

@@ -136,7 +136,7 @@ NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked about a row.
+    """A question about a row, as the command line states it.
 
     Parameters
     ----------

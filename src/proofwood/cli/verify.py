@@ -68,7 +68,7 @@ def verify(
         Path | None,
         typer.Option(
             metavar="TABLE",
-            help="Of --model: the table that 'explain' was given, in which CatBoost's categories are found.",
+            help="With --model: the table that 'explain' was given; CatBoost's categories are found in it.",
         ),
     ] = None,
     number: Number = None,

@@ -57,7 +57,7 @@ def default_models(
         Seconds for each fit of an optimal tree.
     categorical_features, drop : as of the learners
     random_state : int
-        Of the forest and the boosted trees.
+        Seed of the forest and the boosted trees.
     n_jobs : int or None
         Threads.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COVERED = 0.95
-"""Of an interval."""
+"""Confidence of an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Comparison:
 
     Parameters
     ----------
-    models : in the order in which they were given
+    models : in the order given
     reference : name of the model that the others are compared with
     score : name of the score; more is better
     share : held-out rows for each training row, the mean of the folds

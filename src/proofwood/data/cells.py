@@ -70,7 +70,7 @@ class Cells:
 
 def as_numbers(column: pl.Series) -> pl.Series | None:
     """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for missing values; None if one is
-    no such.
+    neither.
 
     Truth values are true and false in any case.
     """
@@ -108,7 +108,7 @@ def _read(cells: pl.Series, taken: Taken, path: Path) -> pl.Series:
 
 
 def _no_number(cells: pl.Series, path: Path) -> DataError:
-    """The error about a column of numbers in which a cell is none."""
+    """The error about a column of numbers with a cell that is not a number."""
     words = [text for text in cells if text is not None and text.strip().lower() not in MISSING_MARKS]
     text = next(text for text in words if pl.Series([text.strip()]).cast(pl.Float64, strict=False).null_count())
     comma = _NUMBER.fullmatch(text.strip().replace(",", ".", 1))
@@ -231,7 +231,7 @@ def _keys_of(value: Any) -> Sequence[Key]:
 
 
 def _said(text: str, *, comma: bool = False) -> Key:
-    """What a cell says, whatever the way in which it is written; with ``comma``, a decimal comma is a point."""
+    """What a cell says, however it is written; with ``comma``, a decimal comma is a point."""
     bare = text.strip()
     if bare.lower() in ("true", "false"):
         return "truth", bare.lower() == "true"

@@ -90,7 +90,7 @@ class Schema:
 
 
 def taken_by(schema: Schema) -> dict[int, Taken]:
-    """How the cells of files without types are read, column by column; what is left out is no matter."""
+    """How the cells of files without types are read, column by column; columns that are left out do not matter."""
     return {j: _taken(column) for j, column in enumerate(schema.columns) if j not in schema.left_out}
 
 
@@ -234,7 +234,7 @@ def _as_category(given: FloatArray, column: Column) -> Column:
 
 
 def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:
-    """Columns in which all rows are alike."""
+    """Columns whose rows are all alike."""
     found = {}
     for j, column in enumerate(columns):
         if j in dropped or values.shape[0] < 2:

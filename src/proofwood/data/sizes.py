@@ -238,7 +238,7 @@ def bytes_of_workbook(data: bytes, most: int) -> int:
     Raises
     ------
     zipfile.BadZipFile, ValueError
-        If it is no such archive.
+        If it is not such an archive.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -319,7 +319,7 @@ def _column(letters: bytes) -> int:
 
 
 def _area_of_records(sheet: bytes) -> int:
-    """Of a binary sheet: records of rows (type 0) and of cells (1 to 11), each with a length."""
+    """The size of a binary sheet: records of rows (type 0) and of cells (1 to 11), each with a length."""
     at = 0
     rows: list[int] = []
     columns: list[int] = []

@@ -15,7 +15,7 @@ By the rule ``"shortest"`` it is a number that a person can read, write down and
 - of weighted sums, the decimal as of numbers, once each coefficient is rounded to as few digits as leave the two sides
   at least half of their distance.
 
-Of two that are as near, it is the lower one; where nothing lies between, it is ``a``. By the rule ``"midpoint"``, that
+If two are equally near, the lower one is taken; if nothing lies between, ``a`` is. By the rule ``"midpoint"``, that
 of the papers, it is the middle of ``a`` and ``b``.
 """
 
@@ -83,7 +83,7 @@ def placed(
 ) -> NodeTable:
     """``table`` with the threshold of each test of a column where the rule puts it; every row of ``X`` goes its way.
 
-    Of the test ``x <= t`` they are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
+    For the test ``x <= t`` they are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
     ``X`` that reach the node; among all rows of ``X`` if none of those lies on one of the sides. A test keeps its
     threshold if no row of ``X`` lies on one of its sides, as a test for missing values does. Weighted sums are compared
     likewise at each node; the rule ``"midpoint"`` leaves them as they are.
@@ -270,7 +270,7 @@ def _shortest(low: float, middle: Decimal, fits: Callable[[float], bool], *, who
 
 
 def _beside(middle: Decimal, digits: int, *, whole: bool) -> tuple[Decimal, Decimal]:
-    """Of the decimals of so many significant digits, or the whole ones of them, the nearest on both sides of a number.
+    """The nearest decimals on both sides of a number, among those (or the whole ones) of so many significant digits.
 
     Whatever decimal fits on one side of the middle, this one does, which is nearer.
     """
@@ -285,7 +285,7 @@ def _context(digits: int, rounding: str) -> Context:
 
 
 def _nearest(decimals: tuple[Decimal, Decimal], middle: Decimal, fits: Callable[[float], bool]) -> float | None:
-    """Of two decimals, the lower one first, the one that fits, as float64; if both do, the nearer to the middle."""
+    """The one of two decimals (the lower one first) that fits, as float64; if both do, the nearer to the middle."""
     down, up = decimals
     found = [one for one in (down, up) if fits(float(one))]
     if len(found) == 2 and _EXACT.subtract(middle, down) > _EXACT.subtract(up, middle):

@@ -63,7 +63,7 @@ class View:
     levels: IntArray | None = None
 
     def ranks(self, codes: FloatArray) -> IntArray:
-        """(n_rows,) rank of the level of each row, all of which are among the levels of the view."""
+        """(n_rows,) rank of the level of each row; all of them are levels of the view."""
         assert self.rank is not None
         at = codes.astype(np.int64)
         return np.asarray(self.rank[at if self.levels is None else np.searchsorted(self.levels, at)])
@@ -83,7 +83,7 @@ class Views:
     views : in the order of the columns
     n_columns : number of columns of the table
     by_level : places in ``views`` of columns that are tested level by level
-    limits : columns of which the views do not show all tests, and why
+    limits : columns whose tests the views do not show in full, and why
     """
 
     views: tuple[View, ...]
@@ -203,7 +203,7 @@ def _plain(n_columns: int) -> tuple[View, ...]:
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
     """(n_levels,) place of each level in an order that puts levels of like classes side by side.
 
-    For two classes it is the order by the share of a class, of which some threshold is the best of all level sets at a
+    For two classes it is the order by the share of a class: some threshold in it is the best of all level sets at a
     node with two leaves [1]_. For more it is the order along the direction in which the shares differ most [2]_.
     Levels of equal shares keep the order of their codes.
 

@@ -116,7 +116,7 @@ class ProvedClassifier(FittedClassifier):
     ) -> tuple[Any, Result] | None:
         """What to answer when a limit came before there was a problem: the problem without tests, and its result.
 
-        None if models without a test are not an answer.
+        None if a model without a test is not an answer.
         """
         return None
 

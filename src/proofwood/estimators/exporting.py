@@ -133,7 +133,7 @@ class Exporting:
         return text
 
     def rules(self, *, frame: bool = False) -> Any:
-        """The model as a table of rules, of which exactly one holds for any row.
+        """The model as a table of rules; exactly one holds for any row.
 
         Parameters
         ----------

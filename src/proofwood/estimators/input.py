@@ -136,7 +136,7 @@ class _Names:
 
 
 def _require_distinct_names(frame: Any) -> None:
-    """Refuse a frame of which two columns have one name: only those of pandas can."""
+    """Refuse a frame in which two columns share a name: only those of pandas can."""
     repeated = list(frame.columns[frame.columns.duplicated()]) if is_pandas(frame) else []
     if repeated:
         raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")

@@ -92,7 +92,7 @@ def reported(
 
 @contextmanager
 def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
-    """What tells of the progress while it lasts; None if nothing is to be told."""
+    """What reports the progress of a fit; None if nothing is to be reported."""
     if not verbose:
         yield None
         return
@@ -154,7 +154,7 @@ def model_line(model: NodeTable, size: str) -> str:
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:
-    """What is proved, of which models, and what that took.
+    """What is proved, about which models, and what that took.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     Returns
     -------
     estimator
-        Of the class that was saved, for example ``OptimalTreeClassifier``. Its ``loaded_`` is True.
+        An estimator of the class that was saved, for example ``OptimalTreeClassifier``. Its ``loaded_`` is True.
 
     Raises
     ------

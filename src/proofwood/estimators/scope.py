@@ -32,11 +32,11 @@ WORDS = {
     Limit.THRESHOLDS: "at most {most} threshold{s} a column in {columns}",
     Limit.LEFT_OUT: "without {columns}, left out",
 }
-"""What is said of each limit, in the order in which it is said."""
+"""What is said about each limit, in this order."""
 
 
 def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> Mapping[Limit, Collection[int]]:
-    """The columns of which a search does not see all tests, and why.
+    """The columns whose tests a search does not see in full, and why.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
 def depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:
     """Nodes reachable from ``root``, parents before children, low side first: preorder if they form a tree.
 
-    This is the reverse of the order in which a search that looks at the high side first finishes its nodes.
+    A search that looks at the high side first finishes its nodes in the reverse of this order.
     """
     finished: list[int] = []
     seen: set[int] = set()

@@ -8,7 +8,7 @@ in one step by one whose records are in the order of their rows: it depends on t
 which they came. What a search proves is in files of the same form (:mod:`proofwood.parallel.search_file`).
 
 Every record ends in a digest of itself and of the header. So a record that was changed, or taken from a file about
-something else, is found; it is not a signature, as whoever means to deceive can compute it anew.
+something else, is found; it is not a signature, because anyone who means to deceive can compute it anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from proofwood.exceptions import CheckpointWarning
 from proofwood.files import is_regular, require_writable, write_whole
 
 VERSION = 2
-"""Of the format; a file of another version is refused."""
+"""Version of the format; a file of another version is refused."""
 
 DIGEST = "digest"
 """Key of the digest of a record, in the file only."""

@@ -251,7 +251,7 @@ def make_executor(executor: str | Executor, n_jobs: int | None = None, client: C
     Raises
     ------
     ValueError
-        If there is no such executor, ``client`` does not go with it, or ``n_jobs`` is not a number of workers.
+        If the executor does not exist, ``client`` does not go with it, or ``n_jobs`` is not a number of workers.
     ImportError
         If it is not installed.
     """

@@ -84,7 +84,7 @@ class SearchFile(RecordFile):
         self.close()
 
     def known(self, search: str) -> list[Record]:
-        """The records of a search that were in the file, in the order in which they were written."""
+        """The records of a search that were in the file, in the order of writing."""
         return self._known.get(search, [])
 
     def add(self, search: str, records: Iterable[Record]) -> None:

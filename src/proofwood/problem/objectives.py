@@ -26,7 +26,7 @@ LARGEST_WEIGHT = 2.0**1000
 FEW = 1000
 """Different weights up to which a common denominator of fractions is looked for."""
 LARGEST_DENOMINATOR = 10**7
-"""Of the fractions that weights are read as."""
+"""Largest denominator of the fractions that weights are read as."""
 MOST_DIGITS = 22
 """Decimal places that are looked for: 10**22 is the largest power of ten that float64 holds."""
 

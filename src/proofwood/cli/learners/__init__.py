@@ -64,7 +64,7 @@ def settings_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If options are given and there is no such learner, one of them belongs to others, or has none of its values.
+        If the learner does not exist, or an option belongs to others or has a value that it does not know.
     """
     for option, value in given.items():
         _require_option(name, option)

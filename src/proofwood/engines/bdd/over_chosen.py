@@ -67,7 +67,7 @@ def diagram_over(
     Parameters
     ----------
     sets : sets of tests that are as good; the one with the smallest diagram is taken
-    complete : whether there are no others, where the size of the diagram was asked for as well
+    complete : whether these are all, if the size of the diagram was asked for as well
     """
     if ends_all(chosen.stopped_by):
         clock = clock.ended()

@@ -24,7 +24,7 @@ def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
     """An ordered reduced diagram over ``tests``, top to bottom, that makes the errors of their cells.
 
-    A branch that no row takes follows its sibling, and branches of which all rows are content with one class end there.
+    A branch that no row takes follows its sibling, and a branch ends where one class is right for all its rows.
     Equal nodes are one. The size is not a minimum.
 
     Raises

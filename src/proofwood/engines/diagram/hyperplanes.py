@@ -28,7 +28,7 @@ EARLY = (0.03, 2.0)
 BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
 LAST = (0.5, 0.8)
-"""Of the time that is left in the end, the share of bounds, and of what they leave that of the search."""
+"""Share of the time left in the end for bounds, and the share of the rest for the search."""
 ONE_SPLIT = (0.1, 10.0)
 """Time for the errors of a single split, counted over all hyperplanes."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)

@@ -133,7 +133,7 @@ def cheapest_over_sets(
 
 
 def skeleton_settings(problem: DiagramProblem) -> dict[str, Any]:
-    """What native searches over whole diagrams are told of the skeleton, the prices and the limits."""
+    """The skeleton, the prices and the limits, as native searches over whole diagrams take them."""
     return {
         "widths": list(problem.widths),
         "error_price": problem.cost.error_price,

@@ -54,7 +54,7 @@ DEFAULT_SHARES = Shares()
 
 
 def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
-    """Shares in which numbers of starts and rounds, and not the speed of the machine, end the heuristics.
+    """Shares with which numbers of starts and rounds, not the speed of the machine, end the heuristics.
 
     They take about a tenth of ``seconds``, a third of the time that they may take.
     """

@@ -49,7 +49,7 @@ _EASY, _EASY_BITS = 0.3, 2.0
 """Seconds of a first search: what takes longer is worth rollouts and a bound by boxes. The second is for tables of few
 tests a column, where both help less."""
 _MOST_GROUPS = 3000
-"""Of rows for which a cover by boxes is looked for."""
+"""Most groups of rows for which a cover by boxes is sought."""
 _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
 _MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
@@ -237,7 +237,7 @@ def _native_search(
     easy : seconds after which a search that has not proved what was asked for ends; 0 for none
     known : the answer of an earlier search
     dual : weights of the groups, see :func:`dual_weights`
-    elapsed : seconds before this search, of which its own count from
+    elapsed : seconds before this search; its own clock counts on from there
     """
     rows = problem.rows
     ranks, costs = _groups(rows)

@@ -156,8 +156,8 @@ def chain(model: Any, asked: Asked) -> Reading:
     if target != order[0]:
         raise TypeError(
             f"output={target} of a {type(model).__name__} depends on what it predicts of others, which is not a "
-            f"column of the table: expected output={int(order[0])}, the first of the chain. The way out are models that "
-            "do not see each other, as in MultiOutputClassifier or MultiOutputRegressor"
+            f"column of the table: expected output={int(order[0])}, the first of the chain. The way out are models "
+            "that do not see each other, as in MultiOutputClassifier or MultiOutputRegressor"
         )
     own = replace(names_within(model, asked), vote="auto")
     together = Together(model, members_of([model.estimators_[0]], own, vote="auto"), own)

@@ -94,7 +94,7 @@ def one_test(tree: TreeVariables) -> Clauses:
 
 
 def elsewhere(node: int, turns: Sequence[int]) -> list[int]:
-    """Literals of which one is true if a row of these turns does not come to this node, or leaf ``node - 2^k``.
+    """Literals, one of which is true if a row of these turns does not come to this node, or leaf ``node - 2^k``.
 
     ``turns`` are the variables X of the row: true for high, the root's first.
     """

@@ -62,7 +62,7 @@ def solve(
     Raises
     ------
     ValueError
-        If there is no such variant or solver, or it cannot do what the problem asks for.
+        If the variant or solver does not exist, or cannot do what the problem asks for.
 
     References
     ----------

@@ -37,7 +37,7 @@ class PossibleCosts:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> PossibleCosts:
-        """The costs of a problem."""
+        """The costs that diagrams of a problem can have."""
         cost = problem.cost
         step = math.gcd(cost.error_price, *(penalty.price for penalty in problem.penalties))
         return cls(step, cost.node_price, max(1, problem.most_nodes), cost.error_price * cost.total)

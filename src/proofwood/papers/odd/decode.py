@@ -219,7 +219,7 @@ def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, 
 
 
 def _sums(x: FloatArray, normal: FloatArray) -> FloatArray:
-    """(n,) weighted sums, added up in the order in which :meth:`Diagram.bits` does: equal floats."""
+    """(n,) weighted sums, added up in the order of :meth:`Diagram.bits`: equal floats."""
     sums = np.zeros(len(x))
     for column in range(x.shape[1]):
         sums += x[:, column] * normal[column]

@@ -33,7 +33,7 @@ _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
 CLAIMS = "solver claims"
 """Counter: the integer cost that a solver claims no diagram undercuts; nothing is proved by it."""
 _LAST_WORDS = 0.5
-"""Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+"""Seconds that a solver is to leave for its answer, at most a tenth of all it has."""
 FIRST_PACE = 1e-6
 """Seconds to write a program per entry, before one was written."""
 MOST_CELLS = 20_000_000
@@ -106,7 +106,7 @@ def solve(
     Raises
     ------
     ValueError
-        If there is no such variant.
+        If the variant does not exist.
     ImportError
         If its solver is not installed; the message has the command.
 

@@ -33,7 +33,7 @@ class Ask:
     missing_low : whether a missing value, or a sum with one, goes low
     threshold : values up to it go low; ``inf``: all that are present, ``-inf``: none of them. None at sets of codes
     codes : level codes that go low, or None
-    terms : columns and coefficients of a weighted sum, in the order in which they are added up
+    terms : columns and coefficients of a weighted sum, in the order of the addition
     gap : whether a row that lacks the value can come here, so that it is worth words where it goes
     """
 

@@ -76,7 +76,7 @@ class _Enough(Exception):
 def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
     """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver.
 
-    Where the formula would take seconds to make, nothing is done, unless ``whole`` says that there is no other engine.
+    If the formula would take seconds to make, nothing is done, unless ``whole`` says that no other engine will try.
     """
     differences = Differences(run.rows)
     n = run.rows.n_tests

@@ -226,7 +226,7 @@ class _State:
         return Limits(seconds if left is None else min(seconds, left), self.clock.limits.threads)
 
     def _run(self, cut: int, limits: Limits, more: Answer) -> Answer:
-        """One native search below ``cut``, of which all is taken up that it tells."""
+        """One native search below ``cut``; everything that it finds is taken up."""
         offset, unavoidable = self.clock.seconds, self.prepared.rows.unavoidable
 
         def report(event: ProgressEvent) -> None:

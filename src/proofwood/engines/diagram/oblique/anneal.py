@@ -1,4 +1,4 @@
-"""Trees of hyperplanes by annealing: one node at a time moves along a line, every place of which is weighed."""
+"""Trees of hyperplanes by annealing: one node at a time moves along a line, and every place on it is weighed."""
 
 from __future__ import annotations
 

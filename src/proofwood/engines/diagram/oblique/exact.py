@@ -117,7 +117,7 @@ def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None
 
 
 def integers(columns: FloatArray) -> list[Point]:
-    """The rows of ``columns`` (n_rows, n_features), each column in a unit of its own in which floats are integers."""
+    """The rows of ``columns`` (n_rows, n_features), each column in a unit of its own that makes floats integers."""
     scaled: list[list[int]] = []
     for column in columns.T.tolist():
         exact = [Fraction(value) for value in column]
@@ -205,7 +205,7 @@ def _normal(points: Sequence[Point]) -> Point | None:
 
 
 def _determinant(rows: Iterable[Sequence[int]]) -> int:
-    """Of a square matrix of integers, without fractions (Bareiss)."""
+    """The determinant of a square matrix of integers, without fractions (Bareiss)."""
     matrix, sign, before = [list(row) for row in rows], 1, 1
     size = len(matrix)
     for at in range(size - 1):

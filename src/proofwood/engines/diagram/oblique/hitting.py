@@ -48,7 +48,7 @@ class Conflicts:
         self._known: set[bytes] = set()
 
     def add(self, conflict: IntArray) -> None:
-        """Add rows of which one is wrong; those that are known are not added again."""
+        """Add rows, one of which is wrong; conflicts that are known are not added again."""
         rows = np.unique(conflict)
         if rows.tobytes() not in self._known:
             self._known.add(rows.tobytes())
