@@ -3,7 +3,7 @@
 A search runs :func:`within` a limit. Native searches look at it themselves, about every 50 ms: first their caches stop
 growing and give back what they hold, then they end with the best answer so far. Python code that makes large arrays
 asks :func:`require` first, and long loops ask :func:`full`. What is measured is the memory of the process, on Linux
-with that of the solvers' processes; macOS and Windows tell of the process alone, other systems of nothing.
+with that of the solvers' processes; macOS and Windows report the process alone, other systems nothing.
 """
 
 from __future__ import annotations

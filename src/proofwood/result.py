@@ -59,7 +59,7 @@ class Limits:
 LEAST_SECONDARY = 0.5
 """Seconds that a secondary goal may take at least."""
 SECONDARY_SHARE = 0.1
-"""Most of the time limit that a secondary goal may take, but for :data:`LEAST_SECONDARY`."""
+"""Most of the time limit that a secondary goal may take, except for :data:`LEAST_SECONDARY`."""
 NO_LIMITS = Limits()
 
 
@@ -241,11 +241,11 @@ def for_these_tests(scope: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Figures:
-    """Objective, lower bound and gap as texts that say no more than is proved, of up to six significant digits.
+    """Objective, lower bound and gap as texts of up to six significant digits that claim only what is proved.
 
     Parameters
     ----------
-    objective : rounded up, as no more than it is minimised to
+    objective : rounded up, so that it is not below the value found
     lower_bound : rounded down
     gap : rounded up
     share : gap in percent of the objective, rounded up; empty where that is not above 0

@@ -146,7 +146,7 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
     yield Check("model", True, f"{len(stated.leaves)} trees over {stated.q.size} axes, {len(stated.clauses)} lemmas")
     subject = Subject(content, stated)
     if not stated.tells(subject.limits):
-        raise ValueError("limits part what the model over these axes does not tell apart")
+        raise ValueError("limits part what the model over these axes does not distinguish")
     if kind != "possible":
         row = _row_check(subject)
         yield row

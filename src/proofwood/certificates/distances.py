@@ -105,7 +105,7 @@ def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     if s.content["status"] == "optimal":
         gap = most - number_or(told["least"], 0.0)
         fault = None if gap <= TOLERANCE * most else f"a gap of {gap!r} is left"
-        yield check_of("gap", fault, "the two distances are one, but for rounding")
+        yield check_of("gap", fault, "the two distances are equal up to rounding")
 
 
 def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:

@@ -140,7 +140,7 @@ class Measure:
         return self.stated.space.denied(left, self.stated.entries)
 
     def prices(self, g: int) -> list[Fraction]:
-        """The least price of a value in each cell of an axis; none falls away from the row's own."""
+        """The least price of a value in each cell of an axis; prices do not decrease away from the row's own cell."""
         axis, own, n = self.stated.axes[g], int(self.cells[g]), int(self.stated.q[g]) + 1
         if self.metric == "changes":
             return [Fraction(int(g in self.pays and cell != own)) for cell in range(n)]
@@ -211,7 +211,7 @@ class Measure:
         return [np.array(column, dtype=np.int64) for column in whole]
 
     def total(self, other: FloatArray, entries: Mapping[int, int]) -> Fraction | None:
-        """The exact sum of prices (or the dearest one) of another row; None if a value has become a missing one."""
+        """The exact sum of prices (or the largest one) of another row; None if a value has become missing."""
         stated = self.stated
         if self.metric == "changes":
             changed = np.flatnonzero(stated.cells_of(entries) != self.cells).tolist()
@@ -234,7 +234,7 @@ class Measure:
         return max(paid) if self.metric == "linf" else sum(paid, start=Fraction(0))
 
     def near(self, least: Fraction) -> dict[int, int]:
-        """The region of the rows whose columns each cost less than so much, of the metric of the dearest one."""
+        """The region of the rows whose columns each cost less than a limit; for the metric of the dearest change."""
         found: dict[int, int] = {}
         for g, axis in enumerate(self.stated.axes):
             prices, entries = self.prices(g), self.stated.entries[axis.column]

@@ -82,7 +82,7 @@ class RivalTree(BoxTree):
             self.most_price = int(self.flat.max(initial=0))
 
     def _cut_down(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
-        """The box without what the clauses exclude, and without ends of columns that are too dear."""
+        """The box without what the clauses exclude, and without cells at the ends of columns that cost too much."""
         while True:
             rows = super()._cut_down(low, high)
             if rows is None or self.own is None:

@@ -1,10 +1,10 @@
-"""The space of a statement, in values: which rows it is about, and which of their values a file tells apart.
+"""The space of a statement, in values: which rows it is about, and which of their values a file distinguishes.
 
 Nothing that limits rows is read but values: bounds, whole numbers, gaps, categories, groups of 0/1 columns, conditions.
 A limit that is not among them can therefore not be used by any proof: cells, clauses and prices are worked out from
 here (:mod:`proofwood.certificates.stated`). See decisions/0076-statements-in-values for what files without it let pass.
 
-The values of each column fall into *entries*: the intervals between all numbers that a file speaks of, or the
+The values of each column fall into *entries*: the intervals between all numbers that a file mentions, or the
 categories, and at last, where the space has one, the missing value (which stands for unknown categories, too). A set of
 entries is an integer whose bit ``e`` says that entry ``e`` is in it.
 """
@@ -84,12 +84,12 @@ class Column:
 
 
 class Entries:
-    """The values of a column that a file tells apart.
+    """The values of a column that a file distinguishes.
 
     Parameters
     ----------
     column : whose
-    cuts : numbers between which values are told apart; a number is on the lower side of itself
+    cuts : numbers between which values are distinguished; a number is on the lower side of itself
     """
 
     def __init__(self, column: Column, cuts: Iterable[float]) -> None:
@@ -231,7 +231,7 @@ Formula = Mapping[str, Any]
 
 
 def columns_of(formula: Formula) -> Iterator[int]:
-    """The columns that a condition speaks of."""
+    """The columns that a condition mentions."""
     for name in ("all", "any"):
         for part in formula.get(name, ()):
             yield from columns_of(part)
@@ -242,7 +242,7 @@ def columns_of(formula: Formula) -> Iterator[int]:
 
 
 def cuts_of(formula: Formula) -> Iterator[tuple[int, float]]:
-    """The columns and numbers that a condition speaks of."""
+    """The columns and numbers that a condition mentions."""
     for name in ("all", "any"):
         for part in formula.get(name, ()):
             yield from cuts_of(part)

@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _needed(arguments: Sequence[str]) -> list[str]:
-    """Commands that a call may speak of: the one that is called (start-up time: the others take 0.06 s to assemble).
+    """Commands that a call may need: the one that is called (start-up time: the others take 0.06 s to assemble).
 
     Files of options may have parts for all commands, and ``schema`` lists what all of them print.
     """

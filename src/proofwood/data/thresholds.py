@@ -138,7 +138,7 @@ def shortest_between(low: float, high: float) -> float:
 
 
 def shortest_whole_between(low: float, high: float) -> float:
-    """The whole number of fewest digits, but for zeros at its end, with ``low <= t < high``, two whole numbers.
+    """The whole number of fewest digits, except for zeros at its end, with ``low <= t < high``, two whole numbers.
 
     Of several, the one nearest the middle, and of two the lower one.
 

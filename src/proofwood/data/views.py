@@ -237,7 +237,7 @@ def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
 
 
 def set_ranks(place: IntArray, present: IntArray, *, gaps: bool) -> Iterator[IntArray]:
-    """Each set of levels that splits them, but for its complement, as ranks 0 and 1.
+    """Each set of levels that splits them, except for its complement, as ranks 0 and 1.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def with_directions(
 
 
 def _test(table: NodeTable, node: int) -> Hashable:
-    """What an inner node asks, but for missing values; each weighted sum is a test of its own."""
+    """What an inner node asks, except for missing values; each weighted sum is a test of its own."""
     if table.feature[node] < 0:
         return node, "sum"
     codes = None if table.levels is None else table.levels[node]

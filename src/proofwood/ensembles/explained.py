@@ -443,7 +443,7 @@ class Explained(Space):
 
     @cached_property
     def _tested(self) -> BoolArray:
-        """(n_inputs,) whether some tree tests the input, or a condition speaks of it."""
+        """(n_inputs,) whether some tree tests the input, or a condition mentions it."""
         tested = np.zeros(len(self.inputs), dtype=bool)
         tested[sorted(self.knowledge.columns)] = True
         models = [(self.adapted.forest, self.adapted.sources)]
@@ -457,7 +457,7 @@ class Explained(Space):
 
     @property
     def tested(self) -> frozenset[int]:
-        """Inputs that some tree tests, or a condition speaks of."""
+        """Inputs that some tree tests, or a condition mentions."""
         return frozenset(np.flatnonzero(self._tested).tolist())
 
     def predict_codes(self, X: FloatArray) -> IntArray:

@@ -157,7 +157,7 @@ class Stack:
         return np.asarray(np.maximum.reduceat(numbers, np.cumsum(leaves) - leaves))
 
     def reach(self, base: FloatArray) -> FloatArray:
-        """(n_scores,) what no sum of the base and a leaf of each tree is farther from 0 than, but for rounding."""
+        """(n_scores,) what no sum of the base and a leaf of each tree is farther from 0 than, except for rounding."""
         largest = self.largest(np.abs(self.value[self.feature == LEAF]))
         # added up one after the other, so that the bound does not depend on how NumPy groups them
         return np.asarray(np.cumsum(np.concatenate([np.abs(base)[np.newaxis], largest]), axis=0)[-1])

@@ -8,7 +8,7 @@ What a column of the table becomes:
   the model sends it low, else in the highest one. Where tests disagree, all thresholds have a grid column in which it
   is low, and those that send it high a further one, linked by clauses, so that every test is one literal and no leaf is
   split.
-- Categories: codes that no test tells apart are one class of codes; each class has a 0/1 grid column, exactly one of
+- Categories: codes that no test distinguishes are one class of codes; each class has a 0/1 grid column, exactly one of
   which is 1. A test for a set of several classes has a 0/1 grid column of its own, linked by clauses.
 
 What is known of rows adds thresholds, sets of categories, and clauses: a cell is possible as a whole or not at all.
@@ -54,7 +54,7 @@ class GridColumn:
     thresholds : (q,) ascending; the cell of a value is the number of thresholds below it
     missing_cell : cell of a missing value
     codes : of the categories that a ``"codes"`` column stands for
-    single : whether these codes are one class of codes that no test tells apart
+    single : whether these codes are one class of codes that no test distinguishes
     """
 
     column: int
@@ -400,7 +400,7 @@ class GridBuilder:
         return [(side, mine) for side, mine in sides if mine.size]
 
     def _ask_atom(self, atom: Atom) -> None:
-        """Let the grid tell apart what a condition tells apart."""
+        """Let the grid distinguish what a condition distinguishes."""
         asked, given = self._asked[atom.column], self.grid.inputs[atom.column]
         if atom.codes is not None:
             asked.sets.add(atom.codes)

@@ -2,9 +2,9 @@
 
 A condition is a text as ``pandas.DataFrame.query`` takes it. It compares columns with values, and joins comparisons
 with ``and``, ``or``, ``not``, or ``->``: "if ..., then ...". Python's own parser reads it, and nothing in it is run. A
-comparison with a missing value is false, but for ``!=`` and ``not in``, as in pandas.
+comparison with a missing value is false, except for ``!=`` and ``not in``, as in pandas.
 
-The grid gets a threshold wherever a condition speaks of one, so that a cell is possible as a whole or not at all. A
+The grid gets a threshold wherever a condition mentions one, so that a cell is possible as a whole or not at all. A
 condition then is a set of clauses over literals of the grid, which all engines respect; see
 :class:`proofwood.ensembles.grid.GridBuilder`.
 """
@@ -175,7 +175,7 @@ class Knowledge:
 
     @property
     def columns(self) -> frozenset[int]:
-        """Inputs that some condition speaks of."""
+        """Inputs that some condition mentions."""
         return frozenset(atom.column for atom in self.atoms())
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:

@@ -24,7 +24,7 @@ class Walker:
     trees : one or more
     literals : per tree what its tests are, see :meth:`proofwood.ensembles.grid.GridBuilder.literals`
     scores : of the leaves
-    grid : that the literals speak of
+    grid : that the literals mention
     """
 
     def __init__(

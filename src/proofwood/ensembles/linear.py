@@ -94,7 +94,7 @@ class Constraint:
     ----------
     text : as the user wrote it
     rows : what follows from it exactly; two of an equation
-    columns : inputs that it speaks of
+    columns : inputs that it mentions
     parts : expressions and the signs between them
     names : from names in the expressions to inputs
     """
@@ -151,7 +151,7 @@ def read_constraints(texts: Any, inputs: Sequence[Input]) -> tuple[Constraint, .
     Raises
     ------
     TypeError, ValueError
-        If a text cannot be read, is no such comparison, or speaks of columns without numbers; the message names it.
+        If a text cannot be read, is not such a comparison, or mentions columns without numbers; the message names it.
     """
     if texts is None:
         return ()
@@ -185,7 +185,7 @@ class _Reader(Text):
             rows += self._rows(left.plus(right, -1), sign)
         columns = frozenset(j for row in rows for j in row.factors)
         if not columns:
-            raise self.error("it speaks of no column, or of none that makes a difference")
+            raise self.error("it mentions no column, or none that makes a difference")
         names = {name: self.column(ast.Name(id=name)) for name in _names(parts)}
         return Constraint(self.text, tuple(rows), frozenset(names.values()), parts, signs, names)
 

@@ -48,7 +48,7 @@ class Space:
 
         @property
         def tested(self) -> Collection[int]:
-            """Columns of the table that some tree tests, or a condition speaks of."""
+            """Columns of the table that some tree tests, or a condition mentions."""
 
         @property
         def plausible(self) -> Inliers | None:
@@ -119,7 +119,7 @@ class Space:
         return name if column.role == "value" else f"{name} (tests that send a missing value high)"
 
     def texts_of(self, column: int) -> tuple[str, ...]:
-        """Texts of the categories that a 0/1 column of a category column stands for; empty for other columns."""
+        """Texts of the categories that a 0/1 column of a category column means; empty for other columns."""
         grid = self.grid.columns[column]
         if grid.role != "codes":
             return ()
@@ -167,7 +167,7 @@ class Outline(Space):
     classes, knowledge, plausible : as of the model
     fingerprint : of the model
     kept : per column of the grid which of the thresholds of the model it has
-    tested : columns of the table that some tree tests, or a condition speaks of
+    tested : columns of the table that some tree tests, or a condition mentions
     """
 
     scores: ScoreModel

@@ -186,7 +186,7 @@ class ScoreModel:
         return not begins.size or bool(np.logical_or.reduceat(self.holds(literals, cells), begins).all())
 
     def clauses_about(self, owner: IntArray) -> tuple[IntArray, IntArray]:
-        """(n_clauses,) least and greatest owner of the columns that each clause speaks of; it must have a literal.
+        """(n_clauses,) least and greatest owner of the columns that each clause mentions; it must have a literal.
 
         Parameters
         ----------

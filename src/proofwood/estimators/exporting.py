@@ -109,7 +109,7 @@ class Exporting:
         Parameters
         ----------
         path : file to write
-        missing_text : stands for a missing value in columns of text, which ONNX does not know
+        missing_text : means a missing value in columns of text, which ONNX does not know
         """
         # Start-up time: onnx is optional and slow to load.
         from proofwood.show.exports.onnx import to_onnx

@@ -115,7 +115,7 @@ class LikeSklearn:
         Raises
         ------
         ValueError
-            If the model tests weighted sums, or float32 cannot tell apart what it tells apart.
+            If the model tests weighted sums, or float32 cannot distinguish what it distinguishes.
         """
         check_is_fitted(self)
         if y is not None and X is None:

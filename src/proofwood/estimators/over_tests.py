@@ -103,7 +103,7 @@ class ClassifierOverTests(ProvedClassifier):
 
 
 def require_clear_majorities(rows: RankedRows, what: str) -> None:
-    """Refuse rows that no test tells apart, of different labels, whose heaviest label depends on rounded weights.
+    """Refuse rows that no test distinguishes, of different labels, whose heaviest label depends on rounded weights.
 
     Raises
     ------

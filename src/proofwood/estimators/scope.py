@@ -17,7 +17,7 @@ from proofwood.printable import printable
 MOST_NAMES = 5
 """Columns of one limit that are named; of more, the first of them and how many others."""
 FEW_LEVELS = 3
-"""Levels up to which one against the others is every set of them, but for complements."""
+"""Levels up to which one against the others is every set of them, except for complements."""
 
 # Found by whoever makes the tests and worded here once: worked out from parameters, the claim said "pooled" where
 # nothing was: decisions/0070-the-scope-of-a-proof.

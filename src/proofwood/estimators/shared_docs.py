@@ -87,8 +87,8 @@ gap_ : float
     "status_": """\
 status_ : Status
     ``"optimal"`` if proved, ``"within_gap"`` if proved up to the gap that is permitted or rounding, else
-    ``"feasible"``. It speaks of all models of the shape on the table, over every threshold and every set of levels; of
-    fewer where ``result_.scope`` says so.""",
+    ``"feasible"``. It is about all models of the shape on the table, over every threshold and every set of levels;
+    about fewer where ``result_.scope`` says so.""",
     "trace_": """\
 trace_ : tuple of ProgressEvent
     Seconds, objective and lower bound at each improvement.""",

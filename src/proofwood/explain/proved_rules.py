@@ -1,4 +1,4 @@
-"""Few rules that a large ensemble obeys everywhere, and that together speak of most rows of a table."""
+"""Few rules that a large ensemble obeys everywhere, and that together hold most rows of a table."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class CheckedRules:
 
 @dataclass(frozen=True, eq=False)
 class ProvedRules(Rejoined, Sequence[ProvedRule]):
-    """Rules that a model obeys for every row that meets their conditions, and how much of a table they speak of.
+    """Rules that a model obeys for every row that meets their conditions, and how much of a table they hold.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def proved_rules(
     memory_limit: int | str | None = None,
     random_state: int = 0,
 ) -> ProvedRules:
-    r"""Few rules that a model obeys everywhere, and that together speak of most rows of a table.
+    r"""Few rules that a model obeys everywhere, and that together hold most rows of a table.
 
     A rule is a region, made of ranges of numbers and sets of categories, and a class. That the model gives this class
     to *every* row of the region, not only to those of the table, is proved.
@@ -409,7 +409,7 @@ def proved_rules(
     admitted = read.admit(X)
     rows = admitted.values
     if not len(rows):
-        raise ValueError("X has no rows: expected the table that the rules are to speak of")
+        raise ValueError("X has no rows: expected the table whose rows the rules are to hold")
     read = read.with_gaps_of(rows)
     with memory.within(memory_limit):
         cells, codes, weight = read.cells_of(rows), admitted.codes, np.ones(len(rows), dtype=np.int64)

@@ -297,7 +297,7 @@ class RankedRows:
 
     @cached_property
     def groups(self) -> tuple[IntArray, IntArray]:
-        """Rows that no test tells apart: (n_rows,) number of each row's group, and (n_groups, n_classes) weights.
+        """Rows that no test distinguishes: (n_rows,) number of each row's group, and (n_groups, n_classes) weights.
 
         Groups are in the lexicographic order of their ranks.
         """

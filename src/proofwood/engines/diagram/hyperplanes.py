@@ -112,7 +112,7 @@ def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] 
     left = until - run.clock.seconds
     if made is None or left <= 0:
         return
-    # Bounds that rest on the margin do not hold here: rows nearer than that are told apart.
+    # Bounds that rest on the margin do not hold here: rows nearer than that are separated.
     lower = least_cost_of_equal_rows(run.problem)
     inner = DiagramRun(made.problem, Limits(left, run.clock.limits.threads), lower=lower)
     try:

@@ -51,7 +51,7 @@ class SetSearch:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> SetSearch:
-        """Before anything is known but what no test tells apart."""
+        """Nothing is known yet except which rows no test distinguishes."""
         rows = problem.rows
         most = problem.most_nodes
         least = [problem.leaf_errors, *([rows.unavoidable] * most)]

@@ -26,7 +26,7 @@ class TopologyOptions:
 
     Parameters
     ----------
-    merge_bound : cells of one flow that no unasked test tells apart count as one, where only unasked tests can follow
+    merge_bound : cells of one flow that no unasked test distinguishes count as one, where only unasked tests can follow
     pure_flows : a flow that no test of the set improves ends at a terminal (not with constraints that count rows)
     stumps : where no layer can follow, every node takes its best test without a search
     reach : a rate that the rows which are still open cannot mend breaks its constraint, or costs its penalty, at once

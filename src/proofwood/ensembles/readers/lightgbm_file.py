@@ -89,7 +89,7 @@ class SavedLightGBM:
         ``-1 - child``
     leaf : (n_all_leaves,) scores of the leaves of all trees
     sets : from the places of tests of categories to the categories that go left
-    categorical : columns of categories, as the training was told
+    categorical : columns of categories, as stated for the training
     pandas : categories of these columns, where the training had a frame of pandas
     """
 

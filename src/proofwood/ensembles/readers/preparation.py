@@ -47,7 +47,7 @@ class Preparation:
     names : of the columns, as the steps know them; None if they know none
     n_columns : columns that go in
     core : the model behind the steps
-    told : what the model tells apart in the columns that it gets
+    told : what the model distinguishes in the columns that it gets
     absent_missing : whether the model takes what a sparse matrix leaves out for a missing value, not for 0
     types : of the numbers in each column, by their names in NumPy; None if all are float64
     values : of columns of categories, in the order of their codes
@@ -168,7 +168,7 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What a model tells apart in the columns that it takes.
+    """What a model distinguishes in the columns that it takes.
 
     Parameters
     ----------

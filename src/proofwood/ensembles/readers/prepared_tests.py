@@ -1,6 +1,6 @@
 """Tests of a model behind steps as tests of the columns of the table.
 
-A test for a bin becomes two thresholds of the number, a number in whose place an imputer puts another is told apart
+A test for a bin becomes two thresholds of the number, a number in whose place an imputer puts another is distinguished
 from those around it, and what is constant is left out. The steps are asked where the thresholds are.
 """
 
@@ -24,7 +24,7 @@ from proofwood.ensembles.steps import Step, back, through
 from proofwood.model.node_table import LEAF, FloatArray
 
 NEAR = 1e-6
-"""A number in whose place an imputer puts another is told apart from the rest if it is this near to a threshold."""
+"""A number in whose place an imputer puts another is distinguished from the rest if it is this near to a threshold."""
 
 
 @dataclass(eq=False)

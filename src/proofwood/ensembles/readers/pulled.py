@@ -227,7 +227,7 @@ class _Window:
     def places(self, change: Change, kind: NumberType) -> Any:
         """Numbers of the column that the steps before turn into all numbers of a type inside; None if too many.
 
-        These steps are monotone as computed. Near to 0 there are many numbers of a column that they do not tell apart.
+        These steps are monotone as computed. Near to 0 there are many numbers of a column that they do not distinguish.
         """
         if not kind.is_float:
             return None

@@ -1,7 +1,7 @@
 """What a certificate holds of a model: its space and its trees in values, as they are before anything is cut away.
 
 The checker works cells, clauses and prices out of this by itself (:mod:`proofwood.certificates.stated`); axes and
-lemmas only name, in the order of the grid, what proofs speak of.
+lemmas only name, in the order of the grid, what proofs mention.
 """
 
 from __future__ import annotations

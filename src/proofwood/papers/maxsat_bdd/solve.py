@@ -57,7 +57,7 @@ def solve(
     -------
     Result
         In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver,
-        or of the greedy choice, but for ``unknown="smallest"``, which chooses order and labels.
+        or of the greedy choice, except for ``unknown="smallest"``, which chooses order and labels.
 
     Raises
     ------

@@ -19,8 +19,8 @@ class PossibleCosts:
     A bound is the optimum of a linear program whose rows hold up to 1e-7 and whose coefficients are at most
     ``2 + eps``, so that its value may be off by about that much times the few rows that price a unit, and solvers stop
     at gaps of up to 1e-9. It is lowered by :data:`BOUND_TOLERANCE`, ten times the feasibility tolerance, and then
-    raised to the next cost that a diagram can have. Costs that lie closer together than that cannot be told apart: the
-    bound then stays below the optimum, and the run ends without a proof.
+    raised to the next cost that a diagram can have. Costs that lie closer together than that cannot be distinguished:
+    the bound then stays below the optimum, and the run ends without a proof.
 
     Parameters
     ----------

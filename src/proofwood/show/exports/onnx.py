@@ -25,7 +25,7 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
 
     Parameters
     ----------
-    missing_text : stands for a missing value in columns of text, since ONNX has no missing texts
+    missing_text : means a missing value in columns of text, since ONNX has no missing texts
 
     Raises
     ------

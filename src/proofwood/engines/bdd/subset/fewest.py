@@ -1,4 +1,4 @@
-"""Fewest tests without avoidable error: the smallest set of tests that tells apart all that the data can tell apart.
+"""Fewest tests without avoidable error: the smallest set of tests that distinguishes all that the data can distinguish.
 
 Rows that agree on every test form a group; the minority of a group is wrong in every model, and all those minorities
 are ``rows.unavoidable``. A set S of tests has no avoidable error if E(S) == rows.unavoidable: in every cell of S some

@@ -46,7 +46,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
     Returns
     -------
     Diagram
-        Hyperplanes hold the rows that reach them ``MARGIN`` apart, but for rounding.
+        Hyperplanes hold the rows that reach them ``MARGIN`` apart, except for rounding.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
 
 
 def _diagram(priced: PricedRows, normals: FloatArray, offsets: FloatArray, labels: list[int]) -> Diagram:
-    """The perfect tree without nodes that part no rows: what hangs on them takes their place."""
+    """The perfect tree without nodes that part no rows: their children take their place."""
     nodes = len(offsets)
     kept: list[tuple[int, int, int, int]] = []  # layer, node, low and high: places in this list, or ~label
 

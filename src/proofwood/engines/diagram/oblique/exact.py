@@ -87,7 +87,7 @@ def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) 
             return False
         place, values = ranks[:, column], columns[:, column]
         least, largest = np.full((2, int(problem.rows.tests_of[column]) + 1), np.nan)
-        least[place[::-1]] = values[::-1]  # rows of one rank have one value, but for columns that are not scaled ones
+        least[place[::-1]] = values[::-1]  # rows of one rank have one value, unless the column is not a scaled one
         largest[place] = values
         there = ~np.isnan(largest)
         if not np.all(least[there][1:] > largest[there][:-1]):
