@@ -109,7 +109,7 @@ def value_text(value: float, digits: int | None, same: Callable[[float], bool]) 
 
 
 def next_to(value: float, digits: int) -> str | None:
-    """What is said of the float64 next to a number of few digits, "just above 60.2" or "just below 60.2"; else None."""
+    """Words for the float64 next to a number of few digits, "just above 60.2" or "just below 60.2"; else None."""
     for end, word in ((-math.inf, "above"), (math.inf, "below")):
         near = short(math.nextafter(value, end))
         if n_digits(near) <= digits:

@@ -19,7 +19,7 @@ Documented = TypeVar("Documented")
 
 
 def filled_in(thing: Documented, entries: Mapping[str, str], phrase: str) -> Documented:
-    """A class or function, each line "names : phrase" of its docstring put in full.
+    """A class or function whose docstring has each line "names : phrase" written out.
 
     Parameters
     ----------

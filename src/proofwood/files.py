@@ -22,7 +22,7 @@ MOST = 2**32
 RATIO = 1000
 """no more than so many times its own size, which no table or model has that is not made to fill the memory,"""
 SMALL = 2**26
-"""or than this, if it is small."""
+"""or this many bytes, if that is more."""
 _allowed: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 _DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
@@ -120,7 +120,7 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
 # decisions/0072-files-are-measured-first.
 @contextmanager
 def allowing(max_bytes: int | None) -> Iterator[None]:
-    """While it lasts, each file that is read may take so many bytes in memory; None changes nothing.
+    """In this context each file that is read may take ``max_bytes`` in memory; None changes nothing.
 
     Raises
     ------

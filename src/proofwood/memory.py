@@ -51,7 +51,7 @@ class MemoryLimitError(MemoryError):
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Bytes in memory, of addresses, and of private data; -1 where unknown, or for no limit."""
+    """Bytes in memory, of addresses, and of private data; -1 if unknown, or for no limit."""
 
     resident: int
     addresses: int
@@ -238,7 +238,7 @@ _looked: tuple[float, int | None, int] | None = None
 
 
 def _free(resident: int) -> int | None:
-    """What :func:`available` says, or said a moment ago, less what the process, which holds ``resident``, took."""
+    """What :func:`available` says, or said a moment ago, less what the process took since; it holds ``resident``."""
     global _looked
     now = time.monotonic()
     if _looked is None or not 0 <= now - _looked[0] < LOOK:

@@ -1,4 +1,4 @@
-"""The model of a certificate as it is before anything is asked: trees of tests of values, and where rows get to."""
+"""The model of a certificate before any question: trees with tests of values, and the leaves that rows reach."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Column:
 
     @property
     def gap(self) -> bool:
-        """Whether there is an entry for what is missing, or unknown."""
+        """Whether an entry stands for missing and unknown values."""
         return self.missing or (self.is_category and self.other)
 
 

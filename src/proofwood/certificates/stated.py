@@ -281,7 +281,7 @@ class Stated(Trees):
         return np.array([int(of[row[axis.column]]) if axis.q else 0 for axis, of in cells], dtype=np.int64)
 
     def alike(self, row: Mapping[int, int], features: Iterable[int]) -> dict[int, int]:
-        """The region of the rows that are in a row's own cells in some features; ``row``: its entries."""
+        """The region of the rows with the same cells as a row in some features; ``row``: the entries of that row."""
         found = {}
         for j in (j for f in features for j in self.space.features[f].columns if j in row):
             mask = self.entries[j].full

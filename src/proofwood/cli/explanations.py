@@ -301,7 +301,7 @@ def _asked(explainer: Explainer, x: Any, request: Request, *, certificate: bool)
 
 
 def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict[str, Any]:
-    """What a second look says of an explanation; printed unless ``quiet``."""
+    """What the check of an explanation says; printed unless ``quiet``."""
     checked = found.verify(seconds=seconds)
     if not quiet:
         said = "confirmed by a second look" if checked.ok else str(checked)

@@ -112,7 +112,7 @@ def is_polars(data: object) -> bool:
 
 
 def _may_be_frame(data: object) -> bool:
-    """Whether ``data`` might be a frame of some library: what arrays and lists are not."""
+    """Whether ``data`` might be a frame of some library; arrays and lists are not."""
     return not isinstance(data, (np.ndarray, list, tuple, np.generic)) and (
         hasattr(data, "collect") or hasattr(data, "columns") or hasattr(data, "column_names")
     )

@@ -190,7 +190,7 @@ class _Rectangle:
 
 
 def _texts(stream: bytes, start: int, size: int) -> list[int]:
-    """Bytes of each shared text. A text that goes on in the next record says there how wide its characters are."""
+    """Bytes of each shared text. If a text goes on in the next record, that record says how wide its characters are."""
     pieces = [(start, start + size)]
     for kind, at, length in _records(stream, start + size):
         if kind != _MORE:

@@ -78,7 +78,7 @@ class Schema:
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
-        """The columns that would part the rows, and that are left out though the user did not drop them."""
+        """The columns with different values that are left out although the user did not drop them."""
         return tuple(j for j, reason in self.left_out.items() if reason not in (DROPPED, EMPTY, CONSTANT))
 
     @property

@@ -38,7 +38,7 @@ FORMS = "CSV or TSV (also gzipped), Parquet, Arrow or Excel"
 SEPARATORS = ",;\t|"
 """Candidates for the separator of a text table, tried in this order; the one that makes most columns wins."""
 MAX_PACKED = 100
-"""A text or a sheet may be packed to so many times less; more is a bomb and no table."""
+"""Largest ratio of unpacked to packed size of a text or sheet; a file beyond it is a bomb, not a table."""
 MAX_CELL = 2**20
 """Most bytes of a text in a cell."""
 MAX_NAME = 1000

@@ -141,7 +141,7 @@ def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
 
 
 def _codes(call: Callable[[Any], Any], classes: npt.NDArray[Any], X: Any) -> IntArray:
-    """Codes of the labels that a model predicts, -1 of one that is none of its classes."""
+    """Codes of the labels that a model predicts; -1 for a label that is not among its classes."""
     position = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([position.get(label, -1) for label in np.asarray(call(X)).ravel().tolist()], dtype=np.int64)
 

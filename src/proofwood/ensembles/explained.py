@@ -413,7 +413,7 @@ class Explained(Space):
             If the model has nothing of the kind, or other probabilities than its trees' scores give.
         """
         if self.adapted.output is None:
-            raise TypeError("this model has no numbers or probabilities that its trees add up to")
+            raise TypeError("the trees of this model do not add up to numbers or probabilities")
         return self.adapted.output(np.ascontiguousarray(X, dtype=np.float64))
 
     def with_gaps_of(self, X: FloatArray, kinds: Mapping[int, Kind] | None = None) -> Explained:

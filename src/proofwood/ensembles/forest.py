@@ -239,7 +239,7 @@ class Link:
         return (least if reached else least - 1) * step
 
     def beyond(self, value: float, *, reached: bool) -> int:
-        """-1 if the number is on the upper side of a value whatever the sum is, 1 if on the lower one, else 0.
+        """-1 if every sum has a number on the upper side of a value, 1 if every sum is on the lower side, else 0.
 
         Parameters
         ----------

@@ -587,7 +587,7 @@ class GridBuilder:
     # -------------------------------------------------------------------------------------------------- translating
 
     def _literals_up_to(self, j: int, side: Side, cuts: FloatArray) -> IntArray:
-        """(n,) the literals that say that the number is at most each cut, which the trees or what is known ask for."""
+        """(n,) the literals "the number is at most the cut", for cuts that the trees or the knowledge ask for."""
         literals = np.where(cuts > 0, ALWAYS, NEVER)
         finite = np.isfinite(cuts)
         if finite.any():

@@ -17,7 +17,7 @@ from proofwood.model.node_table import LEAF, IntArray
 
 
 class Walker:
-    """Trees over the cells of the grid: their leaves, and where rows get to.
+    """Trees over the cells of the grid: their leaves, and the leaves that rows reach.
 
     Parameters
     ----------

@@ -243,7 +243,7 @@ def _banded(bands: Bands, output: Callable[[FloatArray], FloatArray], X: FloatAr
 
 
 def confident(adapted: Adapted, level: float) -> Adapted:
-    """A classifier with one class more, of the rows for which no class has the probability.
+    """A classifier with one more class: the rows for which no class reaches the probability.
 
     Parameters
     ----------

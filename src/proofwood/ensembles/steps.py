@@ -35,7 +35,7 @@ What = Literal[
 MOST_AROUND = 2**17
 """Float64 numbers that are asked, to each side of a threshold, before it is refused."""
 OWN_AROUND = 2**12
-"""The same for unknown functions: so many numbers are asked, and results further away are believed."""
+"""The same for unknown functions, whose results further away are trusted."""
 PROBES = 4096
 """Numbers on which an unknown function has to be monotone."""
 ULPS = 8

@@ -1,4 +1,4 @@
-"""What a model file says of itself, held against the model in it: numbers that contradict each other are refused.
+"""What a model file claims, compared with the model in it: numbers that contradict each other are refused.
 
 A file is data, and its author can make up a whole training run. What costs nothing to check is checked here:
 the objective against the class weights in the leaves, statuses against numbers, counts of nodes against those of their

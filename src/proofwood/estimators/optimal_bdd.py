@@ -189,7 +189,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     @property
     def _answers_at_once(self) -> bool:
-        """Whether a diagram is an answer that is not made of all tests."""
+        """Whether a diagram over some of the tests is an answer."""
         return self.objective != "features" and self.unknown != "solver"
 
     def _untested(

@@ -26,7 +26,7 @@ SETS_OF_HELD_LEAVES = 5
 CLASSES_OF_SETS = 10
 """Classes up to which sets are searched."""
 MOST_EXACT = 2.0**50
-"""Sum of whole weights below which a share of it that is not a half is not a half in float64."""
+"""Sum of whole weights below which float64 rounds no other share of it to a half."""
 
 
 class Sets(StrEnum):

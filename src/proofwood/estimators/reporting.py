@@ -200,7 +200,7 @@ def unproved_text(result: Result, less: str) -> str:
 
 
 def _within(result: Result, permitted: float) -> str:
-    """What a model that is within a gap is within, in words."""
+    """The gap within which a model is proved, in words."""
     if permitted and result.gap <= permitted:
         return "within the permitted gap"
     return "best up to rounding (the weights, or alpha, have more digits than sums of 64 bits hold)"

@@ -139,7 +139,7 @@ penalty : float from 0, or None
 
 
 def documented(thing: Documented) -> Documented:
-    """A class or function, each line "names : as in every learner", or diagram, of its docstring put in full."""
+    """A class or function whose docstring has each line "names : as in every learner" (or diagram) written out."""
     filled_in(thing, FAIRNESS, "as in every constraint on rates")
     filled_in(thing, RESUMED, "as in every search that can go on")
     return filled_in(filled_in(thing, SHARED, "as in every learner"), DIAGRAMS, "as in every diagram")

@@ -397,7 +397,7 @@ class Explanation(Rejoined):
         return self.to_html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the model as plain values that JSON knows.
+        """Everything except the model, as plain values for JSON.
 
         The form is a JSON schema in ``docs/reference/explanation.schema.json``. A value that the row lacks is null,
         also where a step of a pipeline fills it in, which ``treated_as`` then tells.

@@ -318,7 +318,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return "\n".join(f"{line:<{width}}{rule.text(digits)}" for line, rule in zip(lines, self.rules, strict=True))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw a bar per rule in the colour of its class: the rows that it adds, and those that rules before have.
+        """Draw a bar per rule in the colour of its class: the rows that it adds, and those that earlier rules hold.
 
         Parameters
         ----------

@@ -137,7 +137,7 @@ class Condition:
         return decimals.inward(self.low, True, digits, self.inside, is_open=self.low_open)
 
     def _upper(self, digits: int | None) -> tuple[str, bool]:
-        """The text of the upper end, and whether it is meant with ``<``."""
+        """The text of the upper end, and whether the comparison is ``<``."""
         if digits is None or not math.isfinite(self.high) or self.shown_as in MOMENTS:
             return number_text(self.high, self.shown_as, self.zone), self.high_open and not self._between(self.high)
         return decimals.inward(self.high, False, digits, self.inside, is_open=self.high_open)

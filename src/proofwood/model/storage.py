@@ -546,7 +546,7 @@ def _word(mapping: dict[str, Any], key: str, where: str) -> str:
 
 
 def _scope_in(scope: object, where: str) -> tuple[str, ...]:
-    """``result.scope``, texts that are shown as they are."""
+    """``result.scope``: texts that are shown unchanged."""
     if not isinstance(scope, list) or not all(isinstance(text, str) and printable(text) == text for text in scope):
         raise ValueError(f"{where} is {_short(scope)}, expected a list of printable strings")
     return tuple(scope)

@@ -83,7 +83,7 @@ class RecordFile:
         return path.open("ab", buffering=0)
 
     def _append(self, values: Iterable[Record]) -> None:
-        """Write records behind those that are there; what an interrupted call left of its own is dropped first."""
+        """Append records; the rest of an interrupted call is dropped first."""
         assert self.path is not None
         if self._file is None:
             self._file = self._open(self.path)

@@ -1,4 +1,4 @@
-"""The same work on many items: here, in processes of joblib, or on a Dask cluster.
+"""The same work on many items: in this process, in processes of joblib, or on a Dask cluster.
 
 All three give ``work(shared, item)`` for each item, as results come, in any order. ``shared`` is what all items need,
 such as a model; it travels to each worker once. A worker that is lost costs the items it had in hand: they are worked

@@ -105,7 +105,7 @@ class DiagramCost(Prices):
         return replace(self, error_price=finer * self.error_price, node_price=finer * self.node_price)
 
     def of_diagram(self, wrong: int, n_splits: int) -> int:
-        """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does.
+        """Integer cost of a diagram that gets the integer weight ``wrong`` wrong; a lone leaf costs as much as a root.
 
         Penalties are added to it.
         """

@@ -298,7 +298,7 @@ class Cost(Protocol):
 
     @property
     def above(self) -> Fraction:
-        """Sum of what integers exceed the real weights by."""
+        """Sum of the amounts by which integers exceed the real weights."""
 
     @property
     def below(self) -> Fraction:

@@ -30,7 +30,7 @@ from proofwood.problem.objectives import Rounding, integer_weights
 
 RankArray = npt.NDArray[np.int32]
 MANY_CUTS = 1_000
-"""Thresholds of one column from which values are sorted before they are looked up."""
+"""Number of thresholds of a column from which on values are sorted before they are looked up."""
 CELL_BYTES = 16
 """Memory that a rank takes, with the copies that searches make of it."""
 _CELLS_AT_ONCE = 1_000_000

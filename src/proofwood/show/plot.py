@@ -224,7 +224,7 @@ def save_plot(
 
 
 def most_dpi(figure: Figure) -> int:
-    """Most pixels per inch of a figure, with an inch more for what is cut off or added around it."""
+    """Most pixels per inch of a figure, allowing an inch around it."""
     width, height = (float(side) + 1.0 for side in figure.get_size_inches())
     return int(min(MOST_SIDE / max(width, height), (MOST_PIXELS / (width * height)) ** 0.5))
 

@@ -28,7 +28,7 @@ MAX_SETS = 100_000
 
 @dataclass(eq=False)
 class SetSearch:
-    """What is known of each number of different tests, and of each number of nodes.
+    """What is known about each number of different tests, and about each number of nodes.
 
     ``by_tests`` holds for diagrams that were not offered yet, the others for all.
 

@@ -96,7 +96,7 @@ def work_univariate(
 
 
 def _spend(run: DiagramRun, search: SetSearch, random_state: int, shares: Shares) -> str | None:
-    """What time is left goes into sets, and then into better diagrams; what stopped it."""
+    """Spend the time that is left on sets and then on better diagrams; what stopped it."""
     if run.problem.rates or run.problem.penalties:
         # Bounds know nothing of rates, so that sets seldom end: better diagrams come first
         # (decisions/0074-learning-engines-that-went).

@@ -183,7 +183,7 @@ class Unroller:
         return None
 
     def next_priced(self, depth: int, here: list[Kind]) -> Priced | None:
-        """A price with the cost that closes all kinds of ``depth`` which that price suits."""
+        """The next price to ask about, with the cost that closes all kinds of ``depth`` that the price suits."""
         goals: dict[int, int] = {}
         for kind in here:
             price = self.price_for(kind)

@@ -183,7 +183,7 @@ def _without_errors(known: Known, options: MinimalOptions, seconds: float) -> di
 
 
 def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: Any) -> None:
-    """Take up the fewest nodes of least depth: where trees may be deep, there are many more to rule out."""
+    """Offer the tree with the fewest nodes of least depth: if trees may be deep, many more have to be ruled out."""
     *_, nodes_lower, _ = known.state
     before = known.answer | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
     flat = replace(known.problem, minimize=Minimize.NODES)
@@ -321,7 +321,7 @@ def _reporter(progress: Progress | None, problem: MinimalTreeProblem, elapsed: f
 
 
 def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> ProgressEvent | None:
-    """What is reported of a state: no objective before the least depth is proved, where it counts before the nodes."""
+    """The report of a state. If depth counts before nodes, it has no objective until the least depth is proved."""
     depth, nodes, depth_lower, nodes_lower, depth_proved = state
     if depth < 0:
         return None

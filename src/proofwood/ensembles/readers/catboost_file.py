@@ -212,7 +212,7 @@ def _loss(info: Mapping[str, Any]) -> str | None:
 
 
 class _Splits:
-    """What tests ask: column, border, where a missing value goes, and the hash that goes high."""
+    """The tests: column, border, where a missing value goes, and the hash that goes high."""
 
     def __init__(self, check: Any, numbers: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, Any]]) -> None:
         self._check = check

@@ -53,7 +53,7 @@ class _Side:
         return sides[0], sides[1]
 
     def chosen(self, codes: Codes) -> tuple[_Side | None, _Side | None]:
-        """The same of a test for a set of codes."""
+        """The same for a test of a set of codes."""
         inside = codes - self.never if self.only is None else codes & self.only
         outside = None if self.only is None else self.only - codes
         low = replace(self, only=inside) if inside else None
@@ -209,7 +209,7 @@ _Box = dict[int, _Side]
 def _flattened(core: Adapted, decided: _Decided | None) -> Flat:
     forest = core.forest
     if any(source.table is not None or source.steps for source in core.sources):
-        raise TypeError("its columns are made of those that it takes")
+        raise TypeError("it computes its columns from those that it takes")
     place = [source.column for source in core.sources]
     trees = [_Listed.of(tree, place) for tree in forest.trees]
     takes = np.zeros(len(core.inputs), dtype=bool)

@@ -147,7 +147,7 @@ def _objective(given: SavedLightGBM) -> tuple[str, LinkKind | None]:
 
 
 def _lightgbm_slop(objective: str, stack: Stack, base: FloatArray, rounds: int, sigmoid: float) -> float:
-    """What the way from sums to the probabilities that are compared may change in the difference of two sums.
+    """How much the computation of probabilities from sums may change the difference of two sums.
 
     In "one against all others", each sum goes through a logistic function of its own, which is flat far from 0: there
     the rounding of a probability counts as much as the slope is small.

@@ -76,7 +76,7 @@ def members_of(models: Sequence[Any], asked: Asked, *, columns: Sequence[Any] | 
 
 
 def names_within(model: Any, asked: Asked) -> Asked:
-    """The question with the names of the columns that a model with members knows, if the user gives none."""
+    """The question, with the column names that a model with members knows if the user gives none."""
     return asked if asked.names is not None else replace(asked, names=names_of(model))
 
 

@@ -99,7 +99,7 @@ def _greatest(model: Any, asked: Asked, labels: npt.NDArray[Any]) -> Reading:
 
 
 def _scores(response: Response, common: float, logistic: bool) -> tuple[list[ScoredTree], float, float]:
-    """Trees and start of one sum that grows with the number, and what rounding may change of it, or of the number."""
+    """Trees and start of a sum that grows with the number, and how much rounding may change the sum or the number."""
     forest, link = response.forest, response.link
     if logistic and forest.is_regressor:  # a constant 0 or 1, where all others are between
         value = 1e3 * (2 * float(forest.trees[0].value[0, 0] + forest.base[0]) - 1)

@@ -30,7 +30,7 @@ BLOCK = 2**23
 """Numbers of a matrix that are made at once."""
 
 FEW = 3
-"""Columns of at most so many thresholds are compared with them one by one, all columns at once."""
+"""Columns with at most so many thresholds are compared threshold by threshold, all columns at once."""
 
 
 class StepsRefuseError(Exception):

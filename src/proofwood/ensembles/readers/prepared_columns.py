@@ -203,7 +203,7 @@ class _Questions:
             self._take_gap(j, answers[_key((j, math.nan))], fills.get(j), answers)
 
     def answers(self, asked: Sequence[Question]) -> list[FloatArray | None]:
-        """(n_columns of the model,) what comes out of a row with each value; None where a step refuses it."""
+        """(n_columns of the model,) the result of a row with each value; None if a step refuses it."""
         prepared = self.known.prepared
         if not asked:
             return []
@@ -326,7 +326,7 @@ class _Questions:
     def _read_as(
         self, j: int, blank: Any, answer: FloatArray, kept: Sequence[Any], rows: Mapping[Any, Any]
     ) -> int | None:
-        """The code of the category that imputers put in place of a blank, if nothing else tells the two apart."""
+        """The code of the category that imputers replace a blank by, if nothing else distinguishes the two."""
         for i in self.known.columns[j].made:
             fill = self.known.traced[i].filled(blank)
             for code, value in enumerate(kept):

@@ -190,7 +190,7 @@ class Rewriting:
     # ----------------------------------------------------------------------------------------------------- categories
 
     def _with_codes(self, tree: ScoredTree) -> ScoredTree:
-        """The tree whose sets are those of the codes of the table's columns, not of the model's."""
+        """The tree with sets of codes of the table's columns, instead of the model's codes."""
         if tree.levels is None:
             return tree
         levels = [

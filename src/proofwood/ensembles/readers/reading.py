@@ -265,7 +265,7 @@ def absent(value: Any) -> bool:
 
 
 def key_of(value: Any) -> tuple[str, Any]:
-    """What two values share if they are one category: None apart from nan, True from 1, dates whatever their type."""
+    """A key of a value; equal keys are one category. None differs from nan and True from 1; dates of any type agree."""
     if absent(value):
         return "gap", "none" if value is None else "nan"
     if isinstance(value, bool | np.bool_):

@@ -127,7 +127,7 @@ Reader = Callable[[Any, Asked], Found]
 
 @dataclass(frozen=True)
 class Entry:
-    """A reader, and what it takes on.
+    """A reader, and which questions it can answer.
 
     Parameters
     ----------

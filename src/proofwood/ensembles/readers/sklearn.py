@@ -75,7 +75,7 @@ def tree_of(
 
 
 def from_tree(model: Any, asked: Asked) -> Forest:
-    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first largest share of the leaf, which is exact.
+    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first class with the largest share of the leaf, exactly.
 
     Or, if that is asked, the shares of the leaf, which are its probabilities.
     """

@@ -56,7 +56,8 @@ def _value(model: Any, method: str) -> float:
 
 
 def calibrated_within(model: Any) -> tuple[Any, Any] | None:
-    """The one calibrated classifier of a model, and the same model without its calibration; None if it has none.
+    """The single calibrated classifier of a model, and the same model without calibration; None if it is not
+    calibrated.
 
     Parameters
     ----------

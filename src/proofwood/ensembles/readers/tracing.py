@@ -94,7 +94,7 @@ class Traced:
 
     @property
     def refuses_gaps(self) -> bool:
-        """Whether a step takes no missing value of the column itself."""
+        """Whether a step refuses missing values of the column itself."""
         return not self.changed and bool(self.steps)
 
     @property
@@ -365,7 +365,7 @@ def _ordinal(step: Any) -> Any:
 
 
 def _categories_of(step: Any, column: str) -> list[Any]:
-    """The categories of a column, out of a mapping that is a list of one for each column, or named by them."""
+    """The categories of a column, from a list with an entry for each column or a mapping by their names."""
     mapping = _ordinal(step).mapping
     entries = (
         {str(name): table for name, table in mapping.items()}

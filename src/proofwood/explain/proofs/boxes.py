@@ -107,7 +107,7 @@ class BoxProver:
         clock: Clock = ENDLESS,
         clauses: Sequence[Sequence[int]] = (),
     ) -> dict[str, Any] | Literal[False] | None:
-        """A tree of boxes that a class cannot come before all of some rivals in a box.
+        """A tree of boxes that proves that no row of a box has a class before all of some rivals.
 
         Parameters
         ----------

@@ -424,7 +424,7 @@ class Certifier:
         return max(able, key=lead.__getitem__, default=None)
 
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
-        """A row as it goes to the file; None if it changes nothing, or not in the model."""
+        """A row for the file; None if it does not change the class, or not that of the model."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
@@ -506,7 +506,7 @@ def check_certificate(
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a certificate as a JSON file; TypeError if the content is none, as without ``certificate=True``."""
+    """Write a certificate as a JSON file; TypeError if there is no content, as without ``certificate=True``."""
     if not isinstance(content, Mapping):
         raise TypeError(
             f"content is a {type(content).__name__}: expected the attribute certificate of an explanation made "

@@ -24,7 +24,7 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result, Stats, Status
 from proofwood.solvers.session import SOLVERS, SatSession
 
 WITH_SOLVER = ("maxsat", *OF_FEATURES)
-"""Those with a solver that chooses what cells predict which no row reaches (BDD-S)."""
+"""Variants whose solver chooses the labels of cells that no row reaches (BDD-S)."""
 FIRST_DEPTH = 7
 """The number of features that is tried first, H_0 of the paper."""
 CLAUSES_AT_ONCE = 5_000

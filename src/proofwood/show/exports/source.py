@@ -121,7 +121,7 @@ class Exported:
         return self.kind(column) is Kind.ORDERED and self.has_levels(column)
 
     def read_as(self, column: int) -> Kind | None:
-        """What the values of a column are in the tables of the user; None of text."""
+        """The type of the values of a column in the user's tables; None for text."""
         if self.has_levels(column):
             return self.columns[column].level_type.kind
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
@@ -187,7 +187,7 @@ def exact(value: float) -> str:
 
 
 def instant(number: float, kind: Kind, name: str) -> datetime:
-    """The date, moment or time of day of a whole number of its kind, without a zone; of times, on 1970-01-01.
+    """The date, moment or time of day that a whole number means, without a zone; times are on 1970-01-01.
 
     Raises
     ------

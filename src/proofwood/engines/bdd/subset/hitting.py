@@ -70,7 +70,7 @@ class Differences:
 
 
 class _Enough(Exception):
-    """The solver was given as many conflicts as it may have, or the time is over."""
+    """The solver has used up its conflicts, or the time is over."""
 
 
 def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:

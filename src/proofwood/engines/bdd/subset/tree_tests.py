@@ -33,7 +33,7 @@ _OF_FEW = SubsetOptions(trees=False, deepening=False)
 
 
 def is_large(rows: RankedRows) -> bool:
-    """Whether trees of some of the rows come sooner than all rows are prepared."""
+    """Whether learning trees from some rows takes less time than preparing all rows."""
     return rows.ranks.size > LARGE
 
 

@@ -96,7 +96,7 @@ def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) 
 
 
 def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None:
-    """The problem over all ways to part the rows; None if there are too many, or the time does not suffice."""
+    """The problem over all ways to part the rows; None if there are too many ways or too little time."""
     assert problem.columns is not None
     rows = problem.rows
     varying = [j for j in range(rows.n_columns) if int(rows.ranks[:, j].min()) < int(rows.ranks[:, j].max())]

@@ -17,7 +17,7 @@ from proofwood.problem.diagram import DiagramProblem
 Move = Callable[[], Draft | None]
 
 SEARCHED = 0.9
-"""Share of the time for the search; the rest is for wide gaps and few coefficients."""
+"""Share of the time for the search; the rest goes into wide margins and few coefficients."""
 
 RESTART = 20
 """Disturbances without a better diagram after which the search begins elsewhere."""
