@@ -45,7 +45,7 @@ IRREGULAR = {
     "chosen": "choose", "found": "find", "given": "give", "kept": "keep", "known": "know", "leaves": "leaf",
     "lost": "lose", "taken": "take", "told": "tell",
 }  # fmt: skip
-ENDINGS = ("s", "es", "d", "ed", "ing", "r", "er", "or", "able", "ion", "ation", "ment", "ly", "ity", "al", "ness")
+ENDINGS = re.findall(r"\w+", "s es d ed ing er or able ion ation ment ly ity al ness est")
 TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 
 
