@@ -312,7 +312,7 @@ class Explained(Space):
         return read_knowledge(self.knowledge.texts, self._readable) if freed else self.knowledge
 
     def with_missing(self, columns: Iterable[int]) -> Explained:
-        """The same model, where a missing value is considered in these inputs, too.
+        """The same model over a space in which these inputs may be missing, too.
 
         Parameters
         ----------
@@ -321,17 +321,17 @@ class Explained(Space):
         Raises
         ------
         ValueError
-            If the model takes no missing value in one of them.
+            If the model does not accept a missing value in one of them.
         """
         return self._in_space(columns, {})
 
     def with_types(self, names: Mapping[str, Sequence[str]]) -> Explained:
-        """The same model, where some columns of numbers hold integers, or 0 and 1, only, and all others any numbers.
+        """The same model over a space in which some columns hold integers only, or 0 and 1, and all others any numbers.
 
         Parameters
         ----------
-        names : of the columns of each kind, ``"integer"`` and ``"boolean"``; of columns that the user states to hold
-            integers, and of those that hold 0 and 1 anyway, nothing is looked at
+        names : of the columns of each kind, ``"integer"`` and ``"boolean"``. Columns that the user states to hold
+            integers, and those that hold 0 and 1 anyway, do not matter here
         """
         kind_of = {name: Kind(kind) for kind, columns in names.items() for name in columns}
         free = [(j, given.name) for j, given in enumerate(self.inputs) if j not in self._strict]

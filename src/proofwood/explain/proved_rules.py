@@ -380,11 +380,12 @@ def proved_rules(
 
     Notes
     -----
-    A rule begins at a row, with all its values or with those of an explanation of it. It takes in one row of its class
-    after the other, the nearest first, for as long as the model can be proved to have one class in the region. Then
-    conditions are let go where they can be, and the others widened. Rows that no rule has yet come next. Of all rules
-    made so those are chosen that cover most, which for the candidates is best up to ``most_covered``. A question that
-    takes longer than a second counts as answered with no, so that answers about large models depend on the machine.
+    A rule begins at a row, with all its values or with those of an explanation of it. It grows by one row of its class
+    after the other, the nearest first, as long as the model is proved to have one class in the region. Then conditions
+    are dropped where they can be, and the others are widened. Rows that no rule holds yet come next. From all rules
+    made in this way, those that cover most are chosen; for these candidates the choice is best up to ``most_covered``.
+    A question that takes longer than a second counts as answered with no, so answers about large models depend on the
+    machine.
 
     Examples
     --------
