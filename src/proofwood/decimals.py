@@ -14,8 +14,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 
 import numpy as np
 
-# The shortest decimal that is exact in float32 is untrue of float64 rows next to it:
-# decisions/0069-what-is-said-is-what-is-kept.
 DIGITS = 6
 """Significant digits of a number in a text, unless all are asked for."""
 WRITTEN = 12
@@ -50,6 +48,8 @@ def at_least(value: float, digits: int = DIGITS) -> str:
     return next(_on_side(value, digits, ROUND_CEILING))
 
 
+# The shortest decimal that is exact in float32 may be wrong for float64 rows beside it:
+# decisions/0069-what-is-said-is-what-is-kept.
 def inward(end: float, above: bool, digits: int, inside: float = math.nan, *, is_open: bool = True) -> tuple[str, bool]:
     """A decimal for the end of an interval of float64 numbers, and whether it is not of the interval itself.
 

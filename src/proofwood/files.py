@@ -116,7 +116,7 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
         return False
 
 
-# Held for the duration of a call: a new reader, ten layers down, is bound by the limit without being told:
+# The limit holds for the duration of a call, so that it binds a new reader ten layers down without a parameter:
 # decisions/0072-files-are-measured-first.
 @contextmanager
 def allowing(max_bytes: int | None) -> Iterator[None]:

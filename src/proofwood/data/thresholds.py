@@ -36,8 +36,6 @@ from proofwood.data.moments import DAY, HOUR, MINUTE, SECOND
 from proofwood.model.evaluate import check_rows, goes_low, neighbours, walk
 from proofwood.model.node_table import OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 
-# The number is chosen after the search, once, for predict, texts and exports alike: a text that rounds a threshold
-# states another model: decisions/0060-one-number-per-split.
 _MOST_DIGITS = 17
 """Significant digits that tell all float64 numbers apart."""
 _CLOSEST = 2e-4
@@ -73,6 +71,8 @@ _UNITS = {
 """What a threshold is a multiple of, the coarsest first."""
 
 
+# The number is chosen once, after the search, for predict, texts and exports alike, because a text that rounds a
+# threshold states another model: decisions/0060-one-number-per-split.
 def placed(
     table: NodeTable,
     X: npt.ArrayLike,

@@ -30,8 +30,6 @@ from proofwood.exceptions import DataError, MisreadError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import first_line, printable
 
-# One place for all readers: a conversion that is checked on rows of its own making says nothing of the rows that users
-# give: decisions/0052-one-check-at-the-door.
 CHECKED = "checked"
 """The reading of a row whose class the model itself gave, asked for the row as it was given."""
 UNCHECKED = "not checked"
@@ -40,6 +38,8 @@ BY_PLACE = "columns by place"
 """What is said where a model knows no names of columns, and the rows have other ones."""
 
 
+# One check for all readers: a reader that is tested on rows of its own making may still misread the user's rows:
+# decisions/0052-one-check-at-the-door.
 @dataclass(frozen=True, eq=False)
 class Admitted:
     """Rows that were read, with what the model itself says of them.

@@ -28,8 +28,6 @@ from proofwood.ensembles.space import Input, shown
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
 
-# Conditions are clauses over a finer grid, which every engine and the checker know already. Two columns in one
-# comparison would break "a feature keeps its value" into "keeps its cell": decisions/0042-impossible-rows.
 MOST_CLAUSES = 2000
 """Clauses that one condition may become."""
 EXAMPLE = "\"age >= 18 or job == 'student'\""
@@ -199,6 +197,8 @@ class Knowledge:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
+# Conditions are clauses over a finer grid, which every engine and the checker know already. Two columns in one
+# comparison would break "a feature keeps its value" into "keeps its cell": decisions/0042-impossible-rows.
 def read_knowledge(texts: Any, inputs: Sequence[Input]) -> Knowledge:
     """The conditions that a user states about the columns.
 

@@ -26,8 +26,6 @@ from proofwood.ensembles.sources import Source
 from proofwood.ensembles.space import Input, shown
 from proofwood.model.node_table import BoolArray, FloatArray
 
-# Plausibility is one more sum to reach and not one more class: no linear scores have the three regions:
-# decisions/0045-what-people-can-do.
 EXPECTED = (
     "a fitted IsolationForest, a Pipeline that ends with one, or (one of these, least score), such as "
     "(isolation_forest, -0.55)"
@@ -61,6 +59,8 @@ class Inliers:
         return Inliers(self.least, self.stated)
 
 
+# Plausibility is one more sum that must reach a goal, not one more class: no linear scores have the three regions:
+# decisions/0045-what-people-can-do.
 @dataclass(frozen=True, eq=False)
 class Plausible(Inliers):
     """An isolation forest over the inputs of a model, and what it takes to be plausible.

@@ -19,8 +19,8 @@ MOST_NAMES = 5
 FEW_LEVELS = 3
 """Levels up to which one against the others is every set of them, except for complements."""
 
-# Found by whoever makes the tests and worded here once: worked out from parameters, the claim said "pooled" where
-# nothing was: decisions/0070-the-scope-of-a-proof.
+# The code that makes the tests notes what it leaves out, and the words are here: a claim that was derived from
+# parameters said "pooled" where nothing was pooled (decisions/0070-the-scope-of-a-proof).
 WORDS = {
     Limit.ORDERED: "over ordered sets of levels of {columns}, order fixed in advance",
     Limit.ORDERED_ABOVE: (

@@ -336,7 +336,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return f"{rules} for {share}, obeyed by the model everywhere; {REASONS[self.status]}{told}"
 
 
-# Regions and no tree of given depth: paths of a tree share their tests, and reach far fewer rows:
+# Regions, not a tree of given depth: the paths of a tree share tests, and its proved leaves hold far fewer rows:
 # decisions/0047-rules-that-forests-obey.
 def proved_rules(
     model: Any,

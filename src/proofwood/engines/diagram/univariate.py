@@ -98,7 +98,7 @@ def work_univariate(
 def _spend(run: DiagramRun, search: SetSearch, random_state: int, shares: Shares) -> str | None:
     """Spend the time that is left on sets and then on better diagrams; what stopped it."""
     if run.problem.rates or run.problem.penalties:
-        # Bounds know nothing of rates, so that sets seldom end: better diagrams come first
+        # Bounds ignore rates, so the search over sets seldom ends: better diagrams come first
         # (decisions/0074-learning-engines-that-went).
         search_sets(search, run, seconds=run.clock.share(*shares.sets))
         improve_best(run, random_state + 1, seconds=run.clock.share(*shares.fair), rounds=shares.rounds)

@@ -19,8 +19,6 @@ from proofwood.ensembles.readers.reading import Adapted
 from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.model.node_table import LEAF, FloatArray
 
-# The library adds the same numbers in the same order for all rows of a leaf, so that any function of its answer is
-# exact; bounds by intervals of probability would not be: decisions/0057-members-as-one-tree.
 MOST_STEPS = 100_000
 """Nodes of the trees that are passed on the way to all leaves, at which a tree is given up: a second or two."""
 
@@ -72,6 +70,8 @@ class _Side:
         return math.nextafter(self.low, math.inf) if math.isfinite(self.low) else 0.0
 
 
+# The library adds the same numbers in the same order for all rows of a leaf, so any function of its answer is exact.
+# Bounds by intervals of probability would not be: decisions/0057-members-as-one-tree.
 @dataclass(frozen=True, eq=False)
 class Flat:
     """An ensemble as one tree.

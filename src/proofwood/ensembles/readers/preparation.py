@@ -24,8 +24,6 @@ from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
-# A second computation of a step would be right for the types and releases that we thought of:
-# decisions/0054-steps-are-asked.
 BLOCK = 2**23
 """Numbers of a matrix that are made at once."""
 
@@ -37,6 +35,8 @@ class StepsRefuseError(Exception):
     """The steps of a pipeline refuse a table: what they raised, in one line."""
 
 
+# The steps are asked because a second computation would be right only for the types and releases that we thought of:
+# decisions/0054-steps-are-asked.
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """Fitted steps, the columns that go in, and the model behind them.

@@ -52,8 +52,8 @@ class Columns:
         return X.iloc[:, list(self.indices)] if hasattr(X, "iloc") else X[:, list(self.indices)]
 
 
-# Columns are traced back once, at the end, for all members together: two members may fill one gap with different
-# numbers, and only all traces tell that this is one fact about a column: decisions/0056-readers-that-nest.
+# Columns are traced back once, at the end, for all members together: two members may fill a missing value with
+# different numbers, and only all traces show that this is one fact about a column: decisions/0056-readers-that-nest.
 @dataclass(frozen=True, eq=False)
 class Reading:
     """What a reader makes of a fitted model.

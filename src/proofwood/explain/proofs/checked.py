@@ -16,11 +16,11 @@ from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.stated import parts_of
 
-# What took the place of second engines (OR-Tools, z3, formulas), which were the fastest nowhere:
-# decisions/0073-explanation-engines-that-went.
 NAME = "boxes"
 
 
+# This replaces second engines (OR-Tools, z3, formulas), which were never the fastest:
+# decisions/0073-explanation-engines-that-went.
 class CheckedOracle(QuestionOracle):
     """Answers for any ensemble. Rows are looked for by the engine ``"auto"``, anew.
 

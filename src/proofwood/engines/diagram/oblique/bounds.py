@@ -35,8 +35,6 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem, Norm
 from proofwood.problem.ranked import RankArray
 
-# Where splits are dear, small diagrams are best, and of these classes and conflicts say much. Inseparability needs no
-# trust in a solver's tolerances: decisions/0010-oblique-splits.
 MOST_SUBSETS = 20_000
 """Sets of classes that are tried one by one."""
 
@@ -65,6 +63,8 @@ def least_cost(problem: DiagramProblem, errors: list[int]) -> int:
     return min(problem.cost.of_diagram(wrong, k) for k, wrong in enumerate(errors))
 
 
+# If splits are expensive, small diagrams are optimal, and classes and conflicts bound these well. A claim of
+# inseparability does not rely on a solver's tolerances: decisions/0010-oblique-splits.
 def lower_bounds(
     problem: DiagramProblem,
     *,
