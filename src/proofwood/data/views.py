@@ -31,7 +31,7 @@ class Limit(Enum):
     """Why tests of a column are not among those that a search sees."""
 
     ORDERED = "levels without order are in one order, and only its cuts are tested"
-    ORDERED_ABOVE = "so they are at nodes with more than two levels of tests"
+    ORDERED_ABOVE = "so they are above the last two tests of a path"
     POOLED = "several levels of few rows are one level"
     SINGLE = "levels are tested one by one"
     FREQUENT = "only the most frequent levels are tested"

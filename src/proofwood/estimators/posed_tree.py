@@ -33,7 +33,7 @@ class Sets(StrEnum):
     """Which sets of levels of a column are tested."""
 
     ALL = "all"
-    ALL_LOW = "all at nodes with two levels of tests at most; those of an order above"
+    ALL_LOW = "all at the last two tests of a path; those of an order above"
     ORDERED = "those of an order"
 
 

@@ -174,8 +174,8 @@ class BornAgain:
             "depth": "no tree that equals the model is less deep",
         }[result.unit]
         if result.status is not Status.OPTIMAL:
-            proved = f"every tree that equals the model has at least {result.lower_bound:g}"
-            proved += " leaves" if result.unit == "leaves" else " levels of tests"
+            least = f"{result.lower_bound:g} leaves" if result.unit == "leaves" else f"depth {result.lower_bound:g}"
+            proved = f"every tree that equals the model has at least {least}"
         proved += among_rows(self.model)
         return f"{self.n_leaves} leaves, depth {self.depth}, equal to the model on every row; {proved}"
 
