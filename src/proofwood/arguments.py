@@ -11,7 +11,7 @@ import numpy as np
 
 
 def seconds(value: Any, name: str = "time_limit") -> float | None:
-    """A limit of time as a float, None for none; TypeError or ValueError if it is no number above 0."""
+    """A limit of time as a float, None for none; TypeError or ValueError if it is not a number above 0."""
     if value is None:
         return None
     number = _real(value, name, "seconds above 0, or None for no limit")
@@ -21,7 +21,7 @@ def seconds(value: Any, name: str = "time_limit") -> float | None:
 
 
 def count(value: Any, name: str, *, least: int = 0) -> int | None:
-    """A greatest number as an int, None for none; TypeError or ValueError if it is no integer from ``least``."""
+    """A greatest number as an int, None for none; TypeError or ValueError if it is not an integer from ``least``."""
     if value is None:
         return None
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):

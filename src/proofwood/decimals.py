@@ -48,17 +48,19 @@ def at_least(value: float, digits: int = DIGITS) -> str:
     return next(_on_side(value, digits, ROUND_CEILING))
 
 
+# The shortest decimal that is exact in float32 may be wrong for float64 rows beside it:
+# decisions/0069-what-is-said-is-what-is-kept.
 def inward(end: float, above: bool, digits: int, inside: float = math.nan, *, is_open: bool = True) -> tuple[str, bool]:
     """A decimal for the end of an interval of float64 numbers, and whether it is not of the interval itself.
 
-    Of a decimal that is another number than the end, the interval in the text has it, and nothing that is left out.
+    If the decimal is another number than the end, the text includes it, and it excludes whatever the interval excludes.
 
     Parameters
     ----------
     end : finite
     above : whether the interval is above its end, else below
     digits : significant digits, at least; more where ``inside`` needs them
-    inside : a number of the interval that must be inside for whoever reads the text; nan for none
+    inside : a number of the interval that the text must include; nan for none
     is_open : whether the end is not of the interval
     """
     if not is_open and n_digits(short(end)) <= permitted(end, digits):
@@ -107,7 +109,7 @@ def value_text(value: float, digits: int | None, same: Callable[[float], bool]) 
 
 
 def next_to(value: float, digits: int) -> str | None:
-    """What is said of the float64 next to a number of few digits, "just above 60.2" or "just below 60.2"; else None."""
+    """Words for the float64 next to a number of few digits, "just above 60.2" or "just below 60.2"; else None."""
     for end, word in ((-math.inf, "above"), (math.inf, "below")):
         near = short(math.nextafter(value, end))
         if n_digits(near) <= digits:

@@ -1,6 +1,6 @@
 """Entries that several docstrings have in common, written once.
 
-A docstring names such entries in one line, which is a sentence to whoever reads the source::
+A docstring names such entries in one line, which reads as a sentence in the source::
 
     time_limit, n_jobs : as in every learner
 
@@ -19,7 +19,7 @@ Documented = TypeVar("Documented")
 
 
 def filled_in(thing: Documented, entries: Mapping[str, str], phrase: str) -> Documented:
-    """A class or function, each line "names : phrase" of its docstring put in full.
+    """A class or function whose docstring has each line "names : phrase" written out.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ MOST = 2**32
 RATIO = 1000
 """no more than so many times its own size, which no table or model has that is not made to fill the memory,"""
 SMALL = 2**26
-"""or than this, if it is small."""
+"""or this many bytes, if that is more."""
 _allowed: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 _DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
@@ -40,7 +40,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write ``content`` to ``path``: all of it, or nothing.
 
     A regular file is replaced in one step by one that was written beside it and is on the disk. It keeps its mode.
-    Through a link, the file that it leads to is replaced, and the link stays. What is no regular file (a device, a
+    A link stays, and the file that it leads to is replaced. What is not a regular file (a device, a
     pipe) is written to and never replaced.
 
     Raises
@@ -116,9 +116,11 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
         return False
 
 
+# The limit holds for the duration of a call, so that it binds a new reader ten layers down without a parameter:
+# decisions/0072-files-are-measured-first.
 @contextmanager
 def allowing(max_bytes: int | None) -> Iterator[None]:
-    """While it lasts, each file that is read may take so many bytes in memory; None changes nothing.
+    """In this context each file that is read may take ``max_bytes`` in memory; None changes nothing.
 
     Raises
     ------

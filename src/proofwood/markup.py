@@ -1,4 +1,4 @@
-"""Pieces of HTML and SVG in which every text of the user stays text."""
+"""Pieces of HTML and SVG; every text of the user stays text in them."""
 
 from __future__ import annotations
 

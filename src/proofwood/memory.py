@@ -3,7 +3,7 @@
 A search runs :func:`within` a limit. Native searches look at it themselves, about every 50 ms: first their caches stop
 growing and give back what they hold, then they end with the best answer so far. Python code that makes large arrays
 asks :func:`require` first, and long loops ask :func:`full`. What is measured is the memory of the process, on Linux
-with that of the solvers' processes; macOS and Windows tell of the process alone, other systems of nothing.
+with that of the solvers' processes; macOS and Windows report the process alone, other systems nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MemoryLimitError(MemoryError):
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Bytes in memory, of addresses, and of private data; -1 where unknown, or for no limit."""
+    """Bytes in memory, of addresses, and of private data; -1 if unknown, or for no limit."""
 
     resident: int
     addresses: int
@@ -74,7 +74,7 @@ def bytes_of(memory_limit: object) -> int | None:
     Raises
     ------
     ValueError
-        If it is no number of bytes above 0.
+        If it is not a number of bytes above 0.
     """
     if memory_limit is None:
         return None
@@ -105,7 +105,7 @@ def within(memory_limit: int | str | None) -> Iterator[None]:
     Raises
     ------
     ValueError
-        If it is no amount of memory.
+        If it is not an amount of memory.
     """
     wanted = bytes_of(memory_limit)
     kept = _here.ceiling, _here.early
@@ -220,7 +220,7 @@ def shown(amount: int) -> str:
 
 
 def stepwise(memory_limit: int | str | None, items: Iterator[T]) -> Iterator[T]:
-    """``items``, each of which is made within the limit; what is done between them is not."""
+    """``items``, each made within the limit; what is done between them is not."""
     while True:
         with within(memory_limit):
             try:
@@ -238,7 +238,7 @@ _looked: tuple[float, int | None, int] | None = None
 
 
 def _free(resident: int) -> int | None:
-    """What :func:`available` says, or said a moment ago, less what the process, which holds ``resident``, took."""
+    """What :func:`available` says, or said a moment ago, less what the process took since; it holds ``resident``."""
     global _looked
     now = time.monotonic()
     if _looked is None or not 0 <= now - _looked[0] < LOOK:

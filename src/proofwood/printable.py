@@ -7,7 +7,7 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters: escape sequences, carriage returns, bells
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line separators, and marks that turn the direction of text
-    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # halves of pairs, and what is no character: none may stand in XML
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # halves of pairs, and what is not a character: none may stand in XML
     + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(1, 17))
     + "]"
 )
@@ -33,7 +33,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 _CLEAR = re.compile(r"[^\s,;{}\"'`]+(?: [^\s,;{}\"'`]+)*")
-"""Texts of which one sees in a list where they begin and end."""
+"""Texts that show in a list where they begin and end."""
 
 
 def in_list(text: str) -> str:

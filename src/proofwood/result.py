@@ -59,7 +59,7 @@ class Limits:
 LEAST_SECONDARY = 0.5
 """Seconds that a secondary goal may take at least."""
 SECONDARY_SHARE = 0.1
-"""Most of the time limit that a secondary goal may take, but for :data:`LEAST_SECONDARY`."""
+"""Most of the time limit that a secondary goal may take, except for :data:`LEAST_SECONDARY`."""
 NO_LIMITS = Limits()
 
 
@@ -157,7 +157,7 @@ class Result:
     status : what is proved
     stats : how the answer was reached
     trace : one event per improvement of the objective or the bound, the last one being the final state
-    parts : for answers that are best in several quantities, in the order in which they count; empty where the objective
+    parts : for answers that are best in several quantities, in the order of their rank; empty where the objective
         says all
     certificates : proofs that can be checked apart from the engine, if it was asked to keep them
         (:class:`proofwood.certificates.drup.Certificate`)
@@ -241,11 +241,11 @@ def for_these_tests(scope: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Figures:
-    """Objective, lower bound and gap as texts that say no more than is proved, of up to six significant digits.
+    """Objective, lower bound and gap as texts of up to six significant digits that claim only what is proved.
 
     Parameters
     ----------
-    objective : rounded up, as no more than it is minimised to
+    objective : rounded up, so that it is not below the value found
     lower_bound : rounded down
     gap : rounded up
     share : gap in percent of the objective, rounded up; empty where that is not above 0

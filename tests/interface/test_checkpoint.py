@@ -285,7 +285,7 @@ def test_paths_are_checked_before_the_search(tmp_path: Path) -> None:
         (3, TypeError, "checkpoint=3 is a int"),
         (tmp_path, OSError, "it is a folder"),
         (tmp_path / "none" / "checkpoint", OSError, "there is no folder"),
-        (os.devnull, ValueError, "no regular file"),
+        (os.devnull, ValueError, "not a regular file"),
     ):
         for make in (OptimalTreeClassifier, OptimalBDDClassifier):
             with pytest.raises(error, match=message):

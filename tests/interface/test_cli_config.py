@@ -50,7 +50,7 @@ def test_what_is_typed_wins(folder):
     (folder / "bdd.toml").write_text('model = "bdd"\ntarget = "species"\nmax-features = 1\n')
     assert parameters("iris.csv", "--config", "bdd.toml")["learner"] == "bdd"
     assert parameters("iris.csv", "--config", "bdd.toml", "--max-features", 2)["parameters"]["max_features"] == 2
-    assert "--max-features is no option of --model tree" in failed(
+    assert "--max-features is not an option of --model tree" in failed(
         "fit", "iris.csv", "--model", "tree", "--config", "bdd.toml"
     )
 
@@ -70,10 +70,10 @@ def test_tables_are_for_commands(folder):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("targt = 'species'", "'targt' is no option of 'fit': did you mean 'target'?"),
-        ("proba = true", "'proba' is no option of 'fit': put it below [predict]"),
-        ("qqq = 1", "'qqq' is no option of 'fit'"),
-        ("[fitt]\nx = 1", "[fitt] is no command: expected one of 'demo'"),
+        ("targt = 'species'", "'targt' is not an option of 'fit': did you mean 'target'?"),
+        ("proba = true", "'proba' is not an option of 'fit': put it below [predict]"),
+        ("qqq = 1", "'qqq' is not an option of 'fit'"),
+        ("[fitt]\nx = 1", "[fitt] is not a command: expected one of 'demo'"),
         ("max-depth = 'two'", "max-depth = 'two': expected a whole number"),
         ("max-depth = 2.0", "max-depth = 2.0: expected a whole number"),
         ("max-depth = true", "max-depth = true: expected a whole number"),
@@ -82,12 +82,12 @@ def test_tables_are_for_commands(folder):
         ("target = true", "target = true: expected a text"),
         ("target = ['a']", "target = ['a']: expected a text"),
         ("drop = [1, [2]]", "drop = [1, [2]]: expected a text"),
-        ("out = {a = 1}", "[out] is no command"),
-        ("targt = 1\nmax-depth = 'x'", "'targt' is no option of 'fit': did you mean 'target'?; max-depth = 'x'"),
-        ("config = 'other.toml'", "'config' is no option of 'fit'"),
-        ("a = = 1", "is no TOML"),
-        ("a = 1\na = 2", "is no TOML"),
-        ("a = " + "[" * 5000, "is no TOML"),
+        ("out = {a = 1}", "[out] is not a command"),
+        ("targt = 1\nmax-depth = 'x'", "'targt' is not an option of 'fit': did you mean 'target'?; max-depth = 'x'"),
+        ("config = 'other.toml'", "'config' is not an option of 'fit'"),
+        ("a = = 1", "is not TOML"),
+        ("a = 1\na = 2", "is not TOML"),
+        ("a = " + "[" * 5000, "is not TOML"),
     ],
 )
 def test_what_is_wrong_in_a_file(folder, content, message):
@@ -102,7 +102,7 @@ def test_files_that_are_none(folder):
     assert "no file none.toml: expected a TOML file" in failed(*fit, "none.toml")
     assert "is a folder" in failed(*fit, folder)
     (folder / "bytes.toml").write_bytes(b"\xff\xfe")
-    assert "no UTF-8 text" in failed(*fit, "bytes.toml")
+    assert "not UTF-8 text" in failed(*fit, "bytes.toml")
     (folder / "big.toml").write_bytes(b"#" * (2**20 + 1))
     assert "has more than 1,048,576 bytes" in failed(*fit, "big.toml")
 

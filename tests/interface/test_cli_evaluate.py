@@ -129,7 +129,7 @@ def test_the_choice_is_printed(folder):
     [
         (("--cv", 1), "--cv 1: expected a number of folds from 2"),
         (("--cv", 3, "--max-depth", -1), "is not a depth"),
-        (("--cv", 3, "--model", "bdd"), "--cv is no option of --model bdd"),
+        (("--cv", 3, "--model", "bdd"), "--cv is not an option of --model bdd"),
     ],
 )
 def test_folds_that_make_no_sense_are_refused(folder, given, said):

@@ -73,7 +73,7 @@ def test_constraints_and_plausible_rows_are_asked_for_and_told(folder):
         json.loads(worked(*asked, "--plausible", folder / "usual.joblib", "--json"))["explanation"]["plausible"] == -0.5
     )
     for options, words in {
-        ("--constraint", "debt <= 3"): "--constraint is no option",
+        ("--constraint", "debt <= 3"): "--constraint is not an option",
         ("--kind", "counterfactual", "--constraint", "debt * age <= 3"): "multiplies columns",
         ("--least-score", "-0.5"): "--least-score is for --plausible",
         ("--plausible", folder / "forest.joblib"): "expected a fitted IsolationForest",
@@ -237,7 +237,7 @@ def test_all_explanations_of_a_row(folder):
     assert stopped.exit_code == (3 if "0 abductive, 0 contrastive" in stopped.stdout else 0)
     assert "there may be others" in stopped.stdout
     assert "enumeration is for one" in failed("explain", *forest, "--all", "--out", folder / "no.jsonl")
-    assert "--smallest is no option" in failed("explain", *forest, "--row", 5, "--smallest")
+    assert "--smallest is not an option" in failed("explain", *forest, "--row", 5, "--smallest")
     assert "--verify is for one" in failed("explain", *forest, "--row", 5, "--verify")
 
 
@@ -260,9 +260,9 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", 0, "--out", "x"): "belong together",
         ("--row", 120): "120 rows",
         ("--row", -1): "120 rows",
-        ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest is no option",
-        ("--row", 0, "--immutable", "age"): "--immutable is no option",
-        ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest is no option",
+        ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest is not an option",
+        ("--row", 0, "--immutable", "age"): "--immutable is not an option",
+        ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest is not an option",
         ("--row", 0, "--kind", "enumeration", "--target", "bad", "--certificate", "c"): "--certificate",
         ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
         ("--row", 0, "--certificate", "c", "--plausible", "forest.pkl"): "leave out --plausible",
@@ -325,10 +325,10 @@ def test_trees_from_an_onnx_file(folder, tmp_path):
     pl.read_csv(folder / "loans.csv").select("ok", "age", "debt", "income").write_csv(turned)
     assert told(worked("explain", path, turned, "--row", 3))["rule"] == told(text)["rule"]
     path.write_bytes(onnx_models.classifier(np.random.default_rng(0), n_classes=3).SerializeToString())
-    assert "leave columns that are no features" in failed("explain", path, folder / "loans.csv", "--row", 3)
+    assert "leave columns that are not features" in failed("explain", path, folder / "loans.csv", "--row", 3)
     assert told(worked("explain", path, folder / "loans.csv", "--row", 3, "--drop", "ok"))["rule"] == told(text)["rule"]
     path.write_bytes(b"\xff\xff")
-    assert "is no ONNX file, or a damaged one" in failed("explain", path, folder / "loans.csv", "--row", 3)
+    assert "is not an ONNX file, or a damaged one" in failed("explain", path, folder / "loans.csv", "--row", 3)
 
 
 def _boosted(folder, library):

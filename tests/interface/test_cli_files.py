@@ -255,7 +255,7 @@ TABLES = {
     "one-column": (b"ok\nx\ny\n", "no column but the target"),
     "wrong-separator": (b"a^ok\n1^x\n", "no column 'ok'"),
     "nul": (b"a,ok\n1,\0x\n", "byte 7 is NUL"),
-    "latin": ("a,ok\n1,é\n".encode("latin-1"), "no UTF-8 text"),
+    "latin": ("a,ok\n1,é\n".encode("latin-1"), "not UTF-8 text"),
     "utf-16": ("a,ok\n1,x\n".encode("utf-16"), "UTF-16"),
     "excel": (b"PK\x03\x04" + bytes(range(256)), "Excel"),
     "old-excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Excel"),

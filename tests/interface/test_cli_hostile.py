@@ -18,7 +18,7 @@ TABLES = {
     "folder": (None, "is a folder"),
     "absent.csv": (None, "no file"),
     "empty.parquet": (b"", "as Parquet"),
-    "binary.feather": (bytes(range(256)), "no Arrow file by its content"),
+    "binary.feather": (bytes(range(256)), "not an Arrow file by its content"),
     "packed.csv.gz": (b"\x1f\x8b junk", "cannot unpack"),
     "binary.xlsx": (b"PK junk", "as an Excel workbook"),
     "old.csv": (b"\xd0\xcf\x11\xe0" + bytes(50), "give it the ending .xls"),

@@ -307,8 +307,8 @@ def test_class_weights_are_read():
     for texts, message in (
         (["balanced", ">50K=1"], "expected 'balanced' alone"),
         ([">50K"], "expected 'balanced', or a class and its weight, such as <=50K=2"),
-        ([">50K=two"], "'two' is no weight"),
-        ([">60K=2"], "is no class: expected one of <=50K, >50K. Did you mean '>50K'?"),
+        ([">50K=two"], "'two' is not a weight"),
+        ([">60K=2"], "is not a class: expected one of <=50K, >50K. Did you mean '>50K'?"),
         ([">50K=1", ">50K=2"], "twice"),
     ):
         with pytest.raises(DataError, match=re.escape(message)):

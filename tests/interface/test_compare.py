@@ -161,7 +161,7 @@ def test_an_error_names_the_model(iris):
     [
         ({"models": {}}, "expected a mapping from names to classifiers"),
         ({"models": [CART]}, "expected a mapping from names to classifiers"),
-        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is no model; there are 'a'"),
+        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is not a model; there are 'a'"),
     ],
 )
 def test_what_cannot_be_compared_is_named(iris, given, message):

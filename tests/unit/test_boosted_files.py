@@ -215,12 +215,12 @@ def test_every_cut_or_damaged_file_is_refused_in_words() -> None:
                 xgboost_file.saved(raw[:end])
     text = (HERE / "lightgbm-4.7.0-classes.txt").read_text()
     for end in range(0, text.index("end of trees"), 97):
-        with pytest.raises((ValueError, TypeError), match=r"this is no complete model of LightGBM|of the form version"):
+        with pytest.raises((ValueError, TypeError), match=r"is not a complete model of LightGBM|of the form version"):
             lightgbm_file.saved(text[:end])
     for key, wrong in (("left_child", "7"), ("right_child", "-9"), ("split_feature", "9"), ("threshold", "1.5 2.5")):
         line = next(line for line in text.split("\n") if line.startswith(f"{key}="))
         damaged = f"{key}={wrong} {line.partition(' ')[2]}"
-        with pytest.raises(ValueError, match="this is no complete model of LightGBM"):
+        with pytest.raises(ValueError, match="this is not a complete model of LightGBM"):
             lightgbm_file.saved(text.replace(line, damaged, 1))
     huge = b"\x7f" + b"\xff" * 7
     cases = [

@@ -140,7 +140,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "lengths": (_set(nodes_featureids=[0, 1]), ValueError, "nodes_featureids has 2 entries"),
     "column": (_all("nodes_featureids", 7), ValueError, "tests a column that is none of 3"),
     "modes": (_set(nodes_modes=["BRANCH_X"]), ValueError, "nodes_modes has 1 texts"),
-    "circle": (_all("nodes_truenodeids", 0), ValueError, "are no trees"),
+    "circle": (_all("nodes_truenodeids", 0), ValueError, "are not trees"),
     "child": (_all("nodes_truenodeids", 99), ValueError, "that is not in its tree"),
     "twice": (_all("nodes_nodeids", 0), ValueError, "same number"),
     "large": (_all("nodes_nodeids", 2**40), ValueError, "outside"),
@@ -160,7 +160,7 @@ def test_files_that_are_refused(name: str) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"\xff\xfe no protocol buffer")
-    with pytest.raises(ValueError, match="is no ONNX file, or a damaged one"):
+    with pytest.raises(ValueError, match="is not an ONNX file, or a damaged one"):
         explained(broken)
     empty = tmp_path / "empty.onnx"
     empty.write_bytes(b"")

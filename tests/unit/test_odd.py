@@ -15,8 +15,8 @@ import pytest
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.papers.odd import scipy as odd_scipy
+from proofwood.papers.odd.costs import PossibleCosts
 from proofwood.papers.odd.decode import _widest, decode, sparse
-from proofwood.papers.odd.levels import Levels
 from proofwood.papers.odd.model import Model, build
 from proofwood.papers.odd.program import Builder
 from proofwood.papers.odd.slots import Slots, shrunk
@@ -121,7 +121,7 @@ def cheapest(problem: DiagramProblem) -> int:
 def optimum(model: Model) -> np.ndarray:
     """The solution of SciPy's solver, in this process."""
     sent: list[tuple[str, object]] = []
-    said = odd_scipy.solve_in_child(sent.append, model.program, None, Levels.of(model.problem), None)
+    said = odd_scipy.solve_in_child(sent.append, model.program, None, PossibleCosts.of(model.problem), None)
     assert said.kind == "proved"
     point = sent[0][1]
     assert isinstance(point, np.ndarray)
@@ -367,23 +367,23 @@ def test_dropping_slots_loses_no_cheaper_diagram(seed: int) -> None:
     assert cheapest(shrunk(problem, best + 1)) == best
 
 
-# --- levels
+# --- costs
 
 
-def test_levels_are_the_costs_that_diagrams_can_have() -> None:
-    levels = Levels(step=10, node_price=4, most_nodes=3, scale=100)
+def test_possible_costs_are_the_costs_that_diagrams_can_have() -> None:
+    costs = PossibleCosts(step=10, node_price=4, most_nodes=3, scale=100)
     possible = sorted({10 * wrong + 4 * k for wrong in range(20) for k in range(3)})
     for cost in range(100):
-        assert levels.least_from(cost) == min(c for c in possible if c >= cost)
-        assert levels.most_below(cost) == max((c for c in possible if c < cost), default=-1)
-    assert levels.proved(0.14) == 14
-    assert levels.proved(0.1400001) == 14  # within the tolerance of the solver
-    assert levels.proved(0.141) == 18
-    assert levels.proved(-1e20) == levels.proved(0.0) == 0
-    assert levels.cutoff(14) == 0.12
-    assert levels.below(0.1400000001) == levels.below(0.1399999999) == 0.12
+        assert costs.least_from(cost) == min(c for c in possible if c >= cost)
+        assert costs.most_below(cost) == max((c for c in possible if c < cost), default=-1)
+    assert costs.proved(0.14) == 14
+    assert costs.proved(0.1400001) == 14  # within the tolerance of the solver
+    assert costs.proved(0.141) == 18
+    assert costs.proved(-1e20) == costs.proved(0.0) == 0
+    assert costs.cutoff(14) == 0.12
+    assert costs.below(0.1400000001) == costs.below(0.1399999999) == 0.12
     with pytest.raises(ValueError, match="infinite"):
-        levels.proved(math.inf)
+        costs.proved(math.inf)
 
 
 # --- the engine

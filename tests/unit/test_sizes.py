@@ -240,7 +240,7 @@ def test_the_limit_is_raised_by_a_parameter(tmp_path):
     assert re.search(REFUSED, failed("fit", small, "--target", "y", "--max-bytes", 100))
     worked("fit", small, "--target", "y", "--max-bytes", "1MB", "--max-depth", 1, "--out", tmp_path / "m.json")
     assert re.search(REFUSED, failed("show", tmp_path / "m.json", "--max-bytes", 100))
-    assert "--max-bytes '-1' is no amount of memory" in failed("fit", small, "--target", "y", "--max-bytes", "-1")
+    assert "--max-bytes '-1' is not an amount of memory" in failed("fit", small, "--target", "y", "--max-bytes", "-1")
     with pytest.raises(ValueError, match="max_bytes='x': expected a number of bytes"), allowing("x"):
         pass
 

@@ -195,11 +195,11 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
     ("content", "says"),
     [
         (b"PK\x03\x04\xff\xfe", "is not a proofwood model: it is not text"),
-        (b"a,b\n1,2\n", "is not a proofwood model: it is no JSON"),
+        (b"a,b\n1,2\n", "is not a proofwood model: it is not JSON"),
         (b"[1, 2]", "is not a proofwood model: it is JSON"),
         (b'{"format": "other"}', "is not a proofwood model: it is JSON"),
         (b"", "is empty"),
-        (b'{"format": "proofwood-model", "schema": NaN}', "NaN is no JSON number"),
+        (b'{"format": "proofwood-model", "schema": NaN}', "NaN is not a JSON number"),
         (b'{"format": "proofwood-model"}', "schema is None"),
         (b'{"format": "proofwood-model", "schema": true}', "schema is True"),
         (b'{"format": "proofwood-model", "schema": 1}', "model is missing"),

@@ -41,7 +41,7 @@ def test_a_table_comes_back_from_every_format(tmp_path, name):
 def test_an_arrow_file_that_is_none_is_refused(tmp_path):
     path = tmp_path / "t.arrow"
     TABLE.write_ipc_stream(path)
-    with pytest.raises(DataError, match="no Arrow file by its content"):
+    with pytest.raises(DataError, match="not an Arrow file by its content"):
         read_table(path)
     TABLE.write_ipc(path)
     path.write_bytes(path.read_bytes()[:-20])

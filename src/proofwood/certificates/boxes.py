@@ -37,6 +37,8 @@ MOST_BITS = 62
 SAFE = 2**62
 
 
+# A formula would have to say in Boolean variables how sums add up; the search's own bounds are proofs that anybody can
+# add up: decisions/0040-trees-of-boxes.
 class BoxTree:
     """A tree of boxes against one class in a region.
 
@@ -49,7 +51,7 @@ class BoxTree:
     own, prices : (n_columns,) a cell of each column, and per column the price of each cell, which does not fall away
         from that cell; None: nothing has a price
     least : rows of this price or more are of no interest
-    shown : (n_columns,) cells of rows of which something else decides: boxes of their leaves alone need no bound
+    shown : (n_columns,) cells of rows that something else decides: a box of their leaves alone needs no bound
     plain : whether the region is a box also in columns of numbers that may be missing, see ``Trees.box_of_region``
     """
 
@@ -134,7 +136,7 @@ class BoxTree:
         known = {frozenset(clause) for clause in self.clauses}
         for one, clause in self.ways:
             if frozenset(clause) not in known:
-                return f"{clause} is no clause about all rows"
+                return f"{clause} is not a clause about all rows"
             pairs = [frozenset((a ^ 1, b ^ 1)) for i, a in enumerate(clause) for b in clause[:i]] if one else []
             if not all(pair in known for pair in pairs):
                 return f"of {clause} more than one may hold"
@@ -200,7 +202,7 @@ class BoxTree:
         return any(bool(np.all((low <= row) & (row <= high))) for row in self.shown)
 
     def _cut_down(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
-        """The box without what the clauses exclude, and without ends of columns that are too dear."""
+        """The box without what the clauses exclude, and without cells at the ends of columns that cost too much."""
         while True:
             rows = self._within_clauses(low, high)
             if rows is None or self.own is None:
@@ -239,7 +241,7 @@ class BoxTree:
         priced = shift is not None and self.own is not None
         shift = 0 if shift is None else shift
         if any(type(v) is not int or not 0 <= v <= MOST_BITS for v in (unit, shift)):
-            raise ValueError(f"{unit} and {shift} are no units of messages and weights")
+            raise ValueError(f"{unit} and {shift} are not units of messages and weights")
         if len(weights) != len(self.lacks) or any(type(w) is not int or w < 0 for w in weights):
             raise ValueError("a box has not one weight per rival")
         steps = Steps(self.trees, edges, self.n_factors)
@@ -271,11 +273,11 @@ class BoxTree:
 
 
 def rivals_fault(trees: Trees, rivals: Any, targets: Sequence[int]) -> str | None:
-    """Why some classes are no rivals of targets: classes of which none is a target, each once, one at least."""
+    """Why these classes cannot be the rivals of targets: at least one class, each once, and none of them a target."""
     known = [k for k in range(trees.n_classes) if k not in targets]
     if type(rivals) is list and rivals and all(type(k) is int and k in known for k in rivals):
         return None if len(set(rivals)) == len(rivals) else "a rival is named twice"
-    return f"{rivals!r} are no rivals"
+    return f"{rivals!r} are not rivals"
 
 
 class Steps:
@@ -298,7 +300,7 @@ class Steps:
         steps = [step for _, _, changes in edges for step in (0, 0, *changes)]
         flat = np.array(steps if steps else [0, 0])
         if flat.dtype != np.int64 or flat.size % 2:
-            raise ValueError("messages are no whole numbers of 64 bits")
+            raise ValueError("messages are not whole numbers of 64 bits")
         self.counts = np.array([len(changes) // 2 + 1 for _, _, changes in edges], dtype=np.int64)
         if any(len(changes) % 2 for _, _, changes in edges):
             raise ValueError("a message without its cell")

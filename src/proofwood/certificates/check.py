@@ -75,7 +75,7 @@ def check_certificate(
     Raises
     ------
     CertificateError
-        If the file is no certificate of this version, is too large, or cannot be read as one.
+        If the file is not a certificate of this version, is too large, or cannot be read as one.
     """
     if model is not None and not hasattr(model, "stated_as"):
         raise TypeError(
@@ -145,7 +145,7 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
 
 
 def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | None = None) -> Iterator[Check]:
-    """The checks of a content, of which the model over its axes is there already."""
+    """The checks of a content whose model over its axes is given."""
     kind, status = content["kind"], content["status"]
     if kind not in STATUSES or status not in STATUSES[kind]:
         yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
@@ -154,7 +154,7 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
     yield Check("model", True, f"{len(stated.leaves)} trees over {stated.q.size} axes, {len(stated.clauses)} lemmas")
     subject = Subject(content, stated)
     if not stated.tells(subject.limits):
-        raise ValueError("limits part what the model over these axes does not tell apart")
+        raise ValueError("limits part what the model over these axes does not distinguish")
     if not all(stated.region_of(subject.limits).values()):
         raise ValueError("a limit leaves no value: what is said of rows within it is said of none")
     if kind != "possible":
@@ -181,7 +181,7 @@ def _sets_fault(s: Subject) -> str | None:
         not all(type(k) is int and 0 <= k < n_classes and k != s.label for k in s.targets)
         or s.targets != sorted(set(s.targets))
     ):
-        return "targets are no other classes in ascending order"
+        return "the targets are not other classes in ascending order"
     every = [one["features"] for name in (*SETS, "changes", "sufficient") for one in content.get(name) or ()]
     every += [content[name] for name in ("features", "keep", "without", "immutable") if name in content]
     for features in every:

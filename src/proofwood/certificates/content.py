@@ -35,7 +35,7 @@ def fields(content: Mapping[str, Any], what: str, names: Collection[str]) -> Non
 
 
 def number_or(value: Any, otherwise: float) -> float:
-    """A number of a file, or what null stands for; CertificateError if it is neither, or not said to the digit."""
+    """A number of a file, or the default if it is null; CertificateError if it is neither, or not exactly a float64."""
     if value is None:
         return otherwise
     if type(value) not in (int, float) or not np.isfinite(value) or float(value) != value:

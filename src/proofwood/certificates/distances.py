@@ -72,7 +72,7 @@ def _distance(s: Subject) -> Iterator[Check]:
         return
     yield from _nearest(s, measure, region)
     if number_or(least, -1) < 0:
-        yield Check("distance", False, f"{least!r} is no distance")
+        yield Check("distance", False, f"{least!r} is not a distance")
     elif least == 0:
         yield Check("distance", not s.content["proofs"], "no row is nearer than not at all")
     elif measure.metric == "linf":
@@ -84,7 +84,7 @@ def _distance(s: Subject) -> Iterator[Check]:
 
 
 def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
-    """That a row of another class within the limits is at the distance that is told."""
+    """Whether a row of another class within the limits lies at the stated distance."""
     told, found = s.content["distance"], s.content["witness"]
     check = s.some(found, region, "nearest row")
     yield check
@@ -105,7 +105,7 @@ def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     if s.content["status"] == "optimal":
         gap = most - number_or(told["least"], 0.0)
         fault = None if gap <= TOLERANCE * most else f"a gap of {gap!r} is left"
-        yield check_of("gap", fault, "the two distances are one, but for rounding")
+        yield check_of("gap", fault, "the two distances are equal up to rounding")
 
 
 def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
@@ -113,7 +113,7 @@ def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     told, box = s.content["distance"], s.stated.box_of(region)
     unit, bound = told["unit"], told["bound"]
     if type(unit) is not int or abs(unit) > MOST_EXPONENT or type(bound) is not int or not 0 < bound < MOST_PRICE:
-        yield Check("bound", False, f"{bound!r} times 2^{unit!r} is no sum of prices")
+        yield Check("bound", False, f"{bound!r} times 2^{unit!r} is not a sum of prices")
         return
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
     yield check_of("bound", None if enough else "it is less than the distance", f"{bound} times 2^{unit} is enough")

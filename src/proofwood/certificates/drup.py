@@ -35,7 +35,7 @@ class Certificate:
         Raises
         ------
         CertificateError
-            If a line is no clause, does not follow, or the empty clause is never reached.
+            If a line is not a clause, does not follow, or the empty clause is never reached.
         """
         checker = _Propagator(self.clauses)
         for number, line in enumerate(self.lines, start=1):

@@ -65,7 +65,7 @@ class Subject:
         self.label: int = content.get("label", -1)
         self.targets: list[int] | None = content.get("targets")
         self.shown: list[tuple[str, FloatArray, list[int] | None]] = []
-        """Rows by name, and the classes one of which each has; None: any that counts as a change."""
+        """Rows by name, each with the classes that it may have; None: any class that counts as a change."""
 
     @cached_property
     def row(self) -> FloatArray:

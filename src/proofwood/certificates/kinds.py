@@ -75,7 +75,7 @@ def _enumeration(s: Subject) -> Iterator[Check]:
 
 
 def _spare_fault(these: list[set[int]], others: list[set[int]]) -> str | None:
-    """Why one of the sets is no minimal hitting set of the others, if one is not."""
+    """Why one of the sets is not a minimal hitting set of the others, if one is not."""
     if len({frozenset(one) for one in these}) != len(these):
         return "a set occurs twice"
     for one in these:

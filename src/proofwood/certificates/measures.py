@@ -2,7 +2,7 @@
 
 A column of the table costs its weight times the change of its number, or its weight for another category; a missing
 value becomes any value for 1, and a value never a missing one. ``"l1"`` adds up the columns, ``"l2"`` their squares,
-``"linf"`` is the dearest one; of the columns of a choice, two of which change together, each counts half in a sum.
+``"linf"`` is the dearest one. Two columns of a choice change together, so each counts half in a sum.
 ``"changes"`` counts the features that differ.
 """
 
@@ -58,7 +58,7 @@ class Weight:
 def _price(value: Any) -> Fraction:
     price = FORBIDDEN if value is None else Fraction(number_or(value, 0.0))
     if price < 0:
-        raise CertificateError(f"{value!r} is no price")
+        raise CertificateError(f"{value!r} is not a price")
     return price
 
 
@@ -73,7 +73,7 @@ class Measure:
     stated : the model of the certificate
     row : (n_columns,) values of the row
     own : its entries
-    region : the entries that other rows may have, by column; any where it is not named
+    region : the entries that other rows may have, by column; a column that is not named may have any
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Measure:
         return 2 if self.metric == "l2" else 1
 
     def fault(self) -> str | None:
-        """Why this is no distance, or prices of cells would not bound it from below."""
+        """Why this is not a distance, or prices of cells would not bound it from below."""
         if self.metric not in METRICS:
             return f"there is no metric {self.metric!r}"
         if len(self.weights) != self.row.size:
@@ -140,7 +140,7 @@ class Measure:
         return self.stated.space.denied(left, self.stated.entries)
 
     def prices(self, g: int) -> list[Fraction]:
-        """The least price of a value in each cell of an axis; none falls away from the row's own."""
+        """The least price of a value in each cell of an axis; prices do not decrease away from the row's own cell."""
         axis, own, n = self.stated.axes[g], int(self.cells[g]), int(self.stated.q[g]) + 1
         if self.metric == "changes":
             return [Fraction(int(g in self.pays and cell != own)) for cell in range(n)]
@@ -211,7 +211,7 @@ class Measure:
         return [np.array(column, dtype=np.int64) for column in whole]
 
     def total(self, other: FloatArray, entries: Mapping[int, int]) -> Fraction | None:
-        """The exact sum of prices (or the dearest one) of another row; None if a value has become a missing one."""
+        """The exact sum of prices (or the largest one) of another row; None if a value has become missing."""
         stated = self.stated
         if self.metric == "changes":
             return Fraction(len({stated.space.feature_of[j] for j, entry in entries.items() if entry != self.own[j]}))
@@ -233,7 +233,7 @@ class Measure:
         return max(paid) if self.metric == "linf" else sum(paid, start=Fraction(0))
 
     def near(self, least: Fraction) -> dict[int, int]:
-        """The region of the rows whose columns each cost less than so much, of the metric of the dearest one."""
+        """The region of the rows whose columns each cost less than a limit; for the metric of the dearest change."""
         found: dict[int, int] = {}
         for g, axis in enumerate(self.stated.axes):
             prices, entries = self.prices(g), self.stated.entries[axis.column]

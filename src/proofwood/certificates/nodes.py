@@ -1,4 +1,4 @@
-"""The model of a certificate as it is before anything is asked: trees of tests of values, and where rows get to."""
+"""The model of a certificate before any question: trees with tests of values, and the leaves that rows reach."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Nodes:
     Raises
     ------
     CertificateError
-        If that is no ensemble of trees.
+        If the content is not an ensemble of trees.
     """
 
     def __init__(self, content: Mapping[str, Any], space: Space) -> None:
@@ -95,7 +95,7 @@ class Nodes:
     def _scores(self) -> npt.NDArray[Any]:
         """(n_nodes, n_classes) scores of leaves, whole numbers; 0 elsewhere."""
         if type(self.margin) is not int or self.margin < 0 or type(self.ties_low) is not bool:
-            raise CertificateError("the margin is no whole number from 0, or ties go neither low nor high")
+            raise CertificateError("the margin is not a whole number from 0, or ties go neither low nor high")
         every = [self.base, *(self.tests[node] for node in np.flatnonzero(self.leaf).tolist())]
         if any(len(one) != self.n_classes for one in (self.classes, *every)):
             raise CertificateError("classes, base and leaves have not one score for each class")

@@ -34,7 +34,7 @@ def hitting_clauses(sets: Sequence[Sequence[int]], without: Sequence[int], size:
 
 
 def map_clauses(abductive: Sequence[Sequence[int]], contrastive: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Clauses that say: some set of features hits all contrastive ones and contains no abductive one."""
+    """Clauses of "a set of features hits all contrastive ones and contains no abductive one"."""
     return [[f + 1 for f in one] for one in contrastive] + [[-f - 1 for f in one] for one in abductive]
 
 

@@ -1,10 +1,10 @@
-"""The space of a statement, in values: which rows it is about, and which of their values a file tells apart.
+"""The space of a statement, in values: which rows it is about, and which of their values a file distinguishes.
 
 Nothing that limits rows is read but values: bounds, whole numbers, gaps, categories, groups of 0/1 columns, conditions.
 A limit that is not among them can therefore not be used by any proof: cells, clauses and prices are worked out from
-here (:mod:`proofwood.certificates.stated`).
+here (:mod:`proofwood.certificates.stated`). See decisions/0076-statements-in-values for what files without it let pass.
 
-Of each column the values fall into *entries*: the intervals between all numbers that a file speaks of, or the
+The values of each column fall into *entries*: the intervals between all numbers that a file mentions, or the
 categories, and at last, where the space has one, the missing value (which stands for unknown categories, too). A set of
 entries is an integer whose bit ``e`` says that entry ``e`` is in it.
 """
@@ -70,7 +70,7 @@ class Column:
         if content["kind"] not in KINDS or not all(type(flag) is bool for flag in flags):
             raise CertificateError(f"a column has the kind {content['kind']!r}, or a flag that is none")
         if not all(type(text) is str for text in texts):
-            raise CertificateError("a column has a name or a category that is no text")
+            raise CertificateError("a column has a name or a category that is not text")
         low, high = number_or(content["low"], -MOST), number_or(content["high"], MOST)
         whole, missing, other = flags
         return cls(content["name"], content["kind"], whole, low, high, missing, tuple(content["levels"]), other)
@@ -82,17 +82,17 @@ class Column:
 
     @property
     def gap(self) -> bool:
-        """Whether there is an entry for what is missing, or unknown."""
+        """Whether an entry stands for missing and unknown values."""
         return self.missing or (self.is_category and self.other)
 
 
 class Entries:
-    """The values of a column that a file tells apart.
+    """The values of a column that a file distinguishes.
 
     Parameters
     ----------
     column : whose
-    cuts : numbers between which values are told apart; a number is on the lower side of itself
+    cuts : numbers between which values are distinguished; a number is on the lower side of itself
     """
 
     def __init__(self, column: Column, cuts: Iterable[float]) -> None:
@@ -168,7 +168,8 @@ class Entries:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a region says of one column: numbers from one to another, or categories; and whether a gap is inside.
+    """What a region says of one column: numbers from one to another, or categories; and whether a missing value is
+    inside.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ Formula = Mapping[str, Any]
 
 
 def columns_of(formula: Formula) -> Iterator[int]:
-    """The columns that a condition speaks of."""
+    """The columns that a condition mentions."""
     for name in ("all", "any"):
         for part in formula.get(name, ()):
             yield from columns_of(part)
@@ -256,7 +257,7 @@ def columns_of(formula: Formula) -> Iterator[int]:
 
 
 def cuts_of(formula: Formula) -> Iterator[tuple[int, float]]:
-    """The columns and numbers that a condition speaks of."""
+    """The columns and numbers that a condition mentions."""
     for name in ("all", "any"):
         for part in formula.get(name, ()):
             yield from cuts_of(part)
@@ -293,7 +294,7 @@ class Space:
     def position(self, column: Any) -> int:
         """A number of a column; CertificateError if it is none."""
         if type(column) is not int or not 0 <= column < len(self.columns):
-            raise CertificateError(f"{column!r} is no column of the table")
+            raise CertificateError(f"{column!r} is not a column of the table")
         return column
 
     def _feature(self, content: Mapping[str, Any]) -> Feature:
@@ -309,7 +310,7 @@ class Space:
         return Feature(content["name"], own, content["kind"])
 
     def _check(self, formula: Formula) -> None:
-        """CertificateError if this is no condition."""
+        """CertificateError if this is not a condition."""
         names = frozenset(formula)
         if names in ({"all"}, {"any"}):
             for part in next(iter(formula.values())):
@@ -323,11 +324,11 @@ class Space:
             elif names == {"column", "upto"} and not is_category:
                 number_or(formula["upto"], math.nan)
             elif names != {"column", "gap"} or formula["gap"] is not True or is_category:
-                raise CertificateError(f"{formula!r} is no condition")
+                raise CertificateError(f"{formula!r} is not a condition")
 
     @property
     def halves(self) -> set[int]:
-        """Columns two of which change together, so that each counts half in a sum."""
+        """Columns that change in pairs, so that each counts half in a sum."""
         return {j for one in self.features if one.kind in CHOICES for j in one.columns}
 
     def holds(self, row: Sequence[float], tested: Iterable[int]) -> bool:

@@ -22,7 +22,7 @@ from proofwood.certificates.trees import Cells, Trees
 
 ALWAYS, NEVER = -2, -3
 Region = Mapping[int, int]
-"""Per column of the table the set of entries that rows may have; any where it is not named."""
+"""Per column of the table the set of entries that rows may have; a column that is not named may have any."""
 BITS_OF_AN_ENTRY = 64
 
 
@@ -37,7 +37,7 @@ class Axis:
     gap_high : whether a missing number is in the last cell, else in the first
     flag : whether the cell says that the number is missing
     codes : of categories: whether the value is one of them
-    single : whether these are told from each other by nothing
+    single : whether nothing tells these apart
     """
 
     column: int
@@ -58,7 +58,7 @@ class Axis:
         if kind == "cuts":
             cuts = np.array([number_or(cut, np.nan) for cut in content["cuts"]], dtype=np.float64)
             if not np.all(np.diff(cuts) > 0) or np.isnan(cuts).any() or type(content["gap_high"]) is not bool:
-                raise CertificateError("the cuts of an axis are no numbers that ascend")
+                raise CertificateError("the cuts of an axis are not numbers that ascend")
             return cls(j, cuts, gap_high=content["gap_high"])
         if kind == "flag":
             return cls(j, none, flag=True)
@@ -95,7 +95,7 @@ def bytes_of_model(content: Mapping[str, Any]) -> int:
     axes = len(content["axes"])
     nodes = sum(len(tree["column"]) for tree in content["model"]["trees"])
     cuts = sum(len(axis.get("cuts", (0,))) for axis in content["axes"])
-    # boxes of leaves; of each threshold a set of entries, of which a column has about as many
+    # boxes of leaves, and a set of entries for each threshold; a column has about as many entries as thresholds
     return 16 * axes * nodes + 200 * nodes + cuts * (BITS_OF_AN_ENTRY + (cuts + nodes) // 8)
 
 
@@ -192,7 +192,7 @@ class Stated(Trees):
             raise CertificateError(f"the column {self.space.columns[j].name!r} has a test far beyond its bounds")
 
     def _where_false(self, clause: Iterable[int]) -> dict[int, int]:
-        """Per column that a clause speaks of, the entries of which it says nothing that is true."""
+        """Per column of a clause, the entries for which none of its literals is true."""
         found: dict[int, int] = {}
         for literal in clause:
             j = self.axes[self.column[literal >> 1]].column

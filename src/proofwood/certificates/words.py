@@ -111,7 +111,7 @@ def limit_in_words(limit: Limit, space: Space) -> str:
 
 
 def claim_of(content: Mapping[str, Any], space: Space, tested: Iterable[int]) -> str:
-    """What a certificate claims, in words; of which rows."""
+    """What a certificate claims, and about which rows, in words."""
     say = _SAY[content["kind"]]
     return say(_Words(content, space)) + among(space, {*tested, *(one["column"] for one in content.get("limits", ()))})
 

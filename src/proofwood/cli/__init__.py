@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "compare", "show", "export")}
 COMMANDS |= {"report": "html_report", "explain": "explain", "verify": "verify", "schema": "schema"}
-"""Commands in the order of the help, each with the module in which it is a function of its name. Its help ends with the
+"""Commands in the order of the help, each with the module that has a function of its name. Its help ends with the
 ``EXAMPLES`` that stand there; it is a ``CLASS``, if one does."""
 WITHOUT_FILES = ("demo", "data", "schema")
 """Commands that read no file of the user."""
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _needed(arguments: Sequence[str]) -> list[str]:
-    """Commands that a call may speak of: the one that is called (start-up time: the others take 0.06 s to assemble).
+    """Commands that a call may need: the one that is called (start-up time: the others take 0.06 s to assemble).
 
     Files of options may have parts for all commands, and ``schema`` lists what all of them print.
     """

@@ -1,4 +1,4 @@
-"""Answers as JSON, and the schema of each: what ``--json`` prints, and what ``proofwood schema`` tells of it.
+"""Answers as JSON, and the schema of each: what ``--json`` prints, and what ``proofwood schema`` says about it.
 
 A command registers the form of its answer next to itself::
 
@@ -22,7 +22,7 @@ import typer
 import proofwood
 
 VERSION = 1
-"""Of the forms."""
+"""Version of the forms."""
 
 Schema = dict[str, Any]
 
@@ -54,7 +54,7 @@ def mapping(values: Schema) -> Schema:
 
 
 def record(fields: Mapping[str, Schema], about: str = "") -> Schema:
-    """An object with these fields, all of which are there."""
+    """An object with these fields, all required."""
     said = {"description": about} if about else {}
     return {"type": "object", **said, "properties": dict(fields), "required": list(fields)}
 
@@ -70,7 +70,7 @@ def choice(*values: str) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-def told(form: Schema, about: str) -> Schema:
+def described(form: Schema, about: str) -> Schema:
     """A form with what the value means."""
     return {**form, "description": about}
 
@@ -78,13 +78,13 @@ def told(form: Schema, about: str) -> Schema:
 STATUS = choice("optimal", "within_gap", "feasible", "infeasible", "unknown")
 PROOF = record(
     {
-        "status": told(STATUS, "what is proved"),
-        "claim": told(TEXT, "what the status 'optimal' says of this model, in words, with its scope"),
-        "scope": told(listing(TEXT), "what limited the search beyond the shape of the model and the table"),
-        "objective": told(NUMBER, "what the model costs"),
-        "unit": told(TEXT, "of objective, bound and gap"),
-        "lower_bound": told(NUMBER, "no model that was searched costs less"),
-        "gap": told(NUMBER, "objective minus lower bound"),
+        "status": described(STATUS, "what is proved"),
+        "claim": described(TEXT, "what the status 'optimal' says of this model, in words, with its scope"),
+        "scope": described(listing(TEXT), "what limited the search beyond the shape of the model and the table"),
+        "objective": described(NUMBER, "what the model costs"),
+        "unit": described(TEXT, "of objective, bound and gap"),
+        "lower_bound": described(NUMBER, "no model that was searched costs less"),
+        "gap": described(NUMBER, "objective minus lower bound"),
         "parts": listing(
             record({"unit": TEXT, "objective": NUMBER, "lower_bound": nullable(NUMBER), "status": STATUS})
         ),
@@ -98,16 +98,16 @@ PROOF = record(
 )
 MODEL = record(
     {
-        "learner": told(TEXT, "the name that --model takes"),
-        "class": told(TEXT, "of the estimator"),
+        "learner": described(TEXT, "the name that --model takes"),
+        "class": described(TEXT, "of the estimator"),
         "kind": choice("tree", "diagram"),
         "depth": INTEGER,
-        "nodes": told(INTEGER, "leaves included"),
+        "nodes": described(INTEGER, "leaves included"),
         "splits": INTEGER,
-        "features": told(listing(TEXT), "columns, in the order of training"),
+        "features": described(listing(TEXT), "columns, in the order of training"),
         "classes": listing(LABEL),
-        "parameters": told({"type": "object"}, "of the learner; what JSON does not know is text"),
-        "text": told(TEXT, "the model as lines"),
+        "parameters": described({"type": "object"}, "of the learner; what JSON does not know is text"),
+        "text": described(TEXT, "the model as lines"),
     },
     "what was learned",
 )
@@ -116,7 +116,7 @@ MODEL = record(
 def register(command: str, about: str, fields: Mapping[str, Schema]) -> None:
     """Declare the answer of a command: ``fields`` come after those that every answer has."""
     head = {
-        "proofwood": told(TEXT, "version of the program"),
+        "proofwood": described(TEXT, "version of the program"),
         "schema": {"const": VERSION, "description": "version of this form"},
         "command": {"const": command},
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from proofwood.cli.answers import INTEGER, NUMBER, listing, nullable, record, told
+from proofwood.cli.answers import INTEGER, NUMBER, described, listing, nullable, record
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ SIZE = nullable(
     record(
         {
             "folds": INTEGER,
-            "chosen": told(INTEGER, "place in candidates"),
-            "best": told(INTEGER, "place of the candidate with the greatest mean accuracy"),
+            "chosen": described(INTEGER, "place in candidates"),
+            "best": described(INTEGER, "place of the candidate with the greatest mean accuracy"),
             "standard_error": nullable(NUMBER, "of the greatest mean accuracy"),
             "candidates": listing(
                 record(
                     {
                         **_PARAMETERS,
-                        "accuracy": told(NUMBER, "mean over the folds"),
-                        "leaves": told(NUMBER, "mean over the folds"),
-                        "proved": told(INTEGER, "folds in which the tree is proved optimal"),
+                        "accuracy": described(NUMBER, "mean over the folds"),
+                        "leaves": described(NUMBER, "mean over the folds"),
+                        "proved": described(INTEGER, "folds in which the tree is proved optimal"),
                     }
                 )
             ),
@@ -40,7 +40,7 @@ SIZE = nullable(
 )
 
 
-def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **told: Any) -> Any:
+def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:
     """An :class:`OptimalTreeCV` that is fitted, with a line for each candidate on standard error.
 
     Parameters
@@ -48,7 +48,7 @@ def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame,
     folds : of the cross-validation
     settings : parameters of the tree; ``max_depth`` is the greatest depth to try, and ``alpha`` the one price
     features, labels : the training rows
-    told : more for ``fit``
+    more : further arguments for ``fit``
     """
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.problem.tree import check_depth
@@ -58,7 +58,7 @@ def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame,
     deepest = settings.get("max_depth", MOST_DEPTH)
     check_depth(deepest)
     given = {**settings, "max_depth": tuple(range(min(1, deepest), deepest + 1))}
-    return OptimalTreeCV(cv=folds, verbose=1, **given).fit(features, labels, **told)
+    return OptimalTreeCV(cv=folds, verbose=1, **given).fit(features, labels, **more)
 
 
 def size_answer(tree: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def _write_as_it_is(text: str | None, title: str, formatter: Any) -> None:
 
 
 class Command(TyperCommand):
-    """A command whose help ends with examples, one on each line, and which corrects a value that is no choice."""
+    """A command whose help ends with examples, one on each line, and which corrects a value that is not a choice."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples; typer's classes of the arguments have other names in each version."""

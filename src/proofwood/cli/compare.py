@@ -14,12 +14,12 @@ from proofwood.cli.answers import (
     NUMBER,
     TEXT,
     AsJson,
+    described,
     listing,
     nullable,
     print_answer,
     record,
     register,
-    told,
 )
 from proofwood.cli.completion import columns
 from proofwood.cli.corrections import one_of
@@ -41,8 +41,8 @@ register(
     {
         "rows": INTEGER,
         "folds": INTEGER,
-        "score": told(TEXT, "more is better"),
-        "reference": told(TEXT, "the model that the others are compared with"),
+        "score": described(TEXT, "more is better"),
+        "reference": described(TEXT, "the model that the others are compared with"),
         "models": listing(
             record(
                 {
@@ -50,12 +50,12 @@ register(
                     "score": NUMBER,
                     "score_low": _END,
                     "score_high": _END,
-                    "difference": told(NUMBER, "to the reference, fold by fold"),
+                    "difference": described(NUMBER, "to the reference, fold by fold"),
                     "difference_low": _END,
                     "difference_high": _END,
                     "leaves": nullable(NUMBER, "mean over the folds, of all trees together"),
-                    "seconds": told(NUMBER, "mean of a fit"),
-                    "proof": told(TEXT, "what is proved of the fits; empty for learners that prove nothing"),
+                    "seconds": described(NUMBER, "mean of a fit"),
+                    "proof": described(TEXT, "what is proved of the fits; empty for learners that prove nothing"),
                 }
             )
         ),

@@ -77,7 +77,7 @@ def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, boo
     called = str(ctx.info_name)
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
     for key in tables:
-        one_of(key, commands, f"{path}: [{key}] is no command")
+        one_of(key, commands, f"{path}: [{key}] is not a command")
     given = {key: value for key, value in content.items() if key not in tables}
     given |= tables.get(called, {})
     names = {key: name for key, name in _names(ctx.command).items() if name in types}
@@ -88,7 +88,7 @@ def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, boo
         if name not in names:
             others = [other for other, command in getattr(group, "commands", {}).items() if name in _names(command)]
             hint = meant(name, names, ": ") or (f": put it below [{'] or ['.join(others)}]" if others else "")
-            problems.append(f"{key!r} is no option of {called!r}{hint}")
+            problems.append(f"{key!r} is not an option of {called!r}{hint}")
             continue
         try:
             found[names[name]] = _value(value, *types[names[name]])
@@ -119,9 +119,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is no UTF-8 text (byte {error.start}): expected a TOML file") from error
+        raise DataError(f"{path} is not UTF-8 text (byte {error.start}): expected a TOML file") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(f"{path} is no TOML: {error}") from error
+        raise DataError(f"{path} is not TOML: {error}") from error
 
 
 def _value(value: Any, kind: type, several: bool, metavar: str) -> Any:

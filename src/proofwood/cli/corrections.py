@@ -35,7 +35,7 @@ def label_of(text: str, labels: Sequence[Any], what: str) -> Any:
     ----------
     text : as it was typed
     labels : of any type
-    what : what the message calls it, such as ``"--target 'yse' is no class of the model"``
+    what : what the message calls it, such as ``"--target 'yse' is not a class of the model"``
     """
     texts = [str(label) for label in labels]
     if text in texts:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proofwood.cli.answers import TEXT, AsJson, print_answer, register, told
+from proofwood.cli.answers import TEXT, AsJson, described, print_answer, register
 from proofwood.cli.completion import data_sets
 from proofwood.cli.learning import learn
 from proofwood.cli.options import Jobs, MemoryLimit, TimeLimit, amount_of_memory, seconds
@@ -27,7 +27,7 @@ proofwood demo --data iris --json
 register(
     "demo",
     "A tree on bundled data, and why one row got its class.",
-    {"data": TEXT, **FITTED, "why": told(TEXT, "why one row got its class, in words")},
+    {"data": TEXT, **FITTED, "why": described(TEXT, "why one row got its class, in words")},
 )
 
 

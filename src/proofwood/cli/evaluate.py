@@ -14,13 +14,13 @@ from proofwood.cli.answers import (
     LABEL,
     NUMBER,
     AsJson,
+    described,
     listing,
     nullable,
     plain,
     print_answer,
     record,
     register,
-    told,
 )
 from proofwood.cli.colours import painted
 from proofwood.cli.files import existing_model
@@ -48,8 +48,8 @@ register(
         "rows": INTEGER,
         "wrong": INTEGER,
         "accuracy": NUMBER,
-        "accuracy_interval": told(listing(NUMBER), "95 %, of Wilson, for rows that the model has not seen"),
-        "balanced_accuracy": told(NUMBER, "mean recall of the classes that the rows have"),
+        "accuracy_interval": described(listing(NUMBER), "95 %, of Wilson, for rows that the model has not seen"),
+        "balanced_accuracy": described(NUMBER, "mean recall of the classes that the rows have"),
         "brier": nullable(NUMBER, "mean squared distance of the probabilities, 0 to 2; null with unknown classes"),
         "classes": listing(
             record(
@@ -62,8 +62,8 @@ register(
                 }
             )
         ),
-        "unknown_classes": told(INTEGER, "rows of classes that training did not have, all of which are wrong"),
-        "confusion": told(
+        "unknown_classes": described(INTEGER, "rows of classes that training did not have; all of them are wrong"),
+        "confusion": described(
             listing(listing(INTEGER)), "rows by class and prediction, in the order of classes; unknown classes last"
         ),
         "calibration": listing(

@@ -64,7 +64,7 @@ def explain(
             "move, or all of the first two."
         ),
     ] = Kind.ABDUCTIVE,
-    smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
+    smallest: Annotated[bool, typer.Option("--smallest", help="Find an explanation with the fewest features.")] = False,
     inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
     target: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Class to reach, or to rule out; all others by default.")
@@ -100,7 +100,7 @@ def explain(
     integer: Integers = [],  # noqa: B006
     drop: Annotated[
         list[str],
-        typer.Option(metavar="COL", help="Column that is no feature; may be repeated.", autocompletion=columns),
+        typer.Option(metavar="COL", help="Column that is not a feature; may be repeated.", autocompletion=columns),
     ] = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
     engine: Annotated[

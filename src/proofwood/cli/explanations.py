@@ -136,7 +136,7 @@ NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked about a row.
+    """A question about a row, as the command line states it.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Request:
         }
         for option, wrong in no.items():
             if wrong:
-                raise DataError(f"{option} is no option of --kind {self.kind}")
+                raise DataError(f"{option} is not an option of --kind {self.kind}")
         if self.smallest and self.order is not None:
             raise DataError("--smallest and --feature-order exclude each other: the size decides, or the order")
 
@@ -176,7 +176,7 @@ class Request:
             None
             if self.target is None
             else label_of(
-                self.target, explainer.model.classes.tolist(), f"--target {self.target!r} is no class of the model"
+                self.target, explainer.model.classes.tolist(), f"--target {self.target!r} is not a class of the model"
             )
         )
 
@@ -301,7 +301,7 @@ def _asked(explainer: Explainer, x: Any, request: Request, *, certificate: bool)
 
 
 def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict[str, Any]:
-    """What a second look says of an explanation; printed unless ``quiet``."""
+    """What the check of an explanation says; printed unless ``quiet``."""
     checked = found.verify(seconds=seconds)
     if not quiet:
         said = "confirmed by a second look" if checked.ok else str(checked)

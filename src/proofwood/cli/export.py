@@ -80,7 +80,7 @@ def export(
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
     if to is To.ONNX and out is None:
-        raise DataError("an ONNX model is no text: add --out model.onnx")
+        raise DataError("an ONNX model is not text: add --out model.onnx")
     require_out(out, model)
     content = _content(load(existing_model(model)), to, table, proba=proba, dialect=dialect)
     if out is not None:

@@ -141,12 +141,12 @@ def fit(
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
     settings |= {"categorical_features": categorical or None, **weights, **more.settings}
-    told = {**more.fit, **of_rows}
+    given_rows = {**more.fit, **of_rows}
     folds = settings.pop("cv", None)
     if folds is None:
-        fitted = learn(model, settings, features, labels, **told)
+        fitted = learn(model, settings, features, labels, **given_rows)
     else:
-        fitted = choose_size(folds, settings, features, labels, **told)
+        fitted = choose_size(folds, settings, features, labels, **given_rows)
     if out is not None:
         # Before anything is printed: a closed pipe must not cost the model.
         with writing(out):
@@ -157,9 +157,9 @@ def fit(
         files = {"saved": None if out is None else str(out), "plot": None if plot is None else str(plot)}
         scores = None if folds is None else size_answer(fitted)
         tree = fitted if folds is None else fitted.best_estimator_
-        print_answer("fit", **fitted_answer(tree, features, labels, **told), cross_validation=scores, **files)
+        print_answer("fit", **fitted_answer(tree, features, labels, **given_rows), cross_validation=scores, **files)
         return
-    print_report(fitted, features, labels, **told)
+    print_report(fitted, features, labels, **given_rows)
     for path in (out, plot):
         if path is not None:
             typer.echo(f"{chr(10) if path is out else ''}saved to {printable(str(path))}", err=True)

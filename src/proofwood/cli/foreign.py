@@ -22,7 +22,7 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
     Raises
     ------
     DataError
-        If there is no such file, it is a pickle that nobody vouched for, or it cannot be read.
+        If the file does not exist, is a pickle that nobody vouched for, or cannot be read.
     """
     if not path.is_file():
         raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
@@ -39,9 +39,9 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
         return load(path)
     if not trust_pickle:
         raise DataError(
-            f"{path} is no JSON model of proofwood, and no model file of XGBoost, LightGBM, CatBoost or ONNX. If it is "
-            "a model that pickle or joblib wrote: loading such a file runs whatever code is in it, with your rights, "
-            "before anything can be checked. If you made it yourself, or trust who did, add --trust-pickle."
+            f"{path} is neither a JSON model of proofwood nor a model file of XGBoost, LightGBM, CatBoost or ONNX. If "
+            "pickle or joblib wrote it: loading such a file runs whatever code is in it, with your rights, before "
+            "anything can be checked. If you made it yourself, or trust who did, add --trust-pickle."
         )
     import joblib
 
@@ -81,7 +81,7 @@ def _onnx(path: Path) -> OnnxFile:
 
 
 def _native(path: Path) -> Any:
-    """The model in a file of XGBoost, LightGBM or CatBoost; None if it is no such file."""
+    """The model in a file of XGBoost, LightGBM or CatBoost; None for another file."""
     from proofwood.ensembles.readers.native_files import library_of, loaded
 
     try:

@@ -56,7 +56,7 @@ Number = Annotated[
     str | None,
     typer.Option(
         metavar="WHAT",
-        help="Of a model that predicts numbers: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', 'within 5' "
+        help="For a model that predicts numbers: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', 'within 5' "
         "of the row's own, or cuts between bands, '100,200'.",
     ),
 ]
@@ -64,7 +64,7 @@ Confidence = Annotated[
     float | None, typer.Option(metavar="P", help="Least probability of a class that counts; others are unsure.")
 ]
 Output = Annotated[
-    int | None, typer.Option(metavar="K", help="Of a model that predicts several targets: which, counted from 0.")
+    int | None, typer.Option(metavar="K", help="For a model that predicts several targets: which one, counted from 0.")
 ]
 Knowledge = Annotated[
     list[str],
@@ -102,7 +102,7 @@ def seconds(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise DataError(f"--time-limit {text!r} is no time: expected seconds above 0, or 'none'") from None
+        raise DataError(f"--time-limit {text!r} is not a time: expected seconds above 0, or 'none'") from None
 
 
 def amount_of_memory(text: str | None) -> int | None:
@@ -116,7 +116,7 @@ def amount_of_bytes(text: str | None, option: str) -> int | None:
         return bytes_of(text)
     except ValueError:
         raise DataError(
-            f"{option} {text!r} is no amount of memory: expected bytes, or a text such as 4GB or 500MB"
+            f"{option} {text!r} is not an amount of memory: expected bytes, or a text such as 4GB or 500MB"
         ) from None
 
 
@@ -131,7 +131,7 @@ def count_or_share(text: str) -> float | None:
 
 
 def number_asked(words: str | None) -> tuple[str | float, ...] | None:
-    """What is asked of numbers, from the words of ``--number``; DataError if they are none."""
+    """The question about numbers, from the words of ``--number``; DataError if these are not a question."""
     if words is None:
         return None
     parts = words.replace(",", " ").split()

@@ -67,8 +67,8 @@ def predict(
 ) -> None:
     """Predict the class of each row of a table.
 
-    Columns may stand in any order, and others may stand between them. A level or a gap that training did not have goes
-    the way that the model was fitted with (--unseen).
+    Columns may stand in any order, and others may stand between them. A level or a missing value that training did not
+    have goes the way that the model was fitted with (--unseen).
     """
     import polars as pl
 

@@ -51,7 +51,7 @@ def read_rows(
     ----------
     path : of the table
     model : fitted or loaded
-    drop : columns that are no features
+    drop : columns that are not features
     sheet : of a workbook
     reading : of a model, names of its columns where it does not know them, and rows in which it finds its categories
         where it does not know these, to its reading
@@ -64,7 +64,7 @@ def read_rows(
     if names is None and wanted not in (None, len(left)):
         raise DataError(
             f"the model was learned from {wanted} columns without names, and {path} has {len(left)}: leave "
-            "columns that are no features, such as the target, out with --drop"
+            "columns that are not features, such as the target, out with --drop"
         )
     called = {column: column for column in left}
     if type(model).__module__.startswith("lightgbm."):  # which stores names with "_" in place of blanks
@@ -149,7 +149,8 @@ def _taken_by_reading(adapted: Adapted) -> dict[str, Taken]:
 
 
 def _as_learned(table: pl.DataFrame, adapted: Adapted, path: Path) -> Any:
-    """A table as a model of another library knows such: where it has categories, a frame of pandas with its own gaps.
+    """A table as a model of another library knows such: where it has categories, a frame of pandas with its own missing
+    values.
 
     To an encoder None and nan are two categories, and an empty cell is that which it knows.
     """
@@ -181,7 +182,7 @@ def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], w
     estimator : fitted or loaded
     cells : of the table
     path : of the file
-    others : columns that are no features, where the model knows no names
+    others : columns that are not features, where the model knows no names
     what : of them, for the message about another number of columns; nothing if there are none
 
     Raises

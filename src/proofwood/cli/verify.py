@@ -50,7 +50,7 @@ register(
                     "file": TEXT,
                     "proved": BOOLEAN,
                     "of_model": {**BOOLEAN, "description": "whether it was compared with a model"},
-                    "error": nullable(TEXT, "why it is no certificate"),
+                    "error": nullable(TEXT, "why it is not a certificate"),
                     "checks": listing(record({"name": TEXT, "passed": BOOLEAN, "detail": TEXT})),
                 }
             )
@@ -68,7 +68,7 @@ def verify(
         Path | None,
         typer.Option(
             metavar="TABLE",
-            help="Of --model: the table that 'explain' was given, in which CatBoost's categories are found.",
+            help="With --model: the table that 'explain' was given; CatBoost's categories are found in it.",
         ),
     ] = None,
     number: Number = None,

@@ -41,8 +41,8 @@ def class_weight(texts: Sequence[str], labels: Sequence[Any]) -> str | dict[Any,
         try:
             weight = float(number)
         except ValueError:
-            raise DataError(f"--class-weight {text!r}: {number!r} is no weight, expected a number from 0") from None
-        one = label_of(label, labels, f"--class-weight {text!r}: {label!r} is no class")
+            raise DataError(f"--class-weight {text!r}: {number!r} is not a weight, expected a number from 0") from None
+        one = label_of(label, labels, f"--class-weight {text!r}: {label!r} is not a class")
         if one in found:
             raise DataError(f"--class-weight names the class {label!r} twice: give it one weight")
         found[one] = weight

@@ -82,7 +82,7 @@ def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def as_cells(frame: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
-    """Texts as cells of CSV; with ``safe``, none is a formula to a spreadsheet, else a warning says so."""
+    """Texts as cells of CSV. With ``safe``, no cell is a formula to a spreadsheet; else a warning names one."""
     import polars as pl
 
     texts = [column for column in frame.get_columns() if column.dtype == pl.String]

@@ -57,7 +57,7 @@ def default_models(
         Seconds for each fit of an optimal tree.
     categorical_features, drop : as of the learners
     random_state : int
-        Of the forest and the boosted trees.
+        Seed of the forest and the boosted trees.
     n_jobs : int or None
         Threads.
     """
@@ -155,7 +155,7 @@ def compare(
     names = list(models)
     reference = names[0] if reference is None else reference
     if reference not in models:
-        raise ValueError(f"reference={reference!r} is no model; there are {', '.join(map(repr, names))}")
+        raise ValueError(f"reference={reference!r} is not a model; there are {', '.join(map(repr, names))}")
     X = with_row_index(X)
     labels = np.asarray(labels_of(y)).reshape(-1)
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)

@@ -199,13 +199,13 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
 
 
 def tested_levels(present: FloatArray) -> list[int]:
-    """Of the level codes that occur, ascending, those that get a test: one of two, all of more."""
+    """The level codes that get a test, ascending: one if two occur, all if more do."""
     codes = present.astype(np.int64).tolist()
     return codes[:1] if len(codes) == 2 else codes if len(codes) > 2 else []
 
 
 def nearest_to_equal_shares(counts: IntArray, most: int) -> IntArray:
-    """Of the cuts between neighbouring values, which ``counts`` rows have, at most so many near equal shares."""
+    """At most ``most`` cuts between neighbouring values (rows per value: ``counts``) near equal shares of the rows."""
     if counts.size - 1 <= most:
         return np.arange(counts.size - 1)
     below = np.cumsum(counts)[:-1]  # rows at or below each cut

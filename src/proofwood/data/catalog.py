@@ -93,7 +93,7 @@ def load_file(path: str | Path, target: str, *, sha256: str | None = None) -> Da
     Raises
     ------
     DataError
-        If the file cannot be read, its digest differs, or a feature is no finite number.
+        If the file cannot be read, its digest differs, or a feature is not a finite number.
     """
     path = Path(path)
     if sha256 is not None and path.is_file():

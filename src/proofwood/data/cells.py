@@ -28,6 +28,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPES = "Files of Parquet or Arrow keep the types of values"
 
 
+# A column read by its own looks turned the categories "1" and "2" of a model into numbers:
+# decisions/0071-cells-as-the-model-takes-them.
 @dataclass(frozen=True, eq=False)
 class Cells:
     """A table, with the cells of its columns as they are written.
@@ -67,7 +69,8 @@ class Cells:
 
 
 def as_numbers(column: pl.Series) -> pl.Series | None:
-    """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for gaps; None if one is no such.
+    """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for missing values; None if one is
+    neither.
 
     Truth values are true and false in any case.
     """
@@ -105,7 +108,7 @@ def _read(cells: pl.Series, taken: Taken, path: Path) -> pl.Series:
 
 
 def _no_number(cells: pl.Series, path: Path) -> DataError:
-    """The error about a column of numbers in which a cell is none."""
+    """The error about a column of numbers with a cell that is not a number."""
     words = [text for text in cells if text is not None and text.strip().lower() not in MISSING_MARKS]
     text = next(text for text in words if pl.Series([text.strip()]).cast(pl.Float64, strict=False).null_count())
     comma = _NUMBER.fullmatch(text.strip().replace(",", ".", 1))
@@ -120,7 +123,7 @@ def _where(cells: pl.Series, text: str, path: Path) -> str:
 
 
 class _Categories:
-    """The categories of a column, whether it has gaps beside them, and the cells that are looked up among them."""
+    """The categories of a column, whether it has missing values as well, and the cells looked up among them."""
 
     def __init__(self, values: Sequence[Any], cells: pl.Series, path: Path, *, gaps: bool) -> None:
         self.values = [
@@ -193,18 +196,18 @@ class _Categories:
         )
 
     def _unknown_text(self, text: str) -> str:
-        """A text that is no category of the model, unless it may be meant as something else."""
+        """A text that is not a category of the model, unless it may be meant as something else."""
         twin = self.near.get(_said(text, comma=True))
         if twin is not None:
             raise self._refused(
                 text,
-                f"which is no category of the model, and may be meant as {twin!r}",
+                f"which is not a category of the model, and may be meant as {twin!r}",
                 f"write it as the model has it. {_TYPES}, if it is another one",
             )
         if text.strip().lower() in GAPS:
             raise self._refused(
                 text,
-                "which is no category of the model, and may stand for a missing value",
+                "which is not a category of the model, and may stand for a missing value",
                 f"leave the cell empty, without quotes, where a value is missing. {_TYPES}, if it is a category",
             )
         return text
@@ -218,7 +221,7 @@ Key = tuple[str, Any]
 
 
 def _keys_of(value: Any) -> Sequence[Key]:
-    """What a cell may say to stand for a value that is no text; 0 and 1 stand for false and true."""
+    """What a cell may say to stand for a value that is not text; 0 and 1 stand for false and true."""
     if isinstance(value, bool):
         return [("truth", value), ("number", int(value))]
     if isinstance(value, int | float):
@@ -228,7 +231,7 @@ def _keys_of(value: Any) -> Sequence[Key]:
 
 
 def _said(text: str, *, comma: bool = False) -> Key:
-    """What a cell says, whatever the way in which it is written; with ``comma``, a decimal comma is a point."""
+    """What a cell says, however it is written; with ``comma``, a decimal comma is a point."""
     bare = text.strip()
     if bare.lower() in ("true", "false"):
         return "truth", bare.lower() == "true"

@@ -31,6 +31,8 @@ EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
 
 
+# Exports compare a level as what it is and show local time: a text that stands for a number, or UTC read as local time,
+# sent rows elsewhere without an error: decisions/0063-levels-and-zones.
 @dataclass(frozen=True, slots=True)
 class Column:
     """Meaning of one column.
@@ -45,7 +47,7 @@ class Column:
     bounds : least and greatest value that is present, or None if there is none
     zone : of moments that have one, as :mod:`~proofwood.data.moments` names it; their numbers are in UTC
     level_type : what the levels are in the data, if these are categories
-    level_numbers : of levels that are no text, the number of each, in the unit of their kind; without ``levels``, the
+    level_numbers : of levels that are not text, the number of each, in the unit of their kind; without ``levels``, the
         codes themselves are these numbers
     """
 
@@ -60,7 +62,7 @@ class Column:
     level_numbers: tuple[int | float, ...] = ()
 
     def level_number(self, code: int) -> int | float | None:
-        """The number of a level that is no text, by its code; None of a text."""
+        """The number of a level that is not text, by its code; None of a text."""
         if self.level_type.kind is None:
             return None
         return self.level_numbers[code] if self.levels else code
@@ -110,7 +112,7 @@ def is_polars(data: object) -> bool:
 
 
 def _may_be_frame(data: object) -> bool:
-    """Whether ``data`` might be a frame of some library: what arrays and lists are not."""
+    """Whether ``data`` might be a frame of some library; arrays and lists are not."""
     return not isinstance(data, (np.ndarray, list, tuple, np.generic)) and (
         hasattr(data, "collect") or hasattr(data, "columns") or hasattr(data, "column_names")
     )
@@ -194,7 +196,7 @@ def read_columns(
     Raises
     ------
     DataError
-        If columns hold what is no number, text, date or time, or integers that float64 cannot hold exactly. The
+        If columns hold what is not a number, text, date or time, or integers that float64 cannot hold exactly. The
         message names every such column.
     ValueError
         If the data has not two dimensions, or ``names`` does not fit.
@@ -671,7 +673,7 @@ def _raise_not_finite(values: FloatArray, where: str, away: str = "drop the colu
     if np.isnan(values[row]):
         count = int(np.count_nonzero(np.isnan(values)))
         raise DataError(
-            f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill the gaps "
+            f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill them "
             f"first, for example with sklearn.impute.SimpleImputer, drop these rows, or {away}"
         )
     _raise_infinite(row, where)

@@ -239,7 +239,7 @@ def in_local_time(numbers: FloatArray, zone: str | None) -> FloatArray:
 
 
 def _offset(number: float, zone: str) -> int:
-    """What local time is ahead of UTC, in microseconds."""
+    """How far local time is ahead of UTC, in microseconds."""
     offset = _in_zone(EPOCH + timedelta(microseconds=number), zone).utcoffset()
     assert offset is not None
     return offset // timedelta(microseconds=1)

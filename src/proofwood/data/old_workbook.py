@@ -14,7 +14,7 @@ from proofwood.data.sizes import CELL, TEXT
 OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How such a file begins."""
 _NONE = 0xFFFFFFFA
-"""Numbers from here on are no sectors: the end of a chain, or one that is not used."""
+"""Numbers from here on are not sectors: the end of a chain, or one that is not used."""
 _SMALL = 4096
 """Streams of fewer bytes are in small sectors, which are in a stream of their own."""
 _END, _SHEET, _TEXTS, _MORE, _SIZE, _TEXT, _RUN, _FORMULA = 0x0A, 0x85, 0xFC, 0x3C, 0x200, 0xFD, 0xBD, 0x06
@@ -190,7 +190,7 @@ class _Rectangle:
 
 
 def _texts(stream: bytes, start: int, size: int) -> list[int]:
-    """Bytes of each shared text. A text that goes on in the next record says there how wide its characters are."""
+    """Bytes of each shared text. If a text goes on in the next record, that record says how wide its characters are."""
     pieces = [(start, start + size)]
     for kind, at, length in _records(stream, start + size):
         if kind != _MORE:

@@ -141,7 +141,7 @@ class Scaling:
             factor = float(values[np.abs(values).argmax()])
             values = values / factor
             cut = float(threshold[node]) * (scale / factor) + float(values @ self.minimum[columns])
-            if factor < 0:  # sum <= cut holds where the test does not, but for ties, which the caller sees to
+            if factor < 0:  # sum <= cut holds where the test does not, except for ties, which the caller sees to
                 turned[node], low[node], high[node] = True, table.high[node], table.low[node]
             threshold[node] = cut
             if columns.size == 1:

@@ -73,24 +73,24 @@ class Schema:
 
     @cached_property
     def gaps(self) -> frozenset[int]:
-        """The columns with gaps in training."""
+        """The columns with missing values in training."""
         return frozenset(j for j, column in enumerate(self.columns) if column.missing and j not in self.left_out)
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
-        """The columns that would part the rows, and that are left out though the user did not drop them."""
+        """The columns with different values that are left out although the user did not drop them."""
         return tuple(j for j, reason in self.left_out.items() if reason not in (DROPPED, EMPTY, CONSTANT))
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing but numbers without gaps."""
+        """Whether there is nothing but numbers without missing values."""
         return not self.left_out and all(
             column.missing == 0 and column.kind not in (*CATEGORIES, *MOMENTS) for column in self.columns
         )
 
 
 def taken_by(schema: Schema) -> dict[int, Taken]:
-    """How the cells of files without types are read, column by column; what is left out is no matter."""
+    """How the cells of files without types are read, column by column; columns that are left out do not matter."""
     return {j: _taken(column) for j, column in enumerate(schema.columns) if j not in schema.left_out}
 
 
@@ -118,7 +118,7 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
 
     Returns
     -------
-    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is no table, which a later check says
+    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is not a table, which a later check says
     schema : Schema
     notes : texts for one warning
 
@@ -182,7 +182,7 @@ def _holds_text(array: npt.NDArray[Any] | None) -> bool:
 
 
 def _is_text(values: npt.NDArray[Any]) -> bool:
-    """Whether a column holds text that is no number."""
+    """Whether a column holds text that is not a number."""
     for value in values.tolist():
         if isinstance(value, (str, bytes)):
             try:
@@ -234,7 +234,7 @@ def _as_category(given: FloatArray, column: Column) -> Column:
 
 
 def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:
-    """Columns in which all rows are alike."""
+    """Columns whose rows are all alike."""
     found = {}
     for j, column in enumerate(columns):
         if j in dropped or values.shape[0] < 2:

@@ -175,7 +175,7 @@ class FlatTable:
         return cls(data, at + struct.unpack_from("<I", data, at)[0])
 
     def _place(self, field: int) -> int:
-        """Where a field stands; 0 if it does not."""
+        """The place of a field; 0 if it is absent."""
         entry = 4 + 2 * field
         offset = struct.unpack_from("<H", self.data, self._fields + entry)[0] if entry + 2 <= self._size else 0
         return self.at + offset if offset else 0
@@ -228,7 +228,7 @@ _TIMES = re.compile(rb'number-(?:rows|columns)-repeated="([0-9]{1,12})"')
 
 
 def bytes_of_workbook(data: bytes, most: int) -> int:
-    """What the sheets of a workbook take: a sheet is a rectangle from its first cell to its last, texts in each cell.
+    """Bytes that the sheets of a workbook take: a sheet is a rectangle from its first to its last cell, with texts.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def bytes_of_workbook(data: bytes, most: int) -> int:
     Raises
     ------
     zipfile.BadZipFile, ValueError
-        If it is no such archive.
+        If it is not such an archive.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -319,7 +319,7 @@ def _column(letters: bytes) -> int:
 
 
 def _area_of_records(sheet: bytes) -> int:
-    """Of a binary sheet: records of rows (type 0) and of cells (1 to 11), each with a length."""
+    """The size of a binary sheet: records of rows (type 0) and of cells (1 to 11), each with a length."""
     at = 0
     rows: list[int] = []
     columns: list[int] = []

@@ -1,4 +1,8 @@
-"""Files of tables as polars frames with a header, and the split into features and labels."""
+"""Files of tables as polars frames with a header, and the split into features and labels.
+
+polars needs no other package, reads CSV and Parquet alike, and says where a file is wrong
+(decisions/0001-one-table-reader).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ FORMS = "CSV or TSV (also gzipped), Parquet, Arrow or Excel"
 SEPARATORS = ",;\t|"
 """Candidates for the separator of a text table, tried in this order; the one that makes most columns wins."""
 MAX_PACKED = 100
-"""A text or a sheet may be packed to so many times less; more is a bomb and no table."""
+"""Largest ratio of unpacked to packed size of a text or sheet; a file beyond it is a bomb, not a table."""
 MAX_CELL = 2**20
 """Most bytes of a text in a cell."""
 MAX_NAME = 1000
@@ -60,7 +64,7 @@ def read_table(path: str | Path, *, sheet: str | None = None, max_bytes: int | N
     """Read a table with a header: CSV (also .tsv, also gzipped), Parquet, Arrow (Feather), or a sheet of a workbook.
 
     The ending of the file says what it is. The separator of a text table is found from its header. Columns of numbers
-    that are padded with spaces become numbers; everything else that is no number stays text.
+    that are padded with spaces become numbers; everything else that is not a number stays text.
 
     Parameters
     ----------
@@ -147,7 +151,7 @@ def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.ND
     Raises
     ------
     DataError
-        If the column does not exist, has missing labels or what is no label (lists, bytes), or is the only one.
+        If the column does not exist, has missing labels or what is not a label (lists, bytes), or is the only one.
     """
     require_column(frame.columns, target)
     labels = frame.get_column(target)
@@ -236,7 +240,7 @@ def _read_arrow(path: Path) -> pl.DataFrame:
     data = _whole(path)
     if not data.startswith(b"ARROW1"):
         raise DataError(
-            f"{path} is no Arrow file by its content: a stream, or another format, has to be written as an Arrow "
+            f"{path} is not an Arrow file by its content: a stream, or another format, has to be written as an Arrow "
             "(Feather) file first, for example with write_ipc of polars"
         )
     try:
@@ -357,7 +361,7 @@ def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> 
 
 
 def _without_blank_end(text: str) -> str:
-    """``text`` without blank lines at its end, which are no rows."""
+    """``text`` without blank lines at its end, which are not rows."""
     bare = text.rstrip(" \r\n")
     return bare + text[len(bare) :].partition("\n")[0].rstrip("\r") + "\n"
 
@@ -393,7 +397,7 @@ def _text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path} is no UTF-8 text (byte {error.start}): expected CSV text or a file ending in .parquet; "
+            f"{path} is not UTF-8 text (byte {error.start}): expected CSV text or a file ending in .parquet; "
             "save the file as UTF-8"
         ) from error
 
@@ -425,7 +429,7 @@ def _checked(frame: pl.DataFrame, path: Path, size: int) -> pl.DataFrame:
 def _bytes_of_texts(column: pl.Series, path: Path) -> int:
     """Bytes of the texts of a column, which many cells may share until they are looked at.
 
-    Cells that are no values of a table, such as all lines behind a quote that does not close, are refused.
+    Cells that are not values of a table, such as all lines behind a quote that does not close, are refused.
     """
     if column.dtype != pl.String:
         return 0
@@ -440,7 +444,8 @@ def _bytes_of_texts(column: pl.Series, path: Path) -> int:
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Text that stands for numbers or truth values as such: with padding, and with marks such as ``?`` for gaps.
+    """Text that stands for numbers or truth values as such: with padding, and with marks such as ``?`` for missing
+    values.
 
     Codes with leading zeros stay text, and so does any column with another word in it.
     """
@@ -476,5 +481,5 @@ def _is_number(text: str) -> bool:
 
 
 def _is_read_error(error: BaseException) -> bool:
-    """Errors of polars, also a panic of its reader, which is no Exception."""
+    """Errors of polars, also a panic of its reader, which is not an Exception."""
     return isinstance(error, (pl.exceptions.PolarsError, OSError, ValueError)) or "Panic" in type(error).__name__

@@ -15,7 +15,7 @@ By the rule ``"shortest"`` it is a number that a person can read, write down and
 - of weighted sums, the decimal as of numbers, once each coefficient is rounded to as few digits as leave the two sides
   at least half of their distance.
 
-Of two that are as near, it is the lower one; where nothing lies between, it is ``a``. By the rule ``"midpoint"``, that
+If two are equally near, the lower one is taken; if nothing lies between, ``a`` is. By the rule ``"midpoint"``, that
 of the papers, it is the middle of ``a`` and ``b``.
 """
 
@@ -71,6 +71,8 @@ _UNITS = {
 """What a threshold is a multiple of, the coarsest first."""
 
 
+# The number is chosen once, after the search, for predict, texts and exports alike, because a text that rounds a
+# threshold states another model: decisions/0060-one-number-per-split.
 def placed(
     table: NodeTable,
     X: npt.ArrayLike,
@@ -81,7 +83,7 @@ def placed(
 ) -> NodeTable:
     """``table`` with the threshold of each test of a column where the rule puts it; every row of ``X`` goes its way.
 
-    Of the test ``x <= t`` they are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
+    For the test ``x <= t`` they are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
     ``X`` that reach the node; among all rows of ``X`` if none of those lies on one of the sides. A test keeps its
     threshold if no row of ``X`` lies on one of its sides, as a test for missing values does. Weighted sums are compared
     likewise at each node; the rule ``"midpoint"`` leaves them as they are.
@@ -136,7 +138,7 @@ def shortest_between(low: float, high: float) -> float:
 
 
 def shortest_whole_between(low: float, high: float) -> float:
-    """The whole number of fewest digits, but for zeros at its end, with ``low <= t < high``, two whole numbers.
+    """The whole number of fewest digits, except for zeros at its end, with ``low <= t < high``, two whole numbers.
 
     Of several, the one nearest the middle, and of two the lower one.
 
@@ -236,7 +238,8 @@ def _values(values: FloatArray, kind: Kind) -> _Values:
     present = values[~np.isnan(values)]
     if kind is Kind.BOOLEAN or np.all((present == 0) | (present == 1)):
         return _Values.FLAG
-    # A column of whole numbers with gaps is one of floats in many tables, so that the values tell it, not their type.
+    # A column of whole numbers with missing values is one of floats in many tables, so that the values tell it, not
+    # their type.
     return _Values.WHOLE if np.all(present == np.floor(present)) else _Values.REAL
 
 
@@ -267,7 +270,7 @@ def _shortest(low: float, middle: Decimal, fits: Callable[[float], bool], *, who
 
 
 def _beside(middle: Decimal, digits: int, *, whole: bool) -> tuple[Decimal, Decimal]:
-    """Of the decimals of so many significant digits, or the whole ones of them, the nearest on both sides of a number.
+    """The nearest decimals on both sides of a number, among those (or the whole ones) of so many significant digits.
 
     Whatever decimal fits on one side of the middle, this one does, which is nearer.
     """
@@ -282,7 +285,7 @@ def _context(digits: int, rounding: str) -> Context:
 
 
 def _nearest(decimals: tuple[Decimal, Decimal], middle: Decimal, fits: Callable[[float], bool]) -> float | None:
-    """Of two decimals, the lower one first, the one that fits, as float64; if both do, the nearer to the middle."""
+    """The one of two decimals (the lower one first) that fits, as float64; if both do, the nearer to the middle."""
     down, up = decimals
     found = [one for one in (down, up) if fits(float(one))]
     if len(found) == 2 and _EXACT.subtract(middle, down) > _EXACT.subtract(up, middle):

@@ -1,16 +1,16 @@
-"""Columns with gaps and categories as columns of plain numbers, and models over these brought back.
+"""Columns with missing values and categories as columns of plain numbers, and models over these brought back.
 
-A search over thresholds needs an order, and a number for a gap. A *view* of a column is one way to give both:
+A search over thresholds needs an order, and a number for a missing value. A *view* of a column gives both:
 
-- numbers, dates and ordered categories without gaps have one view, their own order;
-- with gaps they have two: gaps below all values and gaps above. A threshold then says where missing values go, and the
-  lowest threshold of the first view asks whether the value is missing;
-- categories without order are tested by sets of their levels, and a gap is a further level; or each set is a column of
-  0 and 1 (:func:`set_ranks`); or the levels are put into one order first (:func:`level_order`), in which thresholds are
-  sets of levels; or they keep their codes, for learners that test levels one by one.
+- numbers, dates and ordered categories without missing values have one view, their own order;
+- with missing values they have two, in which these are below all others, and above. A threshold then says where missing
+  values go, and the lowest threshold of the first view asks whether the value is missing;
+- categories without order are tested by sets of their levels, and a missing value is a further level; or each set is a
+  column of 0 and 1 (:func:`set_ranks`); or the levels are put into one order first (:func:`level_order`), in which
+  thresholds are sets of levels; or they keep their codes, for learners that test levels one by one.
 
-A tree over the views is optimal over all thresholds with either direction for gaps, and over all sets of levels or over
-those of the order. :meth:`Views.lift` writes it over the columns.
+A tree over the views is optimal over all thresholds with missing values on either side, and over all sets of levels or
+over those of the order. :meth:`Views.lift` writes it over the columns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Limit(Enum):
     """Why tests of a column are not among those that a search sees."""
 
     ORDERED = "levels without order are in one order, and only its cuts are tested"
-    ORDERED_ABOVE = "so they are at nodes with more than two levels of tests"
+    ORDERED_ABOVE = "so they are above the last two tests of a path"
     POOLED = "several levels of few rows are one level"
     SINGLE = "levels are tested one by one"
     FREQUENT = "only the most frequent levels are tested"
@@ -39,6 +39,8 @@ class Limit(Enum):
     LEFT_OUT = "the column is not looked at, though nobody dropped it and it has several values"
 
 
+# Engines, bounds and proofs of thresholds hold as they are, since each view is a column of numbers:
+# decisions/0018-tables-by-views.
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """One way to see a column as numbers.
@@ -46,7 +48,7 @@ class View:
     Parameters
     ----------
     column : index of the column
-    gap : number of a gap
+    gap : number of a missing value
     rank : (n_levels,) place of each level in the order, of a column of unordered categories; else None. Levels of equal
         rank stay together
     levels : (n_levels,) their codes, ascending; None: 0, 1, ... A code is a name and may be as large as a name may be,
@@ -61,7 +63,7 @@ class View:
     levels: IntArray | None = None
 
     def ranks(self, codes: FloatArray) -> IntArray:
-        """(n_rows,) rank of the level of each row, all of which are among the levels of the view."""
+        """(n_rows,) rank of the level of each row; all of them are levels of the view."""
         assert self.rank is not None
         at = codes.astype(np.int64)
         return np.asarray(self.rank[at if self.levels is None else np.searchsorted(self.levels, at)])
@@ -81,7 +83,7 @@ class Views:
     views : in the order of the columns
     n_columns : number of columns of the table
     by_level : places in ``views`` of columns that are tested level by level
-    limits : columns of which the views do not show all tests, and why
+    limits : columns whose tests the views do not show in full, and why
     """
 
     views: tuple[View, ...]
@@ -180,7 +182,7 @@ class Views:
 
 
 def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tuple[float, frozenset[int] | None, bool]:
-    """Threshold, levels and side of gaps of the test of a column that is this test of its view."""
+    """Threshold, levels and side of missing values of the test of a column that is this test of its view."""
     if view.by_sets and levels is not None:
         assert view.rank is not None
         return np.nan, view.codes(np.isin(view.rank, list(levels))), view.gap in levels
@@ -194,14 +196,14 @@ def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tup
 
 @lru_cache(maxsize=64)
 def _plain(n_columns: int) -> tuple[View, ...]:
-    """The views of columns of numbers without gaps."""
+    """The views of columns of numbers without missing values."""
     return tuple(View(j) for j in range(n_columns))
 
 
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
     """(n_levels,) place of each level in an order that puts levels of like classes side by side.
 
-    For two classes it is the order by the share of a class, of which some threshold is the best of all level sets at a
+    For two classes it is the order by the share of a class: some threshold in it is the best of all level sets at a
     node with two leaves [1]_. For more it is the order along the direction in which the shares differ most [2]_.
     Levels of equal shares keep the order of their codes.
 
@@ -235,13 +237,13 @@ def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
 
 
 def set_ranks(place: IntArray, present: IntArray, *, gaps: bool) -> Iterator[IntArray]:
-    """Each set of levels that splits them, but for its complement, as ranks 0 and 1.
+    """Each set of levels that splits them, except for its complement, as ranks 0 and 1.
 
     Parameters
     ----------
     place : (n_levels,) levels of equal place stay together
     present : level codes that training has; all others have rank 1
-    gaps : whether there are gaps, which are a further level, that of rank 1
+    gaps : whether there are missing values, which are a further level, that of rank 1
 
     Yields
     ------
@@ -301,13 +303,13 @@ def with_directions(
 ) -> NodeTable:
     """``table`` with a side for what training did not have, at each test the side of the larger training weight.
 
-    A missing value goes there where its column had no gap in training. A level that training did not have goes there
-    always: the levels that a test lists are those of its lighter side, which is low.
+    A missing value goes there where its column had no missing value in training. A level that training did not have
+    goes there always: the levels that a test lists are those of its lighter side, which is low.
 
     Parameters
     ----------
     table : over the columns
-    gaps : columns with gaps in training
+    gaps : columns with missing values in training
     seen : level codes that training had, of each column that is tested by levels
     low_weight : (n_nodes,) training weight that goes low at each node
     of_tests : one side for all nodes that ask the same, by their weight together; else one for each node
@@ -334,7 +336,7 @@ def with_directions(
 
 
 def _test(table: NodeTable, node: int) -> Hashable:
-    """What an inner node asks, but for missing values; each weighted sum is a test of its own."""
+    """What an inner node asks, except for missing values; each weighted sum is a test of its own."""
     if table.feature[node] < 0:
         return node, "sum"
     codes = None if table.levels is None else table.levels[node]

@@ -32,7 +32,7 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, require_room: Callabl
     Raises
     ------
     DataError
-        If it is no workbook, has no such sheet, or has several and none is named.
+        If it is not a workbook, has no such sheet, or has several and none is named.
     ImportError
         If fastexcel is not installed.
     """

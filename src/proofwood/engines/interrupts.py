@@ -37,7 +37,7 @@ def cause_of(error: BaseException) -> str:
 
 
 def ends_all(stopped_by: str | None) -> bool:
-    """Whether what stopped one search is to end all that would follow: Ctrl-C, and lack of memory."""
+    """Whether the reason that stopped one search also ends all later ones: Ctrl-C and lack of memory do."""
     return stopped_by in ("interrupt", "memory_limit")
 
 
@@ -89,7 +89,7 @@ def finished(step: Callable[[bool], T]) -> T:
 
 
 def completed(step: Callable[[], T], stops: list[str] | None = None) -> T:
-    """``step()``, done once more if a Ctrl-C interrupts it, or if it lacks memory that can be given back.
+    """``step()``, repeated once if Ctrl-C interrupts it, or if it lacks memory that can be given back.
 
     For the short step without side effects that makes an answer of what a search has found: it is not worth losing
     the answer for. A second time goes through.

@@ -70,7 +70,7 @@ class Clock:
         return self.limits.seconds is not None and self.seconds >= self.limits.seconds
 
     def left(self, keep: float = 0.0) -> Limits:
-        """The limits that remain, but for ``keep`` seconds."""
+        """The limits that remain, except for ``keep`` seconds."""
         left = self.seconds_left
         return self.limits if left is None else replace(self.limits, seconds=max(0.0, left - keep))
 

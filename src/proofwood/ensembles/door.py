@@ -38,6 +38,8 @@ BY_PLACE = "columns by place"
 """What is said where a model knows no names of columns, and the rows have other ones."""
 
 
+# One check for all readers: a reader that is tested on rows of its own making may still misread the user's rows:
+# decisions/0052-one-check-at-the-door.
 @dataclass(frozen=True, eq=False)
 class Admitted:
     """Rows that were read, with what the model itself says of them.
@@ -91,7 +93,7 @@ def completed(adapted: Adapted, model: Any, feature_names: Sequence[str] | None,
 def _header(adapted: Adapted, model: Any, feature_names: Sequence[str] | None) -> Header:
     library = type(_inner(model)).__module__.split(".")[0]
     told = tuple(given.name for given in adapted.inputs)
-    n = len(told)  # of models behind steps, of which some columns may reach none, the reading has a header
+    n = len(told)  # a model behind steps has a header from its reading: some columns may not reach the model
     known = getattr(model, "feature_names_in_", None)
     if known is None or len(known) != n:  # files of CatBoost know their columns only by the trees
         known = adapted.forest.names
@@ -145,7 +147,7 @@ def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
 
 
 def _codes(call: Callable[[Any], Any], classes: npt.NDArray[Any], X: Any) -> IntArray:
-    """Codes of the labels that a model predicts, -1 of one that is none of its classes."""
+    """Codes of the labels that a model predicts; -1 for a label that is not among its classes."""
     position = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([position.get(label, -1) for label in np.asarray(call(X)).ravel().tolist()], dtype=np.int64)
 
@@ -217,7 +219,7 @@ def _votes(model: Any, steps: tuple[Any, ...], target: int | None, n_classes: in
 
 
 def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str, Any]:
-    """What the model says of rows as they are given, how that was asked in words, and in which container.
+    """What the model predicts for rows as they are given, how it was asked, in words, and in which container.
 
     Where the model does not take the container, the same values are put into one that it takes. None where it predicts
     no rows at all.
@@ -238,7 +240,7 @@ def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str,
             found = _quietly(ask, rows)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - a library may refuse rows with any error, which is told below
+        except Exception as error:  # noqa: BLE001 - a library may refuse rows with any error; it is reported below
             refusal = refusal or error
             continue
         return found, (f"{CHECKED} as {form}" if form else CHECKED) + place, rows
@@ -250,7 +252,7 @@ def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str,
 
 
 def _quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
-    """What a model says, without what it warns of: whoever predicts with it has seen that."""
+    """What a model predicts, without its warnings: users saw these when they called it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ask(rows)
@@ -261,7 +263,7 @@ def _quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Misread:
-    """A row of which the model says something else than its reading.
+    """A row for which the model predicts something else than its reading says.
 
     Parameters
     ----------
@@ -286,7 +288,7 @@ def misread(adapted: Adapted, given: Given, rows: Any, found: Misread) -> Misrea
 
     Parameters
     ----------
-    adapted : the model, with the question that is asked of it
+    adapted : the model, with the outcome that is asked about
     given : the rows
     rows : the same in the form in which the model was asked
     found : what is known of the row
@@ -340,7 +342,7 @@ class _Exchange:
             return _quietly(self.ask, rows)[0]
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001 - a mixture of types that the model refuses is no cause
+        except Exception:  # noqa: BLE001 - a mixture of types that the model refuses is not the cause
             return None
 
     def _bases(self) -> Iterator[Any]:
@@ -443,7 +445,7 @@ def _reason(value: Any, dtype: Any, given: Input, back: Any, number: float) -> s
 
 
 def _same(value: Any, back: Any) -> bool:
-    """Whether a value is the one that it was read as, in type too where it is no number."""
+    """Whether a value is the one that it was read as, in type too where it is not a number."""
     if absent(value) or absent(back):
         return isinstance(value, float) and isinstance(back, float) and value != value and back != back
     numeric = (int, float, np.number)

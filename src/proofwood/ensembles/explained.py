@@ -78,8 +78,8 @@ class Explained(Space):
     grid : where the cells come from
     classes : (n_classes,) labels
     vote : "auto": what the model predicts; "majority": the class that most trees predict
-    outcome : what is asked of the numbers of a regressor, or which probability of a classifier is enough; None for its
-        classes
+    outcome : the question about the numbers of a regressor, or the probability that a classifier must reach; None for
+        its classes
     adapted : the model as its reader reads it, before anything is asked
     knowledge : what every possible row satisfies beside the bounds of its columns
     plausible : which rows are plausible; None if all are
@@ -127,7 +127,7 @@ class Explained(Space):
 
     @property
     def forest(self) -> Forest:
-        """The trees, with what is asked of them."""
+        """The trees, with the outcome that is asked about."""
         return self._asked.forest
 
     @property
@@ -171,12 +171,12 @@ class Explained(Space):
         return self.admit(X).values
 
     def admit(self, X: Any, *, table: bool = True) -> Admitted:
-        """Rows, of which ``model.predict`` was asked exactly as they are given: its classes are those of the reading.
+        """Rows that ``model.predict`` was asked about exactly as they are given; its classes are those of the reading.
 
         Parameters
         ----------
         X : rows as :meth:`read` takes them
-        table : whether the user gave them so; else they were made from something that is no table, such as a mapping
+        table : whether the user gave them so; else they were made from something that is not a table, such as a mapping
 
         Raises
         ------
@@ -206,7 +206,7 @@ class Explained(Space):
         if len(said) != len(values):
             raise TypeError(f"the model gives {len(said)} answers for {len(values)} rows: expected one for each row")
         table = given.table
-        if rows is not given.rows:  # a gap may be another value in the container that the model took
+        if rows is not given.rows:  # a missing value may be another value in the container that the model took
             assert asked.header is not None
             table = asked.header.opened(rows).table
             values = self._values(table)
@@ -319,7 +319,7 @@ class Explained(Space):
         return read_knowledge(self.knowledge.texts, self._readable) if freed else self.knowledge
 
     def with_missing(self, columns: Iterable[int]) -> Explained:
-        """The same model, where a missing value is considered in these inputs, too.
+        """The same model over a space in which these inputs may be missing, too.
 
         Parameters
         ----------
@@ -328,17 +328,17 @@ class Explained(Space):
         Raises
         ------
         ValueError
-            If the model takes no missing value in one of them.
+            If the model does not accept a missing value in one of them.
         """
         return self._in_space(columns, {})
 
     def with_types(self, names: Mapping[str, Sequence[str]]) -> Explained:
-        """The same model, where some columns of numbers hold integers, or 0 and 1, only, and all others any numbers.
+        """The same model over a space in which some columns hold integers only, or 0 and 1, and all others any numbers.
 
         Parameters
         ----------
-        names : of the columns of each kind, ``"integer"`` and ``"boolean"``; of columns that the user states to hold
-            integers, and of those that hold 0 and 1 anyway, nothing is looked at
+        names : of the columns of each kind, ``"integer"`` and ``"boolean"``. Columns that the user states to hold
+            integers, and those that hold 0 and 1 anyway, do not matter here
         """
         kind_of = {name: Kind(kind) for kind, columns in names.items() for name in columns}
         free = [(j, given.name) for j, given in enumerate(self.inputs) if j not in self._strict]
@@ -386,7 +386,7 @@ class Explained(Space):
         return isinstance(self.outcome, Within)
 
     def about(self, row: FloatArray) -> Explained:
-        """The model that a question about a row is asked of: another one where its classes are relative to the row.
+        """The model to ask about a row: another one if its classes are relative to the row.
 
         Parameters
         ----------
@@ -427,7 +427,7 @@ class Explained(Space):
             If the model has nothing of the kind, or other probabilities than its trees' scores give.
         """
         if self.adapted.output is None:
-            raise TypeError("this model has no numbers or probabilities that its trees add up to")
+            raise TypeError("the trees of this model do not add up to numbers or probabilities")
         return self.adapted.output(np.ascontiguousarray(X, dtype=np.float64))
 
     def with_gaps_of(self, X: FloatArray, kinds: Mapping[int, Kind] | None = None) -> Explained:
@@ -448,14 +448,16 @@ class Explained(Space):
         return self._in_space(np.flatnonzero(gaps).tolist(), {**wanted, **broken})
 
     def _fractions(self, X: FloatArray) -> IntArray:
-        """Inputs that hold integers though the user does not say so, and of which some row has another number."""
+        """Inputs that hold integers, though the user does not say so, and in which some row has another number."""
+        # A type is not a promise: such a row is asked about in a space in which the column holds any number:
+        # decisions/0053-whole-numbers-by-type.
         loose = np.array(sorted(self.loose), dtype=np.int64)
         values = X[:, loose]
         return np.asarray(loose[(~np.isnan(values) & (values != np.rint(values))).any(axis=0)])
 
     @cached_property
     def _tested(self) -> BoolArray:
-        """(n_inputs,) whether some tree tests the input, or a condition speaks of it."""
+        """(n_inputs,) whether some tree tests the input, or a condition mentions it."""
         tested = np.zeros(len(self.inputs), dtype=bool)
         tested[sorted(self.knowledge.columns)] = True
         models = [(self.adapted.forest, self.adapted.sources)]
@@ -469,7 +471,7 @@ class Explained(Space):
 
     @property
     def tested(self) -> frozenset[int]:
-        """Inputs that some tree tests, or a condition speaks of."""
+        """Inputs that some tree tests, or a condition mentions."""
         return frozenset(np.flatnonzero(self._tested).tolist())
 
     def predict_codes(self, X: FloatArray) -> IntArray:
@@ -504,7 +506,7 @@ class Explained(Space):
         broken = [j for j in self._fractions(values).tolist() if self._tested[j]]
         if broken:
             raise DataError(
-                f"column {self.inputs[broken[0]].name!r} holds numbers that are no integers, and only integers are "
+                f"column {self.inputs[broken[0]].name!r} holds numbers that are not integers, and only integers are "
                 "considered here, as in the table of training or in X=: take with_gaps_of(rows)"
             )
         return self.grid.cells_of(values)
@@ -552,7 +554,7 @@ def explained(
     ----------
     model : fitted classifier or regressor; see :mod:`proofwood.ensembles.readers.supported` for the kinds
     vote : "auto" for what the model predicts, "majority" for the class that most trees predict (ties to the lowest)
-    target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
+    target : for a regressor, the question about its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
         ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
         of cuts between bands
     confidence : of a classifier, the least probability that counts: rows where no class has it are "unsure", a
@@ -897,7 +899,7 @@ def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, whe
 
 
 def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> BoolArray:
-    """(n_inputs,) whether a missing value is no error: to the model, and to the group that the column is in."""
+    """(n_inputs,) whether a missing value is accepted by the model and by the group that the column is in."""
     takes = np.zeros(len(adapted.inputs), dtype=bool)
     if adapted.forest.takes_missing is not None:
         takes[[source.column for source in adapted.sources]] = True
@@ -935,10 +937,10 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
 
 
 def _with_gaps(adapted: Adapted, inputs: Sequence[Input], table: Any, values: FloatArray) -> FloatArray:
-    """Rows whose gaps stay gaps where a step fills in a number that the column itself never holds.
+    """Rows whose missing values stay missing where a step fills in a number that the column itself never holds.
 
-    The mean of 0 and 1 is no value that a column of truth values may have, so a gap in it is a value of its own, and
-    what is proved is proved of 0, 1 and a missing value, and of no number between.
+    The mean of 0 and 1 is not a value that a column of truth values may have, so a missing value in it is a value of
+    its own, and what is proved is proved of 0, 1 and a missing value, and of no number between.
 
     Parameters
     ----------

@@ -3,12 +3,12 @@
 What a column of the table becomes:
 
 - Numbers: one grid column whose cells are the intervals between all thresholds of the ensemble. Thresholds that no
-  value of the space lies beyond (bounds) are no tests, and thresholds of integer columns are moved down to an integer.
+  value of the space lies beyond (bounds) are not tests, and thresholds of integer columns are moved down to an integer.
 - Where a value may be missing: a further 0/1 grid column. The missing value sits in the lowest cell of the numbers if
   the model sends it low, else in the highest one. Where tests disagree, all thresholds have a grid column in which it
   is low, and those that send it high a further one, linked by clauses, so that every test is one literal and no leaf is
   split.
-- Categories: codes that no test tells apart are one class of codes; each class has a 0/1 grid column, exactly one of
+- Categories: codes that no test distinguishes are one class of codes; each class has a 0/1 grid column, exactly one of
   which is 1. A test for a set of several classes has a 0/1 grid column of its own, linked by clauses.
 
 What is known of rows adds thresholds, sets of categories, and clauses: a cell is possible as a whole or not at all.
@@ -54,7 +54,7 @@ class GridColumn:
     thresholds : (q,) ascending; the cell of a value is the number of thresholds below it
     missing_cell : cell of a missing value
     codes : of the categories that a ``"codes"`` column stands for
-    single : whether these codes are one class of codes that no test tells apart
+    single : whether these codes are one class of codes that no test distinguishes
     """
 
     column: int
@@ -275,7 +275,7 @@ class _Asked:
     low: FloatArray = field(default_factory=lambda: NONE)  # thresholds of tests that send missing low, ascending
     high: FloatArray = field(default_factory=lambda: NONE)
     sets: set[Codes] = field(default_factory=set)
-    gap: bool = False  # whether the missing value is told from numbers even where no tree tests the column
+    gap: bool = False  # whether missing values and numbers are kept apart even if no tree tests the column
 
     def add(self, side: Side, cuts: FloatArray) -> None:
         """More thresholds."""
@@ -400,7 +400,7 @@ class GridBuilder:
         return [(side, mine) for side, mine in sides if mine.size]
 
     def _ask_atom(self, atom: Atom) -> None:
-        """Let the grid tell apart what a condition tells apart."""
+        """Let the grid distinguish what a condition distinguishes."""
         asked, given = self._asked[atom.column], self.grid.inputs[atom.column]
         if atom.codes is not None:
             asked.sets.add(atom.codes)
@@ -466,6 +466,8 @@ class GridBuilder:
         grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
         lows, highs = asked.low[np.isfinite(asked.low)], asked.high[np.isfinite(asked.high)]
         both = lows.size > 0 and highs.size > 0
+        # With a part of the thresholds in each chain prices were only bounded, and most nearest rows ended as
+        # "feasible": decisions/0051-one-chain-prices-a-column.
         if both:  # the first chain has all, so that its cells alone say what a value costs
             lows = np.union1d(lows, highs)
         main_is_high = lows.size == 0 and highs.size > 0
@@ -585,7 +587,7 @@ class GridBuilder:
     # -------------------------------------------------------------------------------------------------- translating
 
     def _literals_up_to(self, j: int, side: Side, cuts: FloatArray) -> IntArray:
-        """(n,) the literals that say that the number is at most each cut, which the trees or what is known ask for."""
+        """(n,) the literals "the number is at most the cut", for cuts that the trees or the knowledge ask for."""
         literals = np.where(cuts > 0, ALWAYS, NEVER)
         finite = np.isfinite(cuts)
         if finite.any():

@@ -34,7 +34,7 @@ class Rejoined(Kept):
     """An answer that gets the model back that a pickle did not keep."""
 
     def with_model(self, model: Any) -> Self:
-        """The same answer with its model, where it was loaded from a pickle, which keeps none.
+        """The same answer with its model, after it was loaded from a pickle, which does not keep the model.
 
         Parameters
         ----------

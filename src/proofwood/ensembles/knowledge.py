@@ -2,9 +2,9 @@
 
 A condition is a text as ``pandas.DataFrame.query`` takes it. It compares columns with values, and joins comparisons
 with ``and``, ``or``, ``not``, or ``->``: "if ..., then ...". Python's own parser reads it, and nothing in it is run. A
-comparison with a missing value is false, but for ``!=`` and ``not in``, as in pandas.
+comparison with a missing value is false, except for ``!=`` and ``not in``, as in pandas.
 
-The grid gets a threshold wherever a condition speaks of one, so that a cell is possible as a whole or not at all. A
+The grid gets a threshold wherever a condition mentions one, so that a cell is possible as a whole or not at all. A
 condition then is a set of clauses over literals of the grid, which all engines respect; see
 :class:`proofwood.ensembles.grid.GridBuilder`.
 """
@@ -43,7 +43,7 @@ class Atom:
     Parameters
     ----------
     column : index of the input
-    codes : of categories of which the value is one; ``OTHER`` among them for what is no known category, or missing;
+    codes : the categories that the value may be; ``OTHER`` is one of them for unknown categories and missing values;
         None for numbers
     threshold : of numbers: the value is there, and at most this; nan: it is missing
     """
@@ -97,7 +97,7 @@ class Negated:
 
 @dataclass(frozen=True)
 class Joined:
-    """Conditions all of which hold, or at least one of them."""
+    """Several conditions, of which all hold, or at least one."""
 
     parts: tuple[Formula, ...]
     every: bool
@@ -173,7 +173,7 @@ class Knowledge:
 
     @property
     def columns(self) -> frozenset[int]:
-        """Inputs that some condition speaks of."""
+        """Inputs that some condition mentions."""
         return frozenset(atom.column for atom in self.atoms())
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
@@ -197,6 +197,8 @@ class Knowledge:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
+# Conditions are clauses over a finer grid, which every engine and the checker know already. Two columns in one
+# comparison would break "a feature keeps its value" into "keeps its cell": decisions/0042-impossible-rows.
 def read_knowledge(texts: Any, inputs: Sequence[Input]) -> Knowledge:
     """The conditions that a user states about the columns.
 
@@ -278,7 +280,7 @@ class Text:
     def column(self, node: ast.expr) -> int:
         """Index of the column that a name stands for; ValueError if it is none."""
         if not isinstance(node, ast.Name):
-            raise self.error(f"{self.shown(node)} is no column: expected the name of one")
+            raise self.error(f"{self.shown(node)} is not a column: expected the name of one")
         name = self.quoted.get(node.id, node.id)
         if name not in self.names:
             raise self.error(f"{name!r} is not a column: the columns are {shown(self.names)}")
@@ -327,7 +329,7 @@ class _Reader(Text):
                     raise self.error(f"the column {self.names[j]!r} is compared with nothing")
                 return self._order(j, ">=", 1.0)
         raise self.error(
-            f"{self.shown(node)} is no condition: expected comparisons of a column with a value, joined by and, or, "
+            f"{self.shown(node)} is not a condition: expected comparisons of a column with a value, joined by and, or, "
             "not and ->"
         )
 
@@ -356,7 +358,7 @@ class _Reader(Text):
             return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             shown_node = self.shown(node)
-            raise self.error(f"{shown_node} is no value: expected a number, a text in quotes or a list") from None
+            raise self.error(f"{shown_node} is not a value: expected a number, a text in quotes or a list") from None
 
     # ------------------------------------------------------------------------------------------------------ comparisons
 
@@ -432,5 +434,5 @@ class _Reader(Text):
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise self.error(f"{value!r} is no finite number")
+            raise self.error(f"{value!r} is not a finite number")
         return number

@@ -17,14 +17,14 @@ from proofwood.model.node_table import LEAF, IntArray
 
 
 class Walker:
-    """Trees over the cells of the grid: their leaves, and where rows get to.
+    """Trees over the cells of the grid: their leaves, and the leaves that rows reach.
 
     Parameters
     ----------
     trees : one or more
     literals : per tree what its tests are, see :meth:`proofwood.ensembles.grid.GridBuilder.literals`
     scores : of the leaves
-    grid : that the literals speak of
+    grid : that the literals mention
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Walker:
 
     @cached_property
     def native(self) -> _native.CellTrees:
-        """The trees in native code, which is no part of what is pickled."""
+        """The trees in native code, which is not part of what is pickled."""
         stack = Stack.of(self._trees)
         return _native.CellTrees(
             self._grid.n_thresholds,

@@ -94,7 +94,7 @@ class Constraint:
     ----------
     text : as the user wrote it
     rows : what follows from it exactly; two of an equation
-    columns : inputs that it speaks of
+    columns : inputs that it mentions
     parts : expressions and the signs between them
     names : from names in the expressions to inputs
     """
@@ -116,7 +116,7 @@ class Constraint:
 
 
 def _worked_out(node: ast.expr, names: Mapping[str, int], row: FloatArray) -> float:
-    """An expression in float64, in the order in which it is written."""
+    """An expression in float64, evaluated in the order of its text."""
     match node:
         case ast.Name(id=name):
             return float(row[names[name]])
@@ -151,7 +151,7 @@ def read_constraints(texts: Any, inputs: Sequence[Input]) -> tuple[Constraint, .
     Raises
     ------
     TypeError, ValueError
-        If a text cannot be read, is no such comparison, or speaks of columns without numbers; the message names it.
+        If a text cannot be read, is not such a comparison, or mentions columns without numbers; the message names it.
     """
     if texts is None:
         return ()
@@ -185,7 +185,7 @@ class _Reader(Text):
             rows += self._rows(left.plus(right, -1), sign)
         columns = frozenset(j for row in rows for j in row.factors)
         if not columns:
-            raise self.error("it speaks of no column, or of none that makes a difference")
+            raise self.error("it mentions no column, or none that makes a difference")
         names = {name: self.column(ast.Name(id=name)) for name in _names(parts)}
         return Constraint(self.text, tuple(rows), frozenset(names.values()), parts, signs, names)
 
@@ -196,7 +196,7 @@ class _Reader(Text):
                 return Form({j: Fraction(1)}, Fraction(0), {j: Fraction(1)}, Fraction(0))
             case ast.Constant(value=value):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(float(value)):
-                    raise self.error(f"{value!r} is no finite number")
+                    raise self.error(f"{value!r} is not a finite number")
                 number = Fraction(float(value))
                 return Form({}, number, {}, abs(number))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=part):
@@ -211,7 +211,7 @@ class _Reader(Text):
                 if divisor.factors or divisor.constant == 0:
                     raise self.error(f"{self.shown(node)} does not divide by a number: expected sums of columns")
                 return self._form(left).times(1 / divisor.constant)
-        raise self.error(f"{self.shown(node)} is no sum of columns times numbers: expected +, -, * and /")
+        raise self.error(f"{self.shown(node)} is not a sum of columns times numbers: expected +, -, * and /")
 
     def _product(self, node: ast.expr, left: Form, right: Form) -> Form:
         if left.factors and right.factors:

@@ -98,7 +98,7 @@ class Confidence:
 
 
 Outcome = Bands | Within | Confidence | None
-"""What is asked of a model; None for the class that it predicts."""
+"""The outcome that is asked about; None for the class that the model predicts."""
 
 
 def text(number: float) -> str:
@@ -147,14 +147,14 @@ def read_target(target: Any) -> Bands | Within:
 
 def _number(value: Any, target: Any) -> float:
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"target={target!r}: {value!r} is no number; expected {EXPECTED}")
+        raise TypeError(f"target={target!r}: {value!r} is not a number; expected {EXPECTED}")
     if not math.isfinite(value):
         raise ValueError(f"target={target!r}: expected finite numbers")
     return float(value)
 
 
 def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
-    """What is asked of a model, from what a user states.
+    """The outcome that is asked about, from what a user states.
 
     Raises
     ------
@@ -192,6 +192,8 @@ def classified(adapted: Adapted, outcome: Bands | Confidence | None) -> Adapted:
     return banded(adapted, outcome) if isinstance(outcome, Bands) else confident(adapted, outcome.level)
 
 
+# Classes with linear scores, so that no search had to learn to compare a sum with a number:
+# decisions/0041-numbers-as-classes.
 def banded(adapted: Adapted, bands: Bands) -> Adapted:
     r"""A regressor as a classifier of the band that its prediction lies in.
 
@@ -241,7 +243,7 @@ def _banded(bands: Bands, output: Callable[[FloatArray], FloatArray], X: FloatAr
 
 
 def confident(adapted: Adapted, level: float) -> Adapted:
-    """A classifier with one class more, of the rows for which no class has the probability.
+    """A classifier with one more class: the rows for which no class reaches the probability.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Space:
 
         @property
         def tested(self) -> Collection[int]:
-            """Columns of the table that some tree tests, or a condition speaks of."""
+            """Columns of the table that some tree tests, or a condition mentions."""
 
         @property
         def plausible(self) -> Inliers | None:
@@ -75,7 +75,7 @@ class Space:
 
     @property
     def types(self) -> dict[str, list[str]]:
-        """Columns of the table of which only some numbers are considered: whole ones (integer), 0 and 1 (boolean)."""
+        """Columns of the table that may hold only some numbers: whole ones (integer), 0 and 1 (boolean)."""
         found = {kind: [str(one.name) for one in self.inputs if one.kind == kind] for kind in ("integer", "boolean")}
         return {kind: names for kind, names in found.items() if names}
 
@@ -86,7 +86,7 @@ class Space:
         return (next(j for j, given in enumerate(self.inputs) if given.name == name),), "single"
 
     def is_choice(self, feature: int) -> bool:
-        """Whether a feature is a group of 0/1 columns of the table at most one of which is 1."""
+        """Whether a feature is a group of 0/1 columns of the table with at most one 1."""
         return self.group_kind(feature) in ("one_hot", "at_most_one")
 
     def inputs_of(self, feature: int) -> list[int]:
@@ -119,7 +119,7 @@ class Space:
         return name if column.role == "value" else f"{name} (tests that send a missing value high)"
 
     def texts_of(self, column: int) -> tuple[str, ...]:
-        """Texts of the categories that a 0/1 column of a category column stands for; empty for other columns."""
+        """Texts of the categories that a 0/1 column of a category column means; empty for other columns."""
         grid = self.grid.columns[column]
         if grid.role != "codes":
             return ()
@@ -167,7 +167,7 @@ class Outline(Space):
     classes, knowledge, plausible : as of the model
     fingerprint : of the model
     kept : per column of the grid which of the thresholds of the model it has
-    tested : columns of the table that some tree tests, or a condition speaks of
+    tested : columns of the table that some tree tests, or a condition mentions
     """
 
     scores: ScoreModel
@@ -187,7 +187,7 @@ class Outline(Space):
         Parameters
         ----------
         model : with its trees
-        told : per column of the grid the cells that are told of
+        told : per column of the grid the cells that are mentioned
         """
         known = model.knowledge.columns
         kept = tuple(

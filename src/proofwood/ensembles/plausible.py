@@ -59,6 +59,8 @@ class Inliers:
         return Inliers(self.least, self.stated)
 
 
+# Plausibility is one more sum that must reach a goal, not one more class: no linear scores have the three regions:
+# decisions/0045-what-people-can-do.
 @dataclass(frozen=True, eq=False)
 class Plausible(Inliers):
     """An isolation forest over the inputs of a model, and what it takes to be plausible.

@@ -1,6 +1,6 @@
 """Regions of rows: what a rule with ranges is about, in cells.
 
-A feature consists of *units*, each of which has a range of its own:
+A feature consists of *units*, each with a range of its own:
 
 - the numbers of one column of the table: an interval of them, with or without a missing value. The grid may hold them
   in two columns (thresholds that send a missing value low, and those that send it high) and a 0/1 column that says
@@ -8,7 +8,7 @@ A feature consists of *units*, each of which has a range of its own:
 - several 0/1 columns, such as the categories of a one-hot group: a set of values.
 
 A region is written as least and greatest cells. Where a range has numbers and the missing value, the cells of the
-number columns are about rows that have a number only. Such a region is no box, but a box with clauses.
+number columns are about rows that have a number only. Such a region is not a box, but a box with clauses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from proofwood.ensembles.scores import NUMBERS, SET, ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 
 MOST_VALUES = 4096
-"""Values of a group that are told apart; a group with more is widened column by column."""
+"""Most values of a group that are widened one by one; a group with more is widened column by column."""
 
 
 @dataclass(frozen=True, slots=True)

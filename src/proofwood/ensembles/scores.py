@@ -43,7 +43,7 @@ class ScoreModel:
     ranges : columns that belong to one column of the table, and the 0/1 column that says that its value is missing,
         ``NUMBERS`` if there is none, or ``SET`` if the columns are 0/1 and stand for categories. What a rule permits
         of them is an interval of numbers, with or without a missing value, or a set of categories
-    beside : of which rows are plausible: another ensemble over the same cells, to which these have class 1 and others
+    beside : which rows are plausible: another ensemble over the same cells, which gives them class 1 and all others
         class 0; None if all are
     """
 
@@ -186,7 +186,7 @@ class ScoreModel:
         return not begins.size or bool(np.logical_or.reduceat(self.holds(literals, cells), begins).all())
 
     def clauses_about(self, owner: IntArray) -> tuple[IntArray, IntArray]:
-        """(n_clauses,) least and greatest owner of the columns that each clause speaks of; it must have a literal.
+        """(n_clauses,) least and greatest owner of the columns that each clause mentions; it must have a literal.
 
         Parameters
         ----------

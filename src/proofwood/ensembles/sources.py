@@ -59,7 +59,7 @@ class Source:
 
     @property
     def codes(self) -> tuple[FloatArray, float]:
-        """The number that each code becomes in the end (n_codes,), and that of all other codes."""
+        """The number that each code becomes after all steps (n_codes,), and the number of all other codes."""
         assert self.table is not None
         found = self.scaled(np.array([*self.table, self.other]))
         return found[:-1], float(found[-1])
@@ -72,7 +72,7 @@ class Source:
         return float(self.scaled(np.array([math.nan]))[0])
 
     def takes_missing(self, model_does: bool) -> bool:
-        """Whether a missing value is no error, given what the model does with one."""
+        """Whether a missing value is accepted, given what the model does with one."""
         if self.table is not None:
             return False
         for step in self.steps:

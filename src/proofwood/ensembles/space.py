@@ -231,5 +231,5 @@ def _plain(X: FloatArray, inputs: Sequence[Input]) -> bool:
 
 
 def shown(words: Sequence[Any], most: int = 8) -> str:
-    """The first words as a list for messages."""
+    """The first few words, as a list for messages."""
     return ", ".join(repr(word) for word in words[:most]) + (", ..." if len(words) > most else "")

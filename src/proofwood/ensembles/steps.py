@@ -8,7 +8,7 @@ by bisection over the float64 numbers in their order, and what bisection takes f
 - A function such as a logarithm is monotone, and computed with an error of at most ``ulps`` units in the last place,
   hence monotone up to twice that error. Around each threshold all float64 are asked whose results might be on the
   wrong side: a *window* that is widened until the results at its ends are further away than that.
-- Of a piecewise function whose pieces are monotone as computed, the ends of all pieces are asked.
+- If a function has pieces that are monotone as computed, the ends of all pieces are asked.
 
 Where numbers are on the wrong side, or the window would have to be too wide, the threshold is refused.
 """
@@ -30,12 +30,14 @@ What = Literal[
     "boxcox", "ppf", "ranks", "split", "own", "single", "single_subtract", "single_multiply",
 ]  # fmt: skip
 
+# Bisection takes for granted that a step is monotone as computed, which is proved, or asked number by number:
+# decisions/0046-steps-number-by-number.
 MOST_AROUND = 2**17
 """Float64 numbers that are asked, to each side of a threshold, before it is refused."""
 OWN_AROUND = 2**12
-"""The same for functions of which nothing is known: so many are asked, and what they say further away is believed."""
+"""The same for unknown functions, whose results further away are trusted."""
 PROBES = 4096
-"""Numbers on which a function of which nothing is known has to be monotone."""
+"""Numbers on which an unknown function has to be monotone."""
 ULPS = 8
 """Units in the last place by which a function of NumPy may be off: its own tests demand 4."""
 NEAR_ZERO = 2.0**-40
@@ -93,7 +95,7 @@ class Step:
         return {"power": ULPS, "boxcox": 2.0**13, "ppf": 64, "own": math.inf}.get(self.what, 0)
 
     def ulps_at(self, cut: float) -> float:
-        """The same for results up to, or from, a cut; that of a function of which nothing is known does not matter.
+        """The same for results up to, or from, a cut; for unknown functions it does not matter.
 
         Box-Cox is expm1(z) / by with z = by * log(x): an error of z counts |z| + 1 times.
         """
@@ -286,7 +288,7 @@ def back(steps: tuple[Step, ...], thresholds: FloatArray, *, check: bool = True)
     Returns
     -------
     (n,) float64, bool
-        ``-inf`` if there is no such number, ``inf`` if all are.
+        ``-inf`` if no number is, ``inf`` if all are.
     """
     cuts, falling = np.array(thresholds, dtype=np.float64), False
     for step in reversed(steps):

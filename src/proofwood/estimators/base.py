@@ -116,7 +116,7 @@ class ProvedClassifier(FittedClassifier):
     ) -> tuple[Any, Result] | None:
         """What to answer when a limit came before there was a problem: the problem without tests, and its result.
 
-        None if models without a test are no answer.
+        None if a model without a test is not an answer.
         """
         return None
 
@@ -264,7 +264,7 @@ class ProvedClassifier(FittedClassifier):
         return int(n_rows * (n_columns - len(self.schema_.nominal) + levels))
 
     def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
-        """The level codes that rows have, of each column of categories without order."""
+        """The level codes that occur in the rows, for each column of categories without order."""
         return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
 
     def _read_training(self, X: Any) -> Any:

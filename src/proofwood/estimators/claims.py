@@ -1,6 +1,6 @@
-"""What a model file says of itself, held against the model in it: numbers that contradict each other are refused.
+"""What a model file claims, compared with the model in it: numbers that contradict each other are refused.
 
-A file is data, and whoever writes one can make up a whole training run. What costs nothing to check is checked here:
+A file is data, and its author can make up a whole training run. What costs nothing to check is checked here:
 the objective against the class weights in the leaves, statuses against numbers, counts of nodes against those of their
 children, parameters against what the learner takes. That no better model exists cannot be seen in a file; to know it,
 fit again.

@@ -47,9 +47,9 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
     Parameters
     ----------
     parts : sequence of {"year", "month", "day", "weekday", "hour", "minute"}, default ("month", "weekday", "hour")
-        Numbers, but for weekdays, which are text (``Mon``), so that trees test any set of them. A date has no hour, a
-        time of day nothing else: what a column does not have is left out. Of times with a zone, those of local time in
-        the zone that training was in.
+        Numbers, except for weekdays, which are text (``Mon``), so that trees test any set of them. A date has no hour,
+        a time of day nothing else: what a column does not have is left out. Of times with a zone, those of local time
+        in the zone that training was in.
     columns : list of names or None, default None
         Columns of dates, moments or times; None takes all of them, ISO 8601 text included.
     keep : bool, default True
@@ -93,7 +93,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         Raises
         ------
         ValueError
-            If there is no such part or column, or the column holds no dates; TypeError if ``X`` is no frame.
+            If there is no such part or column, or the column holds no dates; TypeError if ``X`` is not a frame.
         """
         if isinstance(self.parts, str):
             raise ValueError(f"parts={self.parts!r}: expected a list, such as [{self.parts!r}]")

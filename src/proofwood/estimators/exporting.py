@@ -45,8 +45,8 @@ class Exporting:
         Nested ``CASE`` expressions, tried on SQLite and DuckDB. Columns go by name (``x0``, ``x1``, ... if training
         had none), missing values are NULL. Dates are dates or ISO text (``2024-05-03``, ``2024-05-03 14:30:00``), of
         named dialects dates or timestamps; levels are of the type that they have in training. No test is written that
-        the tests above it decide, and none for NULL in columns that had no gaps in training: it goes where the model
-        lets it go, to what ``ELSE`` takes, except below such left-out tests.
+        the tests above it decide, and none for NULL in columns that had no missing value in training: it goes where the
+        model lets it go, to what ``ELSE`` takes, except below such left-out tests.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Exporting:
         Parameters
         ----------
         path : file to write
-        missing_text : stands for a missing value in columns of text, which ONNX does not know
+        missing_text : means a missing value in columns of text, which ONNX does not know
         """
         # Start-up time: onnx is optional and slow to load.
         from proofwood.show.exports.onnx import to_onnx
@@ -133,7 +133,7 @@ class Exporting:
         return text
 
     def rules(self, *, frame: bool = False) -> Any:
-        """The model as a table of rules, of which exactly one holds for any row.
+        """The model as a table of rules; exactly one holds for any row.
 
         Parameters
         ----------

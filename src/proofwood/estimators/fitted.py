@@ -29,7 +29,7 @@ from proofwood.show.labels import Labels
 from proofwood.show.text import explain_path, export_text
 
 NOT_SAVED = frozenset({"callback", "checkpoint"})
-"""Parameters that mean nothing to whoever loads a model: functions, and files of a fit. It has their default."""
+"""Parameters that mean nothing for a loaded model: functions, and files of a fit. It has their default."""
 
 
 class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types

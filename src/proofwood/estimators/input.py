@@ -75,7 +75,7 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
     Raises
     ------
     ValueError
-        If the labels are no classes, such as real numbers.
+        If the labels are not classes, such as real numbers.
     """
     if labels.dtype.kind not in "biu" or labels.ndim != 1 or labels.size == 0:
         check_classification_targets(labels)
@@ -136,7 +136,7 @@ class _Names:
 
 
 def _require_distinct_names(frame: Any) -> None:
-    """Refuse a frame of which two columns have one name: only those of pandas can."""
+    """Refuse a frame in which two columns share a name: only those of pandas can."""
     repeated = list(frame.columns[frame.columns.duplicated()]) if is_pandas(frame) else []
     if repeated:
         raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")

@@ -88,8 +88,8 @@ class LikeSklearn:
         """(n_samples, n_features) float64: the rows as the model reads them.
 
         Text becomes the code of its level in ``schema_`` (the number of levels where training did not have it), a date
-        days since 1970, a moment microseconds since 1970, a gap NaN. Models made by :meth:`to_sklearn` and others that
-        know numbers only predict from these.
+        days since 1970, a moment microseconds since 1970, a missing value NaN. Models made by :meth:`to_sklearn` and
+        others that know numbers only predict from these.
         """
         return self._rows(X)
 
@@ -115,7 +115,7 @@ class LikeSklearn:
         Raises
         ------
         ValueError
-            If the model tests weighted sums, or float32 cannot tell apart what it tells apart.
+            If the model tests weighted sums, or float32 cannot distinguish what it distinguishes.
         """
         check_is_fitted(self)
         if y is not None and X is None:

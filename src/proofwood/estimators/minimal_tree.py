@@ -260,7 +260,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
     def _claim(self) -> str:
         right = "right on every training row" if self.max_errors == 0 else f"wrong on at most {self.max_errors} rows"
         if self.max_errors == 0 and self.on_conflict == "majority":
-            right = "right on every training row, but for the minority of contradictory rows,"
+            right = "right on every training row, except for the minority of contradictory rows,"
         return {
             "depth": f"no tree that is {right} has less depth",
             "nodes": f"no tree that is {right} has less depth, and none of this depth has fewer nodes",

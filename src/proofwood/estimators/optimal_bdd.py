@@ -155,7 +155,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # A few tests fit the training rows as closely as a few tests can, also where class weights differ by 10**7 and
-        # rows of the light class decide nothing: what is said about other rows is no strength of this learner.
+        # rows of the light class decide nothing: what is said about other rows is not a strength of this learner.
         tags.classifier_tags.poor_score = True
         return tags
 
@@ -189,7 +189,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     @property
     def _answers_at_once(self) -> bool:
-        """Whether a diagram is an answer that is not made of all tests."""
+        """Whether a diagram over some of the tests is an answer."""
         return self.objective != "features" and self.unknown != "solver"
 
     def _untested(

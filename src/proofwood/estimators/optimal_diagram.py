@@ -122,7 +122,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         splits, univariate only. ``"heuristic"``: proves little. ``"paper"``: the mixed-integer program of [1]_, a
         reference, whose answer exact searches must confirm.
     variant : {None, "scipy", "scip"}, default None
-        Of ``engine="paper"``. ``"scipy"``, which None stands for: the program as printed, by the solver that SciPy
+        For ``engine="paper"``. ``"scipy"`` (or None): the program as printed, by the solver that SciPy
         brings. ``"scip"``: made smaller, by SCIP, which finds better oblique splits of many columns at times; it needs
         ``pip install "proofwood[scip]"``.
     topology : {"diagram", "tree"}, default "diagram"
@@ -215,7 +215,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is no strength of it
+        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is not a strength of it
         return tags
 
     # --------------------------------------------------------------------------------------------------------- fit
@@ -492,7 +492,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     def _finish(self, problem: PosedDiagram) -> None:
         if self.result_.status is Status.OPTIMAL and _margin_decides(self.result_):
             warnings.warn(
-                f"the answer is proved optimal among {self._among()}: rows that some hyperplane tells apart by less "
+                f"the answer is proved optimal among {self._among()}: rows that some hyperplane separates by less "
                 "count as inseparable, so that a diagram with closer hyperplanes may cost less",
                 OptimalityWarning,
                 stacklevel=4,

@@ -32,7 +32,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     Numeric columns are used as they are: every threshold between neighbouring values is a candidate, none is rounded
     away. Where values are missing, each test says where they go, low or high, or asks for nothing else; the best side
     is chosen with the threshold. A column of text is tested by sets of its levels, missing values being one more level.
-    Every set is a candidate: at every node for up to 12 levels, where two levels of tests are left for up to 64. Where
+    Every set is a candidate: at every node for up to 12 levels, at the last two tests of a path for up to 64. Where
     that is too much, the levels are put into one order by their share of the classes, and every cut of it is a
     candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum.
     ``result_.scope`` and :meth:`summary` say so, with the columns. The search is branch and bound with
@@ -163,6 +163,8 @@ class OptimalTreeClassifier(ProvedClassifier):
             max_depth=self.max_depth,
             alpha=self.alpha,
             min_samples_leaf=self.min_samples_leaf,
+            # scikit-learn's checks ask for a learner that can forbid leaves of little weight:
+            # decisions/0005-minimum-weight-of-a-leaf.
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,
             by_sets=views.by_sets,

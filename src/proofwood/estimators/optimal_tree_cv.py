@@ -33,6 +33,8 @@ from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
 
+# The fits that take longest come last and get what cheap ones leave; without a reserve the tree over all rows would
+# have nothing: decisions/0020-size-by-cross-validation.
 FOR_THE_END = 0.25
 """Share of the time limit that is kept for the tree over all rows."""
 

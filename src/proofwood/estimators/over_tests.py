@@ -65,7 +65,7 @@ class ClassifierOverTests(ProvedClassifier):
         return in_words(limits_of(self.schema_, views, tests), self.schema_, most=self.max_thresholds)
 
     def _views(self, X: FloatArray) -> Views:
-        """Columns with gaps, in both ways to order them; categories as codes."""
+        """Columns with missing values, in both ways to order them; categories as codes."""
         return Views.of(X, by_level=self.schema_.nominal, left_out=self.schema_.left_out)
 
     def _ranked(
@@ -76,7 +76,7 @@ class ClassifierOverTests(ProvedClassifier):
         n_classes: int,
         sample_weight: FloatArray | None,
     ) -> tuple[Binarizer, RankedRows]:
-        """Tests of numbers without gaps, those of the columns ``by_level`` being codes, and the rows as ranks."""
+        """Tests of numbers without missing values, and the rows as ranks; the columns ``by_level`` are codes."""
         return RankedRows.with_tests(
             values,
             by_level,
@@ -103,7 +103,7 @@ class ClassifierOverTests(ProvedClassifier):
 
 
 def require_clear_majorities(rows: RankedRows, what: str) -> None:
-    """Refuse rows that no test tells apart, of different labels, whose heaviest label depends on rounded weights.
+    """Refuse rows that no test distinguishes, of different labels, whose heaviest label depends on rounded weights.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def is_integer(value: object) -> bool:
 
 
 def finite(value: object) -> float | None:
-    """A real number as a float; None if it is no number, NaN, infinite or beyond float64."""
+    """A real number as a float; None if it is not a number, NaN, infinite or beyond float64."""
     if not isinstance(value, numbers.Real):
         return None
     try:

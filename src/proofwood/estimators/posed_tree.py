@@ -20,20 +20,20 @@ FEW_ROWS = 30
 FEW_SHARE = 40
 """or this part of all rows, if it is less."""
 SETS_LOW = 64
-"""Levels, gaps counted as one, up to which all sets of levels are tested at nodes with two levels of tests at most."""
+"""Levels (missing values are one) up to which all sets of them are tested by the last two tests of a path."""
 SETS_OF_HELD_LEAVES = 5
 """Levels up to which all sets are tested where leaves have a minimum."""
 CLASSES_OF_SETS = 10
 """Classes up to which sets are searched."""
 MOST_EXACT = 2.0**50
-"""Sum of whole weights below which a share of it that is not a half is not a half in float64."""
+"""Sum of whole weights below which float64 rounds no other share of it to a half."""
 
 
 class Sets(StrEnum):
     """Which sets of levels of a column are tested."""
 
     ALL = "all"
-    ALL_LOW = "all at nodes with two levels of tests at most; those of an order above"
+    ALL_LOW = "all at the last two tests of a path; those of an order above"
     ORDERED = "those of an order"
 
 
@@ -42,7 +42,7 @@ def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> 
 
     Parameters
     ----------
-    n_levels : of the column; gaps are one
+    n_levels : of the column; missing values are one
     minimum : whether leaves hold a minimum of rows or of weight beyond one row
     """
     if n_levels <= 2:

@@ -92,7 +92,7 @@ def reported(
 
 @contextmanager
 def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
-    """What tells of the progress while it lasts; None if nothing is to be told."""
+    """What reports the progress of a fit; None if nothing is to be reported."""
     if not verbose:
         yield None
         return
@@ -154,7 +154,7 @@ def model_line(model: NodeTable, size: str) -> str:
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:
-    """What is proved, of which models, and what that took.
+    """What is proved, about which models, and what that took.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def unproved_text(result: Result, less: str) -> str:
 
 
 def _within(result: Result, permitted: float) -> str:
-    """What a model that is within a gap is within, in words."""
+    """The gap within which a model is proved, in words."""
     if permitted and result.gap <= permitted:
         return "within the permitted gap"
     return "best up to rounding (the weights, or alpha, have more digits than sums of 64 bits hold)"

@@ -29,7 +29,7 @@ def saved_result(result: Result) -> SavedResult:
 
 
 def result_of(saved: SavedResult, model: NodeTable) -> Result:
-    """What :func:`saved_result` kept, with its model; ValueError if a status is not known."""
+    """The result that :func:`saved_result` wrote, with its model; ValueError for an unknown status."""
     return Result(
         model=model,
         objective=saved.objective,

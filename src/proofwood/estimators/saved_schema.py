@@ -18,7 +18,7 @@ _ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,100}")
 
 
 def schema_to_save(schema: Schema) -> dict[str, Any]:
-    """The columns that are not numbers without gaps, by index; nothing if there are none."""
+    """The columns that are not numbers without missing values, by index; nothing if there are none."""
     described = {}
     for j, column in enumerate(schema.columns):
         entry: dict[str, Any] = {}

@@ -29,12 +29,12 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     Returns
     -------
     estimator
-        Of the class that was saved, for example ``OptimalTreeClassifier``. Its ``loaded_`` is True.
+        An estimator of the class that was saved, for example ``OptimalTreeClassifier``. Its ``loaded_`` is True.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, too large, truncated, changed, contradicts itself, is of a later version, or of a
+        If the file is not a model, too large, truncated, changed, contradicts itself, is of a later version, or of a
         learner this version does not have.
     OSError
         If the file cannot be read.

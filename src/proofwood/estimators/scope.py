@@ -17,8 +17,10 @@ from proofwood.printable import printable
 MOST_NAMES = 5
 """Columns of one limit that are named; of more, the first of them and how many others."""
 FEW_LEVELS = 3
-"""Levels up to which one against the others is every set of them, but for complements."""
+"""Levels up to which one against the others is every set of them, except for complements."""
 
+# The code that makes the tests notes what it leaves out, and the words are here: a claim that was derived from
+# parameters said "pooled" where nothing was pooled (decisions/0070-the-scope-of-a-proof).
 WORDS = {
     Limit.ORDERED: "over ordered sets of levels of {columns}, order fixed in advance",
     Limit.ORDERED_ABOVE: (
@@ -30,11 +32,11 @@ WORDS = {
     Limit.THRESHOLDS: "at most {most} threshold{s} a column in {columns}",
     Limit.LEFT_OUT: "without {columns}, left out",
 }
-"""What is said of each limit, in the order in which it is said."""
+"""What is said about each limit, in this order."""
 
 
 def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> Mapping[Limit, Collection[int]]:
-    """The columns of which a search does not see all tests, and why.
+    """The columns whose tests a search does not see in full, and why.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ model_ : NodeTable
 result_ : Result
     All that the search found: model, objective, bound, status, statistics, trace. ``result_.scope`` says what limited
     the search beyond the shape of the model and the table: ordered sets of levels, levels that were pooled or tested
-    one by one, thresholds and columns that were left out. Columns in ``drop`` are no part of the table.""",
+    one by one, thresholds and columns that were left out. Columns in ``drop`` are not part of the table.""",
     "objective_": """\
 objective_ : float
     What the model costs.""",
@@ -87,8 +87,8 @@ gap_ : float
     "status_": """\
 status_ : Status
     ``"optimal"`` if proved, ``"within_gap"`` if proved up to the gap that is permitted or rounding, else
-    ``"feasible"``. It speaks of all models of the shape on the table, over every threshold and every set of levels; of
-    fewer where ``result_.scope`` says so.""",
+    ``"feasible"``. It is about all models of the shape on the table, over every threshold and every set of levels;
+    about fewer where ``result_.scope`` says so.""",
     "trace_": """\
 trace_ : tuple of ProgressEvent
     Seconds, objective and lower bound at each improvement.""",
@@ -139,7 +139,7 @@ penalty : float from 0, or None
 
 
 def documented(thing: Documented) -> Documented:
-    """A class or function, each line "names : as in every learner", or diagram, of its docstring put in full."""
+    """A class or function whose docstring has each line "names : as in every learner" (or diagram) written out."""
     filled_in(thing, FAIRNESS, "as in every constraint on rates")
     filled_in(thing, RESUMED, "as in every search that can go on")
     return filled_in(filled_in(thing, SHARED, "as in every learner"), DIAGRAMS, "as in every diagram")

@@ -70,7 +70,7 @@ def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: 
     position = {label: code for code, label in enumerate(classes.tolist())}
     unknown = [label for label in class_weight if label not in position]
     unnamed = [label for label in position if label not in class_weight]
-    if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is no error
+    if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is not an error
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not a label; the labels are {list(position)}")
     factors = [Fraction(1)] * classes.size
     for label, factor in class_weight.items():

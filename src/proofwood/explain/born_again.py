@@ -38,7 +38,7 @@ class Checked:
     Parameters
     ----------
     n_leaves : of the tree
-    equal : leaves in which every row has the class of the leaf; fewer than ``n_leaves`` where the time ended
+    equal : number of leaves in which every row has the class of the leaf; fewer than ``n_leaves`` if the time ended
     row : one to which the model gives another class than the tree, as ``model.read`` returns rows; None without one
     """
 
@@ -148,7 +148,7 @@ class BornAgain:
     def check(self, *, time_limit: float | None = None) -> Checked:
         """Prove leaf by leaf that the tree predicts what the model predicts, by boxes that a checker has to accept.
 
-        It shares no code with any search. That no such tree has fewer leaves is not looked at.
+        It shares no code with any search. It does not check that no such tree has fewer leaves.
 
         Parameters
         ----------
@@ -174,8 +174,8 @@ class BornAgain:
             "depth": "no tree that equals the model is less deep",
         }[result.unit]
         if result.status is not Status.OPTIMAL:
-            proved = f"every tree that equals the model has at least {result.lower_bound:g}"
-            proved += " leaves" if result.unit == "leaves" else " levels of tests"
+            least = f"{result.lower_bound:g} leaves" if result.unit == "leaves" else f"depth {result.lower_bound:g}"
+            proved = f"every tree that equals the model has at least {least}"
         proved += among_rows(self.model)
         return f"{self.n_leaves} leaves, depth {self.depth}, equal to the model on every row; {proved}"
 

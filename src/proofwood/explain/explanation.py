@@ -85,7 +85,7 @@ class Explanation(Rejoined):
     asked : ``weights`` and ``within`` of a counterfactual, from which prices are made anew
     metric : how a counterfactual's distance is counted from them
     certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
-    message : why there is no answer, of status ``"impossible"``
+    message : why there is no answer, if the status is ``"impossible"``
     ranges : of an inflated explanation what is known of its ranges, else empty
 
         - ``"widest"``: no range can take in one value more, given the others
@@ -398,7 +398,7 @@ class Explanation(Rejoined):
         return self.to_html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the model as plain values that JSON knows.
+        """Everything except the model, as plain values for JSON.
 
         The form is a JSON schema in ``docs/reference/explanation.schema.json``. A value that the row lacks is null,
         also where a step of a pipeline fills it in, which ``treated_as`` then tells.

@@ -1,4 +1,4 @@
-"""Few rules that a large ensemble obeys everywhere, and that together speak of most rows of a table."""
+"""Few rules that a large ensemble obeys everywhere, and that together hold most rows of a table."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class CheckedRules:
 
 @dataclass(frozen=True, eq=False)
 class ProvedRules(Rejoined, Sequence[ProvedRule]):
-    """Rules that a model obeys for every row that meets their conditions, and how much of a table they speak of.
+    """Rules that a model obeys for every row that meets their conditions, and how much of a table they hold.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         gives the model back, for :meth:`rule_of`, :meth:`predict` and :meth:`check`
     n_rows : rows of the table
     n_covered : those that meet some rule
-    status : why there are no more rules: ``"covered"`` (the wanted share is), ``"max_rules"``, ``"exhausted"``,
+    status : why the search ended: ``"covered"`` (the wanted share is covered), ``"max_rules"``, ``"exhausted"``,
         ``"time_limit"`` or ``"memory_limit"``. Whatever it is, the model obeys the rules
-    n_candidates : rules that were made, of which these were chosen
+    n_candidates : number of rules that were made; these were chosen from them
     most_covered : no choice of so many of the candidates covers more rows, which is proved. Of rules that were not
         made it says nothing
     undecided : questions that stayed open, and counted as answered with no
@@ -207,7 +207,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         Parameters
         ----------
         X : rows as the model takes them
-        otherwise : what stands for rows of which no rule speaks: ``"model"`` for what the model predicts, or None
+        otherwise : what rows get that no rule holds: ``"model"`` for what the model predicts, or None
 
         Returns
         -------
@@ -318,7 +318,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return "\n".join(f"{line:<{width}}{rule.text(digits)}" for line, rule in zip(lines, self.rules, strict=True))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw a bar per rule in the colour of its class: the rows that it adds, and those that rules before have.
+        """Draw a bar per rule in the colour of its class: the rows that it adds, and those that earlier rules hold.
 
         Parameters
         ----------
@@ -336,6 +336,8 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return f"{rules} for {share}, obeyed by the model everywhere; {REASONS[self.status]}{told}"
 
 
+# Regions, not a tree of given depth: the paths of a tree share tests, and its proved leaves hold far fewer rows:
+# decisions/0047-rules-that-forests-obey.
 def proved_rules(
     model: Any,
     X: Any,
@@ -348,7 +350,7 @@ def proved_rules(
     memory_limit: int | str | None = None,
     random_state: int = 0,
 ) -> ProvedRules:
-    r"""Few rules that a model obeys everywhere, and that together speak of most rows of a table.
+    r"""Few rules that a model obeys everywhere, and that together hold most rows of a table.
 
     A rule is a region, made of ranges of numbers and sets of categories, and a class. That the model gives this class
     to *every* row of the region, not only to those of the table, is proved.
@@ -378,11 +380,12 @@ def proved_rules(
 
     Notes
     -----
-    A rule begins at a row, with all its values or with those of an explanation of it. It takes in one row of its class
-    after the other, the nearest first, for as long as the model can be proved to have one class in the region. Then
-    conditions are let go where they can be, and the others widened. Rows that no rule has yet come next. Of all rules
-    made so those are chosen that cover most, which for the candidates is best up to ``most_covered``. A question that
-    takes longer than a second counts as answered with no, so that answers about large models depend on the machine.
+    A rule begins at a row, with all its values or with those of an explanation of it. It grows by one row of its class
+    after the other, the nearest first, as long as the model is proved to have one class in the region. Then conditions
+    are dropped where they can be, and the others are widened. Rows that no rule holds yet come next. From all rules
+    made in this way, those that cover most are chosen; for these candidates the choice is best up to ``most_covered``.
+    A question that takes longer than a second counts as answered with no, so answers about large models depend on the
+    machine.
 
     Examples
     --------
@@ -407,7 +410,7 @@ def proved_rules(
     admitted = read.admit(X)
     rows = admitted.values
     if not len(rows):
-        raise ValueError("X has no rows: expected the table that the rules are to speak of")
+        raise ValueError("X has no rows: expected the table whose rows the rules are to hold")
     read = read.with_gaps_of(rows)
     with memory.within(memory_limit):
         cells, codes, weight = read.cells_of(rows), admitted.codes, np.ones(len(rows), dtype=np.int64)

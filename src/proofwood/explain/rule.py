@@ -44,7 +44,7 @@ class Condition:
     feature : index of the feature
     name : of the column or group
     values : texts of the permitted categories, None for numbers
-    low, low_open, high, high_open : permitted interval of numbers, in original units; infinite where there is no end
+    low, low_open, high, high_open : permitted interval of numbers, in original units; infinite ends are no limits
     missing : whether a missing value is permitted
     only_missing : whether nothing else is
     shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
@@ -125,7 +125,7 @@ class Condition:
         return f"{name} {'<' if below else '<='} {high}"
 
     def ends(self, digits: int | None = DIGITS) -> tuple[str | None, str | None]:
-        """Texts of the two ends of an interval of numbers; None where there is no end."""
+        """Texts of the two ends of an interval of numbers; None for an infinite end."""
         digits = None if self.own_numbers else digits
         low = self._lower(digits)[0] if math.isfinite(self.low) else None
         return low, self._upper(digits)[0] if math.isfinite(self.high) else None
@@ -137,7 +137,7 @@ class Condition:
         return decimals.inward(self.low, True, digits, self.inside, is_open=self.low_open)
 
     def _upper(self, digits: int | None) -> tuple[str, bool]:
-        """The text of the upper end, and whether it is meant with ``<``."""
+        """The text of the upper end, and whether the comparison is ``<``."""
         if digits is None or not math.isfinite(self.high) or self.shown_as in MOMENTS:
             return number_text(self.high, self.shown_as, self.zone), self.high_open and not self._between(self.high)
         return decimals.inward(self.high, False, digits, self.inside, is_open=self.high_open)
@@ -180,13 +180,13 @@ class Condition:
 
     @property
     def is_true(self) -> bool:
-        """Of a column of false and true: whether false is not permitted, and true is."""
+        """Whether a column of truth values must be true."""
         low, high = self._sides
         return self.shown_as is Kind.BOOLEAN and low and not high
 
     @property
     def is_false(self) -> bool:
-        """Of a column of false and true: whether true is not permitted, and false is."""
+        """Whether a column of truth values must be false."""
         low, high = self._sides
         return self.shown_as is Kind.BOOLEAN and high and not low
 
@@ -252,7 +252,7 @@ def conditions(
     row: FloatArray | None = None,
     filled: Collection[int] = (),
 ) -> tuple[Condition, ...]:
-    """What a box asks of some features; columns of which it asks nothing are left out.
+    """The conditions that a box puts on some features; columns without a condition are left out.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def _chosen(model: Space, row: FloatArray, feature: int) -> str | None:
 
 
 def _choice(model: Space, low: IntArray, high: IntArray, feature: int) -> list[Condition]:
-    """Permitted columns of a group of which at most one is 1."""
+    """Permitted columns of a group with at most one 1."""
     columns = list(model.scores.features[feature])
     name = model.feature_names[feature]
     values = group_values(model.scores, feature)

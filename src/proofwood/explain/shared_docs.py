@@ -1,4 +1,4 @@
-"""What docstrings of the explainer's methods have in common, written once; see :mod:`proofwood.docstrings`."""
+"""Entries that docstrings of the explainer's methods share, written once; see :mod:`proofwood.docstrings`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Documented = TypeVar("Documented")
 
 SHARED = {
     "x": """x : one row""",
-    "smallest": """smallest : whether to find an explanation of the fewest features""",
+    "smallest": """smallest : whether to find an explanation with the fewest features""",
     "immutable": """immutable : features that do not change""",
     "certificate": """\
-certificate : whether to add a proof that can be checked without this package's search. Where there is none in time, a
-    ``NoCertificateError`` has the answer without it as ``found``""",
+certificate : whether to add a proof that can be checked without this package's search. If no proof is found within the
+    time limit, ``NoCertificateError`` is raised; its attribute ``found`` holds the answer without the proof""",
     "target": """target : a class or list of classes that matter; all others by default""",
     "time_limit": """time_limit : seconds; that of the explainer by default""",
 }
@@ -22,5 +22,5 @@ certificate : whether to add a proof that can be checked without this package's 
 
 
 def documented(thing: Documented) -> Documented:
-    """A method, each line "names : as in every method" of its docstring put in full."""
+    """A method whose docstring has each line "names : as in every method" written out."""
     return filled_in(thing, SHARED, "as in every method")

@@ -7,7 +7,7 @@ in one direction only:
 - :func:`from_sklearn_tree` moves every threshold up to the last float64 that scikit-learn's rounding sends low, so the
   table predicts what the estimator predicts for every input, rounded or not.
 - :func:`to_sklearn` cannot do the like for all inputs: values that differ in float64 and not in float32 end on one
-  side. For given rows it can, or says which rows it cannot tell apart.
+  side. For given rows it can, or says which rows it cannot distinguish.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def from_sklearn_tree(estimator: DecisionTreeClassifier) -> NodeTable:
     Raises
     ------
     TypeError
-        If the estimator is no single classification tree.
+        If the estimator is not a single classification tree.
     ValueError
         If it has several outputs.
     sklearn.exceptions.NotFittedError

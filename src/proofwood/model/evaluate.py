@@ -47,7 +47,7 @@ def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
 
 
 def predict(table: NodeTable, X: npt.ArrayLike) -> IntArray:
-    """(n_samples,) class code of each row: the label of the leaf in which it ends."""
+    """(n_samples,) class code of each row: the label of its leaf."""
     return table.label[apply(table, X)]
 
 

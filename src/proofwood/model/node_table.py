@@ -73,7 +73,7 @@ class NodeTable:
     weight : (n_nodes, n_classes) training weight that reaches the node
     rows : (n_nodes,) training rows that reach the node, unweighted
     missing_low : (n_nodes,) whether a missing value goes low
-    levels : per node the set of level codes that go low, or None where the test is no level test
+    levels : per node the set of level codes that go low, or None where the test is not a level test
     normals : coefficients of oblique tests
 
     Raises
@@ -219,8 +219,8 @@ class NodeTable:
     def gap_comes(self) -> BoolArray:
         """(n_nodes,) whether a row can come to a node that lacks a value which the node tests.
 
-        It cannot where the tests before it send every such row elsewhere. Whether a column may have gaps at all is not
-        looked at.
+        It cannot where the tests before it send every such row elsewhere. Whether a column may have missing values at
+        all is not looked at.
         """
         lacking = [0] * self.n_nodes  # the columns that may be missing, as bits, in some row that comes there
         lacking[0] = -1

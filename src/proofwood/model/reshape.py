@@ -208,7 +208,7 @@ def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLik
 
 
 def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
-    """What the inner node asks, gaps included, as a value that is equal for equal tests; the column comes first."""
+    """What the inner node asks (of missing values, too), as a value equal for equal tests; the column is first."""
     feature, missing = int(table.feature[node]), bool(table.missing_low[node])
     if table.levels is not None and table.levels[node] is not None:
         return feature, missing, table.levels[node]
@@ -225,7 +225,7 @@ def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
 def depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:
     """Nodes reachable from ``root``, parents before children, low side first: preorder if they form a tree.
 
-    This is the reverse of the order in which a search that looks at the high side first finishes its nodes.
+    A search that looks at the high side first finishes its nodes in the reverse of this order.
     """
     finished: list[int] = []
     seen: set[int] = set()

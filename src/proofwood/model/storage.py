@@ -151,7 +151,7 @@ def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     TypeError
-        If a class label, a parameter or a column entry is no plain value.
+        If a class label, a parameter or a column entry is not a plain value.
     OSError
         If the file cannot be written.
     """
@@ -172,7 +172,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     Raises
     ------
     ModelFileError
-        If the file is no model, too large, cut off, inconsistent, changed, or of a later schema version.
+        If the file is not a model, too large, cut off, inconsistent, changed, or of a later schema version.
     OSError
         If the file cannot be read.
     """
@@ -376,14 +376,14 @@ def _parse(text: str, name: str) -> Any:
         raise ModelFileError(f"{name!r} is empty: expected a JSON file written by save(). Save the model again.")
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         if not text.lstrip().startswith("{"):
             raise ModelFileError(
-                f"{name!r} is not a proofwood model: it is no JSON. Expected a file written by save()."
+                f"{name!r} is not a proofwood model: it is not JSON. Expected a file written by save()."
             ) from None
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
             raise ModelFileError(
@@ -546,7 +546,7 @@ def _word(mapping: dict[str, Any], key: str, where: str) -> str:
 
 
 def _scope_in(scope: object, where: str) -> tuple[str, ...]:
-    """``result.scope``, texts that are shown as they are."""
+    """``result.scope``: texts that are shown unchanged."""
     if not isinstance(scope, list) or not all(isinstance(text, str) and printable(text) == text for text in scope):
         raise ValueError(f"{where} is {_short(scope)}, expected a list of printable strings")
     return tuple(scope)

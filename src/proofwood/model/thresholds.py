@@ -13,7 +13,7 @@ from proofwood.model.reshape import depth_first
 
 
 class PrecisionError(ValueError):
-    """A form with fewer digits cannot tell rows apart that the model tells apart; the message names them."""
+    """A form with fewer digits cannot tell rows apart that the model distinguishes; the message names them."""
 
 
 def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[str] | None = None) -> NodeTable:
@@ -43,7 +43,7 @@ def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[st
         column = int(table.feature[node])
         name = f"column {column}" if names is None else f"column {names[column]!r}"
         raise PrecisionError(
-            f"{name} holds {below[node]!r} and {above[node]!r}, which the model tells apart and float32 does not: "
+            f"{name} holds {below[node]!r} and {above[node]!r}, which the model distinguishes and float32 does not: "
             "subtract a constant from the column, or give it a coarser unit, and fit again; or use a form that holds "
             "float64, such as to_python(), to_c() or to_sql()"
         )

@@ -9,6 +9,6 @@
 The method of the fifth paper, ConTree (Brita, van der Linden, Demirović 2025), is the search of
 :mod:`proofwood.engines.trees` itself, whose rules can be switched off one by one.
 
-No engine imports a paper. A room builds upon the engine of its task for what is not the paper's: the clock, the
-incumbent and the bound, and the size of a diagram once its tests are chosen.
+No engine imports a paper (decisions/0078-papers-rooms). A room builds upon the engine of its task for what is not the
+paper's: the clock, the incumbent and the bound, and the size of a diagram once its tests are chosen.
 """

@@ -8,7 +8,7 @@ in one step by one whose records are in the order of their rows: it depends on t
 which they came. What a search proves is in files of the same form (:mod:`proofwood.parallel.search_file`).
 
 Every record ends in a digest of itself and of the header. So a record that was changed, or taken from a file about
-something else, is found; it is no signature, as whoever means to deceive can compute it anew.
+something else, is found; it is not a signature, because anyone who means to deceive can compute it anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from proofwood.exceptions import CheckpointWarning
 from proofwood.files import is_regular, require_writable, write_whole
 
 VERSION = 2
-"""Of the format; a file of another version is refused."""
+"""Version of the format; a file of another version is refused."""
 
 DIGEST = "digest"
 """Key of the digest of a record, in the file only."""
@@ -83,7 +83,7 @@ class RecordFile:
         return path.open("ab", buffering=0)
 
     def _append(self, values: Iterable[Record]) -> None:
-        """Write records behind those that are there; what an interrupted call left of its own is dropped first."""
+        """Append records; the rest of an interrupted call is dropped first."""
         assert self.path is not None
         if self._file is None:
             self._file = self._open(self.path)
@@ -253,7 +253,7 @@ def read_lines(
 
 
 def _no_number(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 _START = b'{"version":'

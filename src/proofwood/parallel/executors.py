@@ -1,4 +1,4 @@
-"""The same work on many items: here, in processes of joblib, or on a Dask cluster.
+"""The same work on many items: in this process, in processes of joblib, or on a Dask cluster.
 
 All three give ``work(shared, item)`` for each item, as results come, in any order. ``shared`` is what all items need,
 such as a model; it travels to each worker once. A worker that is lost costs the items it had in hand: they are worked
@@ -251,7 +251,7 @@ def make_executor(executor: str | Executor, n_jobs: int | None = None, client: C
     Raises
     ------
     ValueError
-        If there is no such executor, ``client`` does not go with it, or ``n_jobs`` is no number of workers.
+        If the executor does not exist, ``client`` does not go with it, or ``n_jobs`` is not a number of workers.
     ImportError
         If it is not installed.
     """

@@ -4,7 +4,7 @@ The form is that of :mod:`proofwood.parallel.checkpoint`: a header that says whi
 labels and weights and by all that the claim depends on, then records, each with a digest of itself and of the header.
 They are appended, and each time written to the disk, so that a process which is killed loses what came after the last
 time. A record is a claim about the problem and not about the run: it was proved by this library, and is trusted as an
-answer of the same run would be. Threads, instruction sets and limits are no part of the header.
+answer of the same run would be. Threads, instruction sets and limits are not part of the header.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class SearchFile(RecordFile):
         place = Path(path)
         require_writable(place)
         if not is_regular(place):
-            raise ValueError(f"checkpoint={os.fspath(path)!r} is no regular file and could not be read again: name one")
+            raise ValueError(
+                f"checkpoint={os.fspath(path)!r} is not a regular file and could not be read again: name one"
+            )
         self._file = self._open(place)
         try:
             _lock(self._file, place)
@@ -82,7 +84,7 @@ class SearchFile(RecordFile):
         self.close()
 
     def known(self, search: str) -> list[Record]:
-        """The records of a search that were in the file, in the order in which they were written."""
+        """The records of a search that were in the file, in the order of writing."""
         return self._known.get(search, [])
 
     def add(self, search: str, records: Iterable[Record]) -> None:

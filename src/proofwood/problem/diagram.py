@@ -105,7 +105,7 @@ class DiagramCost(Prices):
         return replace(self, error_price=finer * self.error_price, node_price=finer * self.node_price)
 
     def of_diagram(self, wrong: int, n_splits: int) -> int:
-        """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does.
+        """Integer cost of a diagram that gets the integer weight ``wrong`` wrong; a lone leaf costs as much as a root.
 
         Penalties are added to it.
         """
@@ -328,7 +328,7 @@ class DiagramProblem:
 
 
 def check_widths(widths: tuple[int, ...]) -> None:
-    """Refuse widths that are no skeleton, with ValueError."""
+    """Refuse widths that are not those of a skeleton, with ValueError."""
     what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
     whole = all(isinstance(w, (int, np.integer)) and not isinstance(w, (bool, np.bool_)) for w in widths)
     if not widths or not whole or min(widths) < 1 or widths[0] != 1:

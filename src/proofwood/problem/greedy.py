@@ -16,7 +16,7 @@ def greedy_errors(X: FloatArray, codes: IntArray, *, max_depth: int, min_rows: i
 
     Parameters
     ----------
-    X : (n_rows, n_columns) numbers without gaps
+    X : (n_rows, n_columns) numbers without missing values
     codes : (n_rows,) class codes
     max_depth : most tests on a path
     min_rows : least rows of a leaf
@@ -52,7 +52,7 @@ def _best_sides(
         may = (values[1:] > values[:-1]) & (n_low >= min_rows) & (rows.size - n_low >= min_rows)
         if not may.any():
             continue
-        # Of the rows up to each place the sum over classes of squared counts: one more of a class that has c adds 2c+1.
+        # The sum over classes of squared counts of the rows up to each place: one more of a class that has c adds 2c+1.
         low = np.cumsum(2 * _before(codes[order], totals) + 1)[:-1]
         high = int((totals**2).sum()) - 2 * np.cumsum(totals[codes[order]])[:-1] + low
         purity = np.where(may, low / n_low + high / (rows.size - n_low), -np.inf)

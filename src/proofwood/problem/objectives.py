@@ -16,6 +16,8 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, rounded_down, rounded_up
 from proofwood.result import Status
 
+# Weights beyond were flattened in silence, and a tree was "proved" at 16 where 2 is possible:
+# decisions/0014-claims-that-hold.
 LARGEST_TOTAL = 2**52
 """Total integer cost stays below this: sums and products with small numbers fit 64 bits with room to spare, and sums of
 float64 numbers, as numpy counts with, are exact."""
@@ -24,7 +26,7 @@ LARGEST_WEIGHT = 2.0**1000
 FEW = 1000
 """Different weights up to which a common denominator of fractions is looked for."""
 LARGEST_DENOMINATOR = 10**7
-"""Of the fractions that weights are read as."""
+"""Largest denominator of the fractions that weights are read as."""
 MOST_DIGITS = 22
 """Decimal places that are looked for: 10**22 is the largest power of ten that float64 holds."""
 
@@ -296,7 +298,7 @@ class Cost(Protocol):
 
     @property
     def above(self) -> Fraction:
-        """Sum of what integers exceed the real weights by."""
+        """Sum of the amounts by which integers exceed the real weights."""
 
     @property
     def below(self) -> Fraction:
@@ -554,7 +556,7 @@ def simple_fraction(value: float) -> Fraction:
 
 
 def share_of(value: float) -> Fraction | None:
-    """What a share in a parameter says: the decimal it shows, or a fraction such as 1/3; None if it is no number."""
+    """What a share in a parameter says: the decimal it shows, or a fraction such as 1/3; None if it is not a number."""
     number = decimal(value)
     if number is None or number.denominator <= LARGEST_DENOMINATOR:
         return number
@@ -563,7 +565,7 @@ def share_of(value: float) -> Fraction | None:
 
 
 def decimal(value: float) -> Fraction | None:
-    """The fraction that the shortest decimal form of ``value`` shows, None if it is no finite number."""
+    """The fraction that the shortest decimal form of ``value`` shows, None if it is not a finite number."""
     if isinstance(value, (str, bytes, bytearray, np.ndarray)):
         return None
     try:

@@ -30,7 +30,7 @@ from proofwood.problem.objectives import Rounding, integer_weights
 
 RankArray = npt.NDArray[np.int32]
 MANY_CUTS = 1_000
-"""Thresholds of one column from which values are sorted before they are looked up."""
+"""Number of thresholds of a column from which on values are sorted before they are looked up."""
 CELL_BYTES = 16
 """Memory that a rank takes, with the copies that searches make of it."""
 _CELLS_AT_ONCE = 1_000_000
@@ -297,7 +297,7 @@ class RankedRows:
 
     @cached_property
     def groups(self) -> tuple[IntArray, IntArray]:
-        """Rows that no test tells apart: (n_rows,) number of each row's group, and (n_groups, n_classes) weights.
+        """Rows that no test distinguishes: (n_rows,) number of each row's group, and (n_groups, n_classes) weights.
 
         Groups are in the lexicographic order of their ranks.
         """

@@ -33,7 +33,7 @@ def objective(table: NodeTable, problem: TreeProblem) -> float:
 
 
 def holds_leaves(table: NodeTable, problem: TreeProblem, share: float) -> bool:
-    """Whether the leaves of ``table`` hold this share of the real weight, where rounding leaves that open."""
+    """Whether the leaves of ``table`` hold this share of the real weight, which rounded weights may leave open."""
     number = share_of(share)
     if problem.rounding is None or not number or table.n_leaves == 1:
         return True

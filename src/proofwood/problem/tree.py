@@ -14,6 +14,8 @@ from proofwood.model.sums import holds_nan
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
 
 MAX_DEPTH = 20
+# The best cut of one order is the best set only above two leaves; deeper, other sets win, and a search over all of them
+# costs little up to here: decisions/0019-sets-of-levels.
 SETS_ANYWHERE = 12
 """Levels of a column up to which all sets of them are tests of every node."""
 
@@ -97,7 +99,9 @@ class TreeProblem:
         if X.ndim != 2 or codes.shape != (X.shape[0],):
             raise ValueError(f"X has shape {X.shape} and codes {codes.shape}: expected (n, p) and (n,)")
         if holds_nan(X):
-            raise ValueError("X holds NaN: put gaps below or above all values (Views), impute them, or drop these rows")
+            raise ValueError(
+                "X holds NaN: put missing values below or above all values (Views), impute them, or drop these rows"
+            )
         check_depth(max_depth)
         check_min_samples_leaf(min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes

@@ -88,7 +88,7 @@ class Words:
         return f"Node {node}: {self.asks(node)}? {counts}; yes: node {table.low[node]}, no: node {table.high[node]}"
 
     def rules(self, most: int) -> list[tuple[list[str], int]]:
-        """Of a tree: for each of the first ``most`` leaves from the left, the conditions on its path and its node.
+        """For each of the first ``most`` leaves of a tree, from the left, the conditions on its path and its node.
 
         A condition that a later one of the same column and direction makes stricter is left out.
         """
@@ -108,7 +108,7 @@ class Words:
         return found
 
     def _kind(self, node: int, low: bool) -> tuple[int, ...]:
-        """The same of the answers of which the last one on a path is the strictest."""
+        """The same with the strictest answer only, which is the last one on a path."""
         column = int(self.table.feature[node])
         if column < 0 or not math.isfinite(self.table.threshold[node]):
             return (node,)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
 MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
-"""Largest model of which there is a report."""
+"""Size of the largest model that can have a report."""
 
 
 def write_report(

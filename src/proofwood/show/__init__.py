@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Labels", "explain_path", "export_graphviz", "export_text", "plot_trace", "plot_tree", "save_plot"]
 
-# Start-up time: whoever prints a tree draws no picture.
+# Start-up time: printing a tree does not need pictures.
 _HOME = {
     "Labels": "labels",
     "explain_path": "text",

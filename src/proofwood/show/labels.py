@@ -29,7 +29,7 @@ class Labels:
     classes : label of each class code, or None for the codes themselves; shown as ``str`` shows them
     levels : for columns with levels, the text of level code 0, 1, ..., by index of the column
     kinds : what the numbers of a column are, by index of the column; dates and times are shown as such
-    gaps : columns of which missing values are worth words; None where that is not known
+    gaps : columns whose missing values are mentioned; None if that is not known
     zones : time zone of moments that have one, by index of the column; they are shown in it
     """
 

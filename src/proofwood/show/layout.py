@@ -62,7 +62,7 @@ def arrange(
 
 
 def places(table: NodeTable) -> int:
-    """Boxes of the picture of a model, and layers that edges of a diagram pass between their ends, counted by edge."""
+    """How many places a picture of a model needs: its boxes and, for each edge of a diagram, the layers it passes."""
     if table.is_tree:
         return table.n_nodes
     layer, inner = _layers(table), table.feature != LEAF

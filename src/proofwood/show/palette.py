@@ -29,7 +29,7 @@ def class_colours(n_classes: int, palette: Palette | None = None, classes: Itera
     Raises
     ------
     ValueError
-        If the palette is too short, names a class that does not exist, or holds something that is no colour.
+        If the palette is too short, names a class that does not exist, or holds something that is not a colour.
     """
     colours = [_own(code) for code in range(n_classes)]
     if palette is None:

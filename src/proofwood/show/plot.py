@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_BOXES = 500
 """Nodes that matplotlib draws: each takes some 20 ms, and text of a picture of more cannot be read on any page."""
 MOST_SIDE, MOST_PIXELS = 65_535, 200_000_000
-"""Pixels of a side of a picture, which is matplotlib's limit, and of the whole, of which each takes four bytes."""
+"""Most pixels of a side of a picture (matplotlib's limit), and of the whole; each takes four bytes."""
 FONT = 9.0  # points, in a picture of the default size
 LINE = 1.35 * FONT / 72  # inches from one line of text to the next
 PAD = 0.07  # inches around the text of a box
@@ -224,13 +224,13 @@ def save_plot(
 
 
 def most_dpi(figure: Figure) -> int:
-    """Most pixels per inch of a figure, with an inch more for what is cut off or added around it."""
+    """Most pixels per inch of a figure, allowing an inch around it."""
     width, height = (float(side) + 1.0 for side in figure.get_size_inches())
     return int(min(MOST_SIDE / max(width, height), (MOST_PIXELS / (width * height)) ** 0.5))
 
 
 def require_few_pixels(figure: Figure, dpi: float) -> None:
-    """Refuse pixels of which a picture would have more than fit."""
+    """Refuse a picture with more pixels than fit."""
     if dpi > most_dpi(figure):
         width, height = figure.get_size_inches()
         raise ValueError(

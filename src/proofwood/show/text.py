@@ -25,7 +25,7 @@ from proofwood.show.labels import (
 )
 
 MOST_CHARACTERS = 50_000_000
-"""Of the text of a model: each line is indented by its depth, so that a deep tree takes the square of its depth."""
+"""Most characters of a text: each line is indented by its depth, so a deep tree takes the square of its depth."""
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 

@@ -49,7 +49,7 @@ def plot_trace(
     need_matplotlib()
     trace = finite(result.trace)
     if not trace:
-        raise ValueError("this result has no trace: it tells of no moment at which there was a model")
+        raise ValueError("this result has no trace: it does not say when a model was found")
     ax = axes_for(ax, figsize, (6.5, 3.2))
     end = max(result.stats.seconds, trace[-1].seconds)
     times = [event.seconds for event in trace] + [end]

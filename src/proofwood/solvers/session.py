@@ -248,7 +248,7 @@ class SatSession:
 
 
 def _lacks_memory(n_literals: int = 0) -> bool:
-    """Whether a solver should stop: early where addresses are limited, for it does not survive a failed allocation."""
+    """Whether a solver should stop. It stops early if addresses are limited: a failed allocation would end it."""
     if memory.addresses_limited():
         left = memory.room()
         lacks = memory.short() or (left is not None and left < ADDRESSES_KEPT + GROWTH * n_literals)

@@ -71,7 +71,7 @@ def run(
     ----------
     function : defined in a module that the child can import; it may call ``send(message)`` at any time
     arguments : picklable
-    seconds : wall-clock limit, None for none; the child is gone about half a second later at the latest, and none is
+    seconds : wall-clock limit, None for none; the child has ended about half a second later at the latest, and none is
         started for less than :data:`START_SECONDS`
     on_message : called here with every message; a KeyboardInterrupt that it raises counts as Ctrl-C
 

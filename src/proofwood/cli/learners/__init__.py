@@ -18,6 +18,7 @@ from proofwood.exceptions import DataError
 if TYPE_CHECKING:
     import polars as pl
 
+# One word for a learner here, in folders, problems and tests: decisions/0075-one-name-a-learner.
 OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType(
     {"tree": TREE, "minimal": MINIMAL, "bdd": BDD, "diagram": DIAGRAM}
 )
@@ -63,7 +64,7 @@ def settings_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If options are given and there is no such learner, one of them belongs to others, or has none of its values.
+        If the learner does not exist, or an option belongs to others or has a value that it does not know.
     """
     for option, value in given.items():
         _require_option(name, option)
@@ -90,4 +91,4 @@ def _require_option(name: str, option: str) -> None:
         return
     having = [other for other, own in OPTIONS.items() if option in own.by_name]
     flag = all_options()[option].flag
-    raise DataError(f"{flag} is no option of --model {name}: it belongs to {' and '.join(having)}")
+    raise DataError(f"{flag} is not an option of --model {name}: it belongs to {' and '.join(having)}")

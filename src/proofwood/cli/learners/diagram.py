@@ -27,17 +27,17 @@ FAIR = "COL[:RATIO[:PENALTY]]"
 
 
 def widths(text: str) -> tuple[int, ...]:
-    """``--widths`` as a tuple; DataError if it is no list of integers."""
+    """``--widths`` as a tuple; DataError if it is not a list of integers."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise DataError(
-            f"--widths {text!r} are no widths: expected integers between commas, one per layer, such as 1,2,4,4"
+            f"--widths {text!r} are not widths: expected integers between commas, one per layer, such as 1,2,4,4"
         ) from None
 
 
 def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
-    """The constraints; the sensitive column goes to ``fit``, and is no feature unless it is to be kept."""
+    """The constraints; the sensitive column goes to ``fit``, and is not a feature unless it is to be kept."""
     found, sensitive = _constraints(given, features.columns, sorted(set(labels.tolist())))
     if sensitive is None:
         if "keep_sensitive" in given:
@@ -76,7 +76,7 @@ def _constraints(
         made.append(kinds.MinSamples(_number(given["min_samples"])))
     named: dict[str, str] = {}
     positive = given.get("positive")
-    pos_label = None if positive is None else label_of(positive, labels, f"--positive {positive!r} is no label")
+    pos_label = None if positive is None else label_of(positive, labels, f"--positive {positive!r} is not a label")
     for option, kind in FAIRNESS.items():
         if option not in given:
             continue
@@ -122,7 +122,9 @@ def _number(text: str) -> float:
     """``--min-samples``: an int counts rows, a float is a share."""
     number = count_or_share(text)
     if number is None:
-        raise DataError(f"--min-samples {text!r} is no number: expected rows (such as 20), or a share (such as 0.05)")
+        raise DataError(
+            f"--min-samples {text!r} is not a number: expected rows (such as 20), or a share (such as 0.05)"
+        )
     return number
 
 

@@ -19,7 +19,7 @@ class Option:
     name : of the parameter; the option is ``--name`` with hyphens
     kind : type of the value: str, int, float, or bool for an option without a value
     help : what it means to this learner
-    metavar : what stands for the value in the help; None for the name of its type
+    metavar : name of the value in the help; None for the name of its type
     read : makes the value of the parameter from what was typed; ValueError if it cannot
     needs_table : whether the value names columns or labels, so that :attr:`LearnerOptions.with_table` reads it
     values : all that may be given, of an option that takes one of a few words; else empty
@@ -47,7 +47,7 @@ class FromTable:
     ----------
     settings : parameters of the estimator
     fit : arguments of its ``fit`` and ``recount``
-    drop : columns that are no features
+    drop : columns that are not features
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -11,7 +11,7 @@ def max_gap(text: str) -> float:
     """``--max-gap`` as the estimator takes it: an int counts errors, a float is a share."""
     gap = count_or_share(text)
     if gap is None:
-        raise DataError(f"--max-gap {text!r} is no gap: expected errors (such as 5), or a share (such as 0.01)")
+        raise DataError(f"--max-gap {text!r} is not a gap: expected errors (such as 5), or a share (such as 0.01)")
     return gap
 
 

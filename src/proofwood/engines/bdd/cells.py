@@ -71,7 +71,7 @@ class CellTable:
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """(2 ** n_tests, n_classes) labels that make no more errors than the cell must: all of them if it is empty."""
+        """(2 ** n_tests, n_classes) labels with the fewest errors possible in the cell: all labels if it is empty."""
         return np.asarray(self.weights == self.weights.max(axis=1, keepdims=True))
 
     @cached_property

@@ -67,7 +67,7 @@ def diagram_over(
     Parameters
     ----------
     sets : sets of tests that are as good; the one with the smallest diagram is taken
-    complete : whether there are no others, where the size of the diagram was asked for as well
+    complete : whether these are all, if the size of the diagram was asked for as well
     """
     if ends_all(chosen.stopped_by):
         clock = clock.ended()
@@ -141,7 +141,7 @@ def _as_it_is(cells: CellTable, labels: IntArray) -> Smallest:
 
 
 def _labels_of_solver(chosen: Chosen, cells: CellTable) -> IntArray:
-    """The solver's values, but for cells where they cost more than necessary: a model need not be a best one."""
+    """The solver's values, except for cells where they cost more than necessary: a model need not be a best one."""
     heaviest = cells.weights.argmax(axis=1)
     if chosen.labels is None or chosen.labels.size != heaviest.size:  # a constant, that no solver chose
         return np.asarray(heaviest)

@@ -108,7 +108,7 @@ class _PricedRun(BoundedRun):
         return self.problem.cost.error_price * self.problem.rows.unavoidable + self.problem.cost.leaf_price * size
 
     def leave(self, bound: int, stopped_by: str | None = None) -> None:
-        """Some diagrams are not searched, none of which costs less than ``bound``; what ended the search, if it did."""
+        """Note that some diagrams are not searched: none costs less than ``bound``. ``stopped_by``: what ended it."""
         self._left.append(bound)
         self._stopped_by = stopped_by or self._stopped_by
 

@@ -27,6 +27,8 @@ from proofwood.engines.interrupts import ENDED
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
+# With free cells merging equal subtables greedily proves nothing, so the bound per set of tests is a clique, and orders
+# that it leaves open go to SAT: decisions/0008-smallest-diagram.
 EXACT_TESTS = 8
 """Up to so many tests all orders are looked at; beyond, orders are improved locally and the bound is weak."""
 

@@ -47,6 +47,8 @@ def solve(
             "unknown='solver' takes the values that a solver chose, and the search has none: pass engine='paper', or "
             "another unknown"
         )
+    # Training errors depend on the set of tests alone: the set is searched first, its order and the labels of free
+    # cells after it: decisions/0007-sets-of-tests-first.
     if problem.cost.leaf_price:
         return _priced(problem, clock, progress, checkpoint)
     if problem.fewest:

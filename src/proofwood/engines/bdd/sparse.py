@@ -17,15 +17,15 @@ tests, no table is made."""
 
 
 def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
-    """Whether the cells of so many tests would take more than the ``seconds`` that are left; None is no limit."""
+    """Whether the cells of so many tests would take more than the ``seconds`` that are left; None is not a limit."""
     return seconds is not None and n_tests > FEW_TESTS and seconds < CELL_SECONDS * 2**n_tests
 
 
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
     """An ordered reduced diagram over ``tests``, top to bottom, that makes the errors of their cells.
 
-    A branch that no row takes follows its sibling, and branches of which all rows are content with one class end there.
-    Equal nodes are one. The size is no minimum.
+    A branch that no row takes follows its sibling, and a branch ends where one class is right for all its rows.
+    Equal nodes are one. The size is not a minimum.
 
     Raises
     ------

@@ -28,7 +28,7 @@ EARLY = (0.03, 2.0)
 BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
 LAST = (0.5, 0.8)
-"""Of the time that is left in the end, the share of bounds, and of what they leave that of the search."""
+"""Share of the time left in the end for bounds, and the share of the rest for the search."""
 ONE_SPLIT = (0.1, 10.0)
 """Time for the errors of a single split, counted over all hyperplanes."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
@@ -70,7 +70,9 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
         search_sides(run, random_state)
     if run.done:
         return None
-    if exact:  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
+    if exact:
+        # The mixed-integer model found nothing better in the time that is left
+        # (decisions/0074-learning-engines-that-went).
         _to_the_end(run, one_split, random_state + 2)
         return None
     if program is None:
@@ -110,7 +112,7 @@ def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] 
     left = until - run.clock.seconds
     if made is None or left <= 0:
         return
-    # Bounds that rest on the margin do not hold here: rows nearer than that are told apart.
+    # Bounds that rest on the margin do not hold here: rows nearer than that are separated.
     lower = least_cost_of_equal_rows(run.problem)
     inner = DiagramRun(made.problem, Limits(left, run.clock.limits.threads), lower=lower)
     try:

@@ -57,7 +57,7 @@ class Kernel:
         Raises
         ------
         AssertionError
-            If it is no diagram of the skeleton, breaks a limit, or does not cost what the native code says.
+            If it is not a diagram of the skeleton, breaks a limit, or does not cost what the native code says.
         """
         problem = self.problem
         diagram = without_unreached(
@@ -97,7 +97,7 @@ def kernel_of(problem: DiagramProblem, costs: npt.ArrayLike | None, random_state
     Raises
     ------
     ValueError
-        If the problem is oblique, ``costs`` have another shape than (n_rows, n_classes), are no integers or too large
+        If the problem is oblique, ``costs`` have another shape than (n_rows, n_classes), are not integers or too large
         to be added up exactly, or ``random_state`` is negative.
     """
     rows = problem.rows

@@ -119,4 +119,4 @@ class DiagramRun(BoundedRun):
 Program: TypeAlias = Callable[[DiagramRun], str | None]
 """Looks for better diagrams than that of a run, and offers them; what stopped it, or what is left open at its end."""
 UNCONFIRMED = "unconfirmed"
-"""What stopped a run whose program says that its diagram is the best, and no exact search has confirmed it."""
+"""Why a run stopped if its program calls a diagram the best and no exact search has confirmed it."""

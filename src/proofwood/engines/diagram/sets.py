@@ -28,7 +28,7 @@ MAX_SETS = 100_000
 
 @dataclass(eq=False)
 class SetSearch:
-    """What is known of each number of different tests, and of each number of nodes.
+    """What is known about each number of different tests, and about each number of nodes.
 
     ``by_tests`` holds for diagrams that were not offered yet, the others for all.
 
@@ -51,7 +51,7 @@ class SetSearch:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> SetSearch:
-        """Before anything is known but what no test tells apart."""
+        """Nothing is known yet except which rows no test distinguishes."""
         rows = problem.rows
         most = problem.most_nodes
         least = [problem.leaf_errors, *([rows.unavoidable] * most)]

@@ -161,7 +161,7 @@ def count(problem: DiagramProblem, diagram: Diagram) -> Counted:
     Raises
     ------
     AssertionError
-        If it is no diagram of the skeleton: layers, widths, arcs or parents are not as they must be.
+        If it is not a diagram of the skeleton: layers, widths, arcs or parents are not as they must be.
     """
     check_skeleton(problem, diagram)
     seen, predicted = diagram.visits(problem)

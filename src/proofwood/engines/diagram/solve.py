@@ -41,7 +41,7 @@ def solve(
     Result
         Over the tests, or over the scaled columns if the problem is oblique. ``result.stats.engine`` names what found
         the diagram, ``result.stats.proved_by`` what closed the gap: "equal rows" (of different classes, which no test
-        tells apart), "tests bound", "search" (over sets of tests), "layers", "tree bound", "tree search", for oblique
+        distinguishes), "tests bound", "search" (over sets of tests), "layers", "tree bound", "tree search", for oblique
         splits "conflict bound" and "hyperplane search"; "cost 0" if there is nothing to prove.
 
     Raises

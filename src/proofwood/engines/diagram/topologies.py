@@ -26,7 +26,7 @@ class TopologyOptions:
 
     Parameters
     ----------
-    merge_bound : cells of one flow that no unasked test tells apart count as one, where only unasked tests can follow
+    merge_bound : cells of one flow that no unasked test distinguishes count as one, where only unasked tests can follow
     pure_flows : a flow that no test of the set improves ends at a terminal (not with constraints that count rows)
     stumps : where no layer can follow, every node takes its best test without a search
     reach : a rate that the rows which are still open cannot mend breaks its constraint, or costs its penalty, at once
@@ -133,7 +133,7 @@ def cheapest_over_sets(
 
 
 def skeleton_settings(problem: DiagramProblem) -> dict[str, Any]:
-    """What native searches over whole diagrams are told of the skeleton, the prices and the limits."""
+    """The skeleton, the prices and the limits, as native searches over whole diagrams take them."""
     return {
         "widths": list(problem.widths),
         "error_price": problem.cost.error_price,

@@ -54,7 +54,7 @@ DEFAULT_SHARES = Shares()
 
 
 def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
-    """Shares in which numbers of starts and rounds, and not the speed of the machine, end the heuristics.
+    """Shares with which numbers of starts and rounds, not the speed of the machine, end the heuristics.
 
     They take about a tenth of ``seconds``, a third of the time that they may take.
     """
@@ -78,6 +78,8 @@ def work_univariate(
     by_layers = None
     if program is None and engine != "heuristic":
         by_layers = LayerSearch(problem) if suits(problem) else None
+        # Sets of tests first: their errors bound every diagram, and the linear relaxation of the paper's program knows
+        # nothing of the kind (decisions/0009-skeleton-diagrams).
         search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
             return None
@@ -94,9 +96,10 @@ def work_univariate(
 
 
 def _spend(run: DiagramRun, search: SetSearch, random_state: int, shares: Shares) -> str | None:
-    """What time is left goes into sets, and then into better diagrams; what stopped it."""
+    """Spend the time that is left on sets and then on better diagrams; what stopped it."""
     if run.problem.rates or run.problem.penalties:
-        # Bounds know nothing of rates, so that sets seldom end: better diagrams come first (decisions/0074).
+        # Bounds ignore rates, so the search over sets seldom ends: better diagrams come first
+        # (decisions/0074-learning-engines-that-went).
         search_sets(search, run, seconds=run.clock.share(*shares.sets))
         improve_best(run, random_state + 1, seconds=run.clock.share(*shares.fair), rounds=shares.rounds)
     search_sets(search, run, seconds=None)

@@ -25,6 +25,8 @@ from proofwood.model.node_table import LEAF
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Limits
 
+# By layers and nodes, since four nodes with a shared one have three layers: trees of that depth refute what deep ones
+# leave open. Searches are asked for a tree below a cost, and no further: decisions/0013-diagrams-below-a-cost.
 PRICES = (4, 3, 2, 1, 0)
 """Prices of a split that trees are learned for, as shares of the first; the first is the price of the problem."""
 MOST_TRIES = 3
@@ -181,7 +183,7 @@ class Unroller:
         return None
 
     def next_priced(self, depth: int, here: list[Kind]) -> Priced | None:
-        """A price with the cost that closes all kinds of ``depth`` which that price suits."""
+        """The next price to ask about, with the cost that closes all kinds of ``depth`` that the price suits."""
         goals: dict[int, int] = {}
         for kind in here:
             price = self.price_for(kind)

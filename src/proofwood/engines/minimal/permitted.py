@@ -34,9 +34,9 @@ Answer = dict[str, Any]  # what a native search tells
 _ZERO, _DEPTH, _SPLITS = 0.5, 0.4, 0.5
 """Shares of the time that is left, for trees without errors, and for the questions about depth and splits."""
 _MOST_SECONDS = 30.0
-"""Of each of these."""
+"""Most seconds for each of these."""
 _MOST_LEAVES = 1500
-"""Of a tree that is cut back: this takes time and memory as their square."""
+"""Most leaves of a tree that is cut back: time and memory grow with their square."""
 
 
 @dataclass

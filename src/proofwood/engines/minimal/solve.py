@@ -42,11 +42,14 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
+# Two searches, since rollouts and a cover give far better trees and bounds where the first does not suffice, and cost
+# more than easy problems take: decisions/0028-rollouts-and-covers. Row sets won on every table, so that nothing else is
+# asked: decisions/0006-smallest-trees-by-row-sets.
 _EASY, _EASY_BITS = 0.3, 2.0
 """Seconds of a first search: what takes longer is worth rollouts and a bound by boxes. The second is for tables of few
 tests a column, where both help less."""
 _MOST_GROUPS = 3000
-"""Of rows for which a cover by boxes is looked for."""
+"""Most groups of rows for which a cover by boxes is sought."""
 _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
 _MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
@@ -180,7 +183,7 @@ def _without_errors(known: Known, options: MinimalOptions, seconds: float) -> di
 
 
 def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: Any) -> None:
-    """Take up the fewest nodes of least depth: where trees may be deep, there are many more to rule out."""
+    """Offer the tree with the fewest nodes of least depth: if trees may be deep, many more have to be ruled out."""
     *_, nodes_lower, _ = known.state
     before = known.answer | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
     flat = replace(known.problem, minimize=Minimize.NODES)
@@ -234,7 +237,7 @@ def _native_search(
     easy : seconds after which a search that has not proved what was asked for ends; 0 for none
     known : the answer of an earlier search
     dual : weights of the groups, see :func:`dual_weights`
-    elapsed : seconds before this search, of which its own count from
+    elapsed : seconds before this search; its own clock counts on from there
     """
     rows = problem.rows
     ranks, costs = _groups(rows)
@@ -318,7 +321,7 @@ def _reporter(progress: Progress | None, problem: MinimalTreeProblem, elapsed: f
 
 
 def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> ProgressEvent | None:
-    """What is reported of a state: no objective before the least depth is proved, where it counts before the nodes."""
+    """The report of a state. If depth counts before nodes, it has no objective until the least depth is proved."""
     depth, nodes, depth_lower, nodes_lower, depth_proved = state
     if depth < 0:
         return None

@@ -112,7 +112,7 @@ def _lightened(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """``result`` where rounded weights leave it open, improved by searches in which heavy rows weigh less.
+    """``result``, improved by searches in which heavy rows weigh less if rounded weights leave it open.
 
     If a tree of cost ``U`` is known, no cheaper tree gets a row of weight ``U`` or more wrong. So such rows may weigh
     ``U``: cheaper trees cost what they did, all others still ``U`` or more, and light rows lose less to rounding.

@@ -1,8 +1,9 @@
 """Calibrated classifiers: a function of what a classifier says, where that leaves sums over trees.
 
-Of one calibrated classifier with two classes, the probability is a monotone function of one number, cut where the class
-changes. A sigmoid compares classes by linear functions of their probabilities, and a temperature leaves their order as
-it is. Of single trees, any calibration gives each leaf its probabilities, and the mean over several folds is a sum.
+With one calibrated classifier and two classes, the probability is a monotone function of one number, cut where the
+class changes. A sigmoid compares classes by linear functions of their probabilities, and a temperature leaves their
+order as it is. Of single trees, any calibration gives each leaf its probabilities, and the mean over several folds is a
+sum.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def calibrated_classifier(model: Any, asked: Asked) -> Reading:
     Raises
     ------
     TypeError
-        If its probabilities are no sums over trees, and its class is none of sums.
+        If its probabilities are not sums over trees, and its class does not depend on sums either.
     """
     asked = names_within(model, asked)
     folds = list(model.calibrated_classifiers_)
@@ -56,7 +57,7 @@ def calibrated_classifier(model: Any, asked: Asked) -> Reading:
 
 
 class _Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier that gives the probabilities that it is told."""
+    """A classifier that returns the probabilities that it is given."""
 
     def __init__(self, classes: Any, given: Any) -> None:
         self.classes_, self._given = classes, given
@@ -69,7 +70,7 @@ class _Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-lear
 
 
 class _Decides(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier whose decision function is what it is told."""
+    """A classifier whose decision function returns what it is given."""
 
     def __init__(self, classes: Any, given: Any) -> None:
         self.classes_, self._given = classes, given
@@ -93,8 +94,8 @@ def _of_leaves(model: Any, together: Together, folds: list[Any]) -> Forest:
             what = f"{several} calibrated classifiers" if several != 1 else f"{n} classes"
             raise TypeError(
                 f"a CalibratedClassifierCV of {what} cannot be explained with a {type(fold.estimator).__name__} in it, "
-                "as its probabilities are no function of one sum over trees: expected single trees or small ensembles "
-                f"({error}), or one classifier (ensemble=False, or a FrozenEstimator) of two classes or of "
+                "as its probabilities are not functions of one sum over trees: expected single trees or small "
+                f"ensembles ({error}), or one classifier (ensemble=False, or a FrozenEstimator) of two classes or of "
                 "method='sigmoid' or 'temperature', whose probability is a mean over the trees, or the logistic "
                 "function of their sum"
             ) from error
@@ -134,12 +135,12 @@ def at_share(fold: Any, forest: Forest, value: float, classes: Any, *, code: int
     forest : of the classifier in it, with probabilities as sums where it has such
     value : of the probability
     classes : both labels
-    code : of the class that the value is asked of
+    code : the class that the value is about
 
     Raises
     ------
     TypeError
-        If what is calibrated is no function of one sum over the trees, or the value is only reached by rounding.
+        If what is calibrated is not a function of one sum over the trees, or the value is only reached by rounding.
     """
     response = response_of(fold.estimator, forest, PREFERRED)
     calibrator = fold.calibrators[0]

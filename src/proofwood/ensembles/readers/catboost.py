@@ -81,8 +81,9 @@ CLASSES = ("MultiClass", "MultiClassOneVsAll")
 def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None, output: int | None = None) -> Adapted:
     """``CatBoostClassifier`` and its relatives, of numbers, and of categories that are tested one by one.
 
-    Of two classes, a sum above 0 is the second, or one above the logit of the model's probability threshold. A missing
-    value goes where its column says: low, unless it stands for more than all numbers; a category is never missing.
+    With two classes, the second wins if the sum is above 0, or above the logit of the model's probability threshold. A
+    missing value goes where its column says: low, unless it stands for more than all numbers; a category is never
+    missing.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def saved(text: str) -> SavedCatBoost:
     try:
         return _read(json.loads(text))
     except (LookupError, ValueError, OverflowError, AttributeError) as error:
-        raise ValueError(f"this is no complete model of CatBoost: {type(error).__name__}: {error}") from error
+        raise ValueError(f"this is not a complete model of CatBoost: {type(error).__name__}: {error}") from error
 
 
 def _read(document: Mapping[str, Any]) -> SavedCatBoost:
@@ -212,7 +212,7 @@ def _loss(info: Mapping[str, Any]) -> str | None:
 
 
 class _Splits:
-    """What tests ask: column, border, where a missing value goes, and the hash that goes high."""
+    """The tests: column, border, where a missing value goes, and the hash that goes high."""
 
     def __init__(self, check: Any, numbers: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, Any]]) -> None:
         self._check = check
@@ -234,7 +234,7 @@ class _Splits:
         kind = split["split_type"]
         if kind == "OnlineCtr":
             raise TypeError(
-                "the model tests statistics of categories (OnlineCtr), which are no sets of categories: expected "
+                "the model tests statistics of categories (OnlineCtr), which are not sets of categories: expected "
                 "one_hot_max_size= of at least the number of categories of each column in cat_features"
             )
         if kind not in ("FloatFeature", "OneHotFeature"):

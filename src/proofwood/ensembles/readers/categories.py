@@ -104,7 +104,7 @@ def _values_or_codes(X: Any, names: Sequence[str], known: Mapping[int, tuple[Any
     """Rows of a model that knows its categories by name: a frame has their values, an array of numbers their codes.
 
     Codes are the places of the categories in the list of the model, as it takes arrays itself. A number that is no
-    place, or a text that is no category, gets the code after the last; a number below 0 is a missing value.
+    place, or a text that is not a category, gets the code after the last; a number below 0 is a missing value.
     """
     if is_frame(X) or not _is_of_numbers(X):
         return mixed(X, names, known)
@@ -179,7 +179,7 @@ def of_table(call: Callable[[Any], Any], table: Callable[[FloatArray], Any], X: 
 
 def _frame(categories: Categories, names: Sequence[str], X: FloatArray) -> Any:
     """Rows of codes as a frame of pandas."""
-    import pandas as pd  # optional: whoever trained on a frame of pandas has it
+    import pandas as pd  # optional: a user who trained on a frame of pandas has it
 
     columns: dict[str, Any] = {}
     for j, name in enumerate(names):

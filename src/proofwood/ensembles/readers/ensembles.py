@@ -119,7 +119,7 @@ def _votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> Int
 
 
 def bagging_regressor(model: Any, asked: Asked) -> Reading:
-    """``BaggingRegressor``, each member of which sees some of the columns: the mean of their numbers."""
+    """``BaggingRegressor``, whose members each see some of the columns: the mean of their numbers."""
     asked = names_within(model, asked)
     members = members_of(model.estimators_, asked, columns=_columns(model), vote="auto")
     together = Together(model, members, asked)

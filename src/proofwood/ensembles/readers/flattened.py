@@ -2,7 +2,7 @@
 
 The trees are asked one after the other, each within the box of rows that the tests before it leave. A leaf knows the
 leaf of each tree that its rows reach, so that the ensemble gives one answer to all of them. What rounding might decide
-there is asked of the model itself, at a row of the leaf: the same numbers are added up for every row of it.
+there is settled by the model itself, at a row of the leaf: the same numbers are added up for every row of it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Side:
         return sides[0], sides[1]
 
     def chosen(self, codes: Codes) -> tuple[_Side | None, _Side | None]:
-        """The same of a test for a set of codes."""
+        """The same for a test of a set of codes."""
         inside = codes - self.never if self.only is None else codes & self.only
         outside = None if self.only is None else self.only - codes
         low = replace(self, only=inside) if inside else None
@@ -70,6 +70,8 @@ class _Side:
         return math.nextafter(self.low, math.inf) if math.isfinite(self.low) else 0.0
 
 
+# The library adds the same numbers in the same order for all rows of a leaf, so any function of its answer is exact.
+# Bounds by intervals of probability would not be: decisions/0057-members-as-one-tree.
 @dataclass(frozen=True, eq=False)
 class Flat:
     """An ensemble as one tree.
@@ -207,7 +209,7 @@ _Box = dict[int, _Side]
 def _flattened(core: Adapted, decided: _Decided | None) -> Flat:
     forest = core.forest
     if any(source.table is not None or source.steps for source in core.sources):
-        raise TypeError("its columns are made of those that it takes")
+        raise TypeError("it computes its columns from those that it takes")
     place = [source.column for source in core.sources]
     trees = [_Listed.of(tree, place) for tree in forest.trees]
     takes = np.zeros(len(core.inputs), dtype=bool)

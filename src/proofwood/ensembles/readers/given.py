@@ -28,7 +28,7 @@ class Given:
 
     Parameters
     ----------
-    rows : as they were given, untouched; what is lazy is collected. None where they are no table, such as a mapping
+    rows : as they were given, untouched; what is lazy is collected. None where they are not a table, such as a mapping
     table : as readers read them: a frame of pandas or polars with the names of :class:`Header`, or an array-like
     by : how their columns were found
     present : indices of the columns of the model that they have
@@ -180,7 +180,7 @@ class Header:
     # ----------------------------------------------------------------------------------------------------------- forms
 
     def forms(self, given: Given, dressed: Callable[[Any], Any] | None) -> Iterator[tuple[str, Any]]:
-        """Rows in the forms in which a model may take them, the user's own first, each with what it is called.
+        """Rows in the forms that a model may take, the user's own first, each with its name.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Header:
     def frame_of(self, given: Given) -> Any:
         """The rows as a frame of pandas of plain types, with the names of the model; None where there is no pandas."""
         try:
-            import pandas as pd  # optional: whoever trained on a frame of pandas has it
+            import pandas as pd  # optional: a user who trained on a frame of pandas has it
         except ImportError:
             return None
         names = self.names if self.own is None else self.own
@@ -225,7 +225,7 @@ class Header:
 def numbers_alone(rows: Any) -> bool:
     """Whether a table of Arrow or polars has columns of integers, floats of 32 or 64 bits and truth values alone.
 
-    Of other containers it says yes.
+    It returns True for other containers.
     """
     if is_polars(rows):
         import polars as pl  # the frame is one of it
@@ -279,7 +279,7 @@ def _array(table: Any) -> Any:
 
 
 def _series_of(series: Any) -> Any:
-    """A series of polars as pandas has such values, without pyarrow: numbers with gaps are floats, gaps are nan."""
+    """A series of polars as pandas has such values, without pyarrow: numbers with missing values (nan) are floats."""
     import pandas as pd  # optional: the caller has looked
     import polars as pl
 

@@ -85,7 +85,7 @@ def from_hist_gradient_boosting(model: Any, asked: Asked) -> Adapted:
 
 
 def _link(model: Any, binary: bool, regressor: bool) -> Link | None:
-    """A regressor may learn the logarithm; of more than two classes, probabilities are no function of one sum."""
+    """A regressor may learn the logarithm. With more than two classes, probabilities are not functions of one sum."""
     if not regressor:
         return Link("logistic") if binary else None
     name = type(model._loss.link).__name__

@@ -81,7 +81,7 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     if not own and model.get_params().get("pred_early_stop") not in (None, False):
         raise TypeError(
             "pred_early_stop: predictions of this model end before its last tree where the sum is far from a change, "
-            "and are no sum of its trees: expected a model without it"
+            "and are not a sum of its trees: expected a model without it"
         )
     given = saved(text_of(booster))
     objective, kind = _objective(given)
@@ -147,9 +147,9 @@ def _objective(given: SavedLightGBM) -> tuple[str, LinkKind | None]:
 
 
 def _lightgbm_slop(objective: str, stack: Stack, base: FloatArray, rounds: int, sigmoid: float) -> float:
-    """What the way from sums to the probabilities that are compared may change in the difference of two sums.
+    """How much the computation of probabilities from sums may change the difference of two sums.
 
-    Of one against all others, each sum goes through a logistic function of its own, which is flat far from 0: there
+    In "one against all others", each sum goes through a logistic function of its own, which is flat far from 0: there
     the rounding of a probability counts as much as the slope is small.
     """
     slop = rounds * LINKED * DOUBLE / min(1.0, sigmoid)

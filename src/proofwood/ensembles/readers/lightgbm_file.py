@@ -78,7 +78,7 @@ class SavedLightGBM:
     version : of the form of the text
     objective : with its parameters, such as "binary sigmoid:1"; empty if it is none of LightGBM
     n_columns : that the model takes
-    n_classes : of which there is a sum each; 1 if there is one sum
+    n_classes : number of sums, one for each class; 1 if there is one sum
     per_round : trees of one round
     average : whether predictions are means over the rounds
     names : of the columns
@@ -89,7 +89,7 @@ class SavedLightGBM:
         ``-1 - child``
     leaf : (n_all_leaves,) scores of the leaves of all trees
     sets : from the places of tests of categories to the categories that go left
-    categorical : columns of categories, as the training was told
+    categorical : columns of categories, as stated for the training
     pandas : categories of these columns, where the training had a frame of pandas
     """
 
@@ -146,7 +146,7 @@ def saved(text: str) -> SavedLightGBM:
     try:
         return _read(text)
     except (LookupError, ValueError, OverflowError) as error:
-        raise ValueError(f"this is no complete model of LightGBM: {type(error).__name__}: {error}") from error
+        raise ValueError(f"this is not a complete model of LightGBM: {type(error).__name__}: {error}") from error
 
 
 def _read(text: str) -> SavedLightGBM:

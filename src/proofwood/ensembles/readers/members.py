@@ -76,7 +76,7 @@ def members_of(models: Sequence[Any], asked: Asked, *, columns: Sequence[Any] | 
 
 
 def names_within(model: Any, asked: Asked) -> Asked:
-    """The question with the names of the columns that a model with members knows, if the user gives none."""
+    """The question, with the column names that a model with members knows if the user gives none."""
     return asked if asked.names is not None else replace(asked, names=names_of(model))
 
 
@@ -163,14 +163,14 @@ class Together:
         Raises
         ------
         TypeError
-            If they are no sums over its trees, and it is not a small ensemble.
+            If they are not sums over its trees, and it is not a small ensemble.
         """
         forest = self.forests[k]
         mean = forest.link is not None and forest.link.kind == "mean"
         return forest if mean else self.answers(k, expected, instead)
 
     def answers(self, k: int, expected: str, instead: str) -> Forest:
-        """The same as a single tree, the leaves of which hold what the member itself gives."""
+        """The same as a single tree, whose leaves hold what the member itself returns."""
         forest = self.forests[k]
         method = "predict" if forest.is_regressor else "predict_proba"
         try:
@@ -287,7 +287,7 @@ def _read_behind(cores: Sequence[Adapted], X: Any) -> FloatArray:
 
 
 def _merged_frame(whole: Any, members: Sequence[Member], n: int) -> Adapted:
-    """The columns of the table, of which each member knows its own: numbers, or categories in the same order."""
+    """The columns of the table, some of them known to each member: numbers, or categories in the same order."""
     name = type(whole).__name__
     if any(member.columns is not None and member.columns != tuple(range(n)) for member in members):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Model files of XGBoost, LightGBM and CatBoost, loaded by their library and compared with what stands in them.
+"""Model files of XGBoost, LightGBM and CatBoost: their library loads them, and the result is compared with the file.
 
 A library takes no offence at a field that it does not know: an older release loads the file of a later one, and may
 predict something else. So a file is read here too, by the fields that are known, and what the library made of it has to
@@ -23,9 +23,9 @@ from proofwood.files import bytes_of_json, read_permitted, require_room
 FILES = "a file of trees in ONNX, or of XGBoost (.json, .ubj), LightGBM (.txt) or CatBoost (.cbm, .json)"
 """What can be read from a path."""
 MODULES = {"XGBoost": "xgboost", "LightGBM": "lightgbm", "CatBoost": "catboost"}
-"""Libraries by the names that people write, and what is imported of each."""
+"""Libraries by the names that people write, and the module of each."""
 SIZES_OF_UBJSON = b"iUIlL"
-"""Types of the size that UBJSON has behind its first bracket, where JSON has a quotation mark or a blank."""
+"""Types of the size after the first bracket of UBJSON; JSON has a quotation mark or a blank there."""
 
 
 def library_of(path: Path) -> str | None:

@@ -76,7 +76,7 @@ def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
     """The trees for rows in which some numbers stand for a missing value: they go where that does.
 
     One threshold is enough where these numbers are on the default side of it. Else those below, in and above the gap
-    are told apart, by two more tests, which come after all other nodes of the tree.
+    are distinguished, by two more tests, which come after all other nodes of the tree.
 
     Parameters
     ----------

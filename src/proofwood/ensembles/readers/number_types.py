@@ -21,7 +21,7 @@ from proofwood.model.node_table import FloatArray
 DOUBLE = "float64"
 NARROW_FLOATS = ("float32", "float16")
 NARROW_INTEGERS = ("int8", "uint8", "int16", "uint16", "bool")
-"""Of these a function of NumPy makes float16 or float32; of wider ones float64."""
+"""Types that functions of NumPy turn into float16 or float32; wider ones become float64."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class NumberType:
 
 
 def types_of(X: Any, names: Sequence[str]) -> list[str | None]:
-    """The type of each column of a table, as far as steps tell it apart: "float64" also for all that is no number.
+    """The type of each column of a table, as far as steps tell it apart: "float64" also for all that is not a number.
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ METHODS = ("decision_function", "predict_proba")
 def one_vs_rest(model: Any, asked: Asked) -> Reading:
     """``OneVsRestClassifier``: of several classes the one whose classifier gives the greatest number.
 
-    Of two classes, and of each label of several at once, one number is compared with 0 or 0.5. Which class wins a tie
-    depends on the release of scikit-learn, and is asked of it.
+    With two classes, and for each label of several, one number is compared with 0 or 0.5. Which class wins a tie
+    depends on the release of scikit-learn, so scikit-learn is asked.
     """
     kind = model.label_binarizer_.y_type_
     labels = np.asarray(model.classes_)
@@ -45,7 +45,7 @@ def one_vs_rest(model: Any, asked: Asked) -> Reading:
 
 
 def _members(model: Any, estimators: list[Any], asked: Asked) -> list[Member]:
-    """The readings of binary classifiers, some of which may have seen one class only."""
+    """The readings of binary classifiers; some may have seen one class only."""
     question = replace(asked, output=None, vote="shares")
     found = []
     for one in estimators:
@@ -99,7 +99,7 @@ def _greatest(model: Any, asked: Asked, labels: npt.NDArray[Any]) -> Reading:
 
 
 def _scores(response: Response, common: float, logistic: bool) -> tuple[list[ScoredTree], float, float]:
-    """Trees and start of one sum that grows with the number, and what rounding may change of it, or of the number."""
+    """Trees and start of a sum that grows with the number, and how much rounding may change the sum or the number."""
     forest, link = response.forest, response.link
     if logistic and forest.is_regressor:  # a constant 0 or 1, where all others are between
         value = 1e3 * (2 * float(forest.trees[0].value[0, 0] + forest.base[0]) - 1)
@@ -155,9 +155,9 @@ def chain(model: Any, asked: Asked) -> Reading:
     target = target_of(model, len(model.estimators_), asked.output)
     if target != order[0]:
         raise TypeError(
-            f"output={target} of a {type(model).__name__} depends on what it predicts of others, which is no column of "
-            f"the table: expected output={int(order[0])}, the first of the chain. The way out are models that do not "
-            "see each other, as in MultiOutputClassifier or MultiOutputRegressor"
+            f"output={target} of a {type(model).__name__} depends on what it predicts of others, which is not a "
+            f"column of the table: expected output={int(order[0])}, the first of the chain. The way out are models "
+            "that do not see each other, as in MultiOutputClassifier or MultiOutputRegressor"
         )
     own = replace(names_within(model, asked), vote="auto")
     together = Together(model, members_of([model.estimators_[0]], own, vote="auto"), own)

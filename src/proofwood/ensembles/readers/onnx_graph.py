@@ -20,7 +20,7 @@ EXPECTED = (
     "and onnxmltools write them for trees, forests and boosted trees"
 )
 MOST_BYTES = 2**31 - 1
-"""Of a file: more no reader of this format takes."""
+"""Most bytes of a file: no reader of this format accepts more."""
 COLUMN_BYTES = 2**12
 """About what a column takes in memory, here and in the library that runs the file."""
 FLOAT, DOUBLE_FLOAT = 1, 11
@@ -54,7 +54,7 @@ def loaded(model: Any) -> Any:
         proto = onnx.ModelProto()
         proto.ParseFromString(path.read_bytes())
     except DecodeError as error:
-        raise ValueError(f"{path} is no ONNX file, or a damaged one: {error}") from error
+        raise ValueError(f"{path} is not an ONNX file, or a damaged one: {error}") from error
     return proto
 
 
@@ -97,7 +97,7 @@ class Graph:
 
     @classmethod
     def of(cls, proto: Any) -> Graph:
-        """Take a file apart, all nodes of which have to be accounted for."""
+        """Take a file apart; every node has to be accounted for."""
         nodes = list(proto.graph.node)
         ensembles = [node for node in nodes if node.domain == "ai.onnx.ml" and node.op_type in ENSEMBLES]
         if len(ensembles) != 1 or len(proto.functions):
@@ -166,7 +166,7 @@ def _of_inputs(names: list[str], inputs: dict[str, Any]) -> Columns:
     widths, types = [], set()
     for name in names:
         if name not in inputs:
-            raise TypeError(f"the ONNX file puts together {name!r}, which is no input: expected {EXPECTED}")
+            raise TypeError(f"the ONNX file puts together {name!r}, which is not an input: expected {EXPECTED}")
         tensor = inputs[name].type.tensor_type
         shape = [int(one.dim_value) for one in tensor.shape.dim]
         types.add(int(tensor.elem_type))

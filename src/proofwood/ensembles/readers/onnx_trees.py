@@ -87,7 +87,7 @@ class Tests:
         orphan = np.ones(n, dtype=bool)
         orphan[children] = False
         if len(np.unique(children)) != len(children) or not np.array_equal(np.flatnonzero(orphan), starts[:-1]):
-            raise ValueError("the nodes of the ONNX file are no trees, each with its root first")
+            raise ValueError("the nodes of the ONNX file are not trees, each with its root first")
         used = np.where(leaf, 0.0, values)
         upto, before = used, np.nextafter(used, -np.inf)
         if single:
@@ -135,7 +135,7 @@ class Tests:
         return (outside, inside) if differs else (inside, outside)
 
     def weights(self, attributes: dict[str, Any], what: str) -> tuple[IntArray, IntArray, FloatArray]:
-        """Of each weight the leaf, the class (or target), and the weight itself."""
+        """The leaf of each weight, its class (or target), and the weight itself."""
         tree = _whole(attributes, f"{what}_treeids")
         node, ids = (_whole(attributes, f"{what}_{name}", len(tree)) for name in ("nodeids", "ids"))
         weights = np.asarray(attributes.get(f"{what}_weights", []), dtype=np.float64)
@@ -144,7 +144,7 @@ class Tests:
             raise ValueError(f"{what}_weights has {len(weights)} numbers: expected {len(tree)} that are finite")
         at = _places(self.ids, self.order, _ids(tree, node))
         if (self.yes[at] >= 0).any():
-            raise ValueError(f"{what}_nodeids names a node that is no leaf")
+            raise ValueError(f"{what}_nodeids names a node that is not a leaf")
         if len(np.unique(np.stack([at, ids], axis=1), axis=0)) != len(at):
             raise ValueError(f"{what}_ids names a leaf twice")
         return at, ids, weights

@@ -80,7 +80,8 @@ def _numbered(table: NodeTable) -> NodeTable:
 def from_classifier(model: Any, asked: Asked) -> Adapted:
     """A fitted classifier of proofwood: votes of one tree, or if that is asked its probabilities, without any rounding.
 
-    A column may be missing where it was in training: of others, no row of training says what a gap would mean.
+    A column may be missing where it was in training: of others, no row of training says what a missing value would
+    mean.
 
     Raises
     ------

@@ -61,7 +61,7 @@ def of_pipeline(model: Any, asked: Asked) -> Reading:
 
 
 def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
-    """A fitted model that predicts as another does of the columns behind some steps, such as a ``Pipeline``.
+    """A fitted model that applies steps to the columns and then predicts as another model, such as a ``Pipeline``.
 
     Columns of an encoder become one column of categories: exactly one of the known ones, or also any other if
     ``handle_unknown`` lets them pass. Missing values that an imputer fills are read as what it fills in, unless
@@ -197,7 +197,7 @@ def _gap_of(known: Known, j: int, forest: Forest) -> Gap | None:
 
 
 def _takes_gaps(forest: Forest, sources: Sequence[Source], n: int) -> list[bool]:
-    """Whether a missing value in an input is no error."""
+    """Whether an input accepts missing values."""
     takes = [True] * n
     flags = [False] * len(sources) if forest.takes_missing is None else forest.takes_missing.tolist()
     for source, flag in zip(sources, flags, strict=True):

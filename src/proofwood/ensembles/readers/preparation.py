@@ -28,13 +28,15 @@ BLOCK = 2**23
 """Numbers of a matrix that are made at once."""
 
 FEW = 3
-"""Columns of at most so many thresholds are compared with them one by one, all columns at once."""
+"""Columns with at most so many thresholds are compared threshold by threshold, all columns at once."""
 
 
 class StepsRefuseError(Exception):
     """The steps of a pipeline refuse a table: what they raised, in one line."""
 
 
+# The steps are asked because a second computation would be right only for the types and releases that we thought of:
+# decisions/0054-steps-are-asked.
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """Fitted steps, the columns that go in, and the model behind them.
@@ -45,7 +47,7 @@ class Preparation:
     names : of the columns, as the steps know them; None if they know none
     n_columns : columns that go in
     core : the model behind the steps
-    told : what the model tells apart in the columns that it gets
+    told : what the model distinguishes in the columns that it gets
     absent_missing : whether the model takes what a sparse matrix leaves out for a missing value, not for 0
     types : of the numbers in each column, by their names in NumPy; None if all are float64
     values : of columns of categories, in the order of their codes
@@ -166,7 +168,7 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What a model tells apart in the columns that it takes.
+    """What a model distinguishes in the columns that it takes.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ class _Questions:
             self._take_gap(j, answers[_key((j, math.nan))], fills.get(j), answers)
 
     def answers(self, asked: Sequence[Question]) -> list[FloatArray | None]:
-        """(n_columns of the model,) what comes out of a row with each value; None where a step refuses it."""
+        """(n_columns of the model,) the result of a row with each value; None if a step refuses it."""
         prepared = self.known.prepared
         if not asked:
             return []
@@ -326,7 +326,7 @@ class _Questions:
     def _read_as(
         self, j: int, blank: Any, answer: FloatArray, kept: Sequence[Any], rows: Mapping[Any, Any]
     ) -> int | None:
-        """The code of the category that imputers put in place of a blank, if nothing else tells the two apart."""
+        """The code of the category that imputers replace a blank by, if nothing else distinguishes the two."""
         for i in self.known.columns[j].made:
             fill = self.known.traced[i].filled(blank)
             for code, value in enumerate(kept):
@@ -377,7 +377,7 @@ def _key(question: Question) -> tuple[int, Any]:
 
 
 def _texts(values: Sequence[Any], levels: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Texts of categories, no two of which are the same."""
+    """Texts of categories, all different."""
     if levels is not None:
         return levels
     gaps = sum(absent(value) for value in values)
@@ -386,7 +386,7 @@ def _texts(values: Sequence[Any], levels: tuple[str, ...] | None) -> tuple[str, 
 
 
 def sides_of(column: TableColumn, told: Told) -> IntArray:
-    """(n_codes, n_made) what the model tells of each category of a column."""
+    """(n_codes, n_made) what the model can tell about each category of a column."""
     assert column.table is not None
     whole = np.zeros((len(column.table), len(told.coded)))
     whole[:, column.made] = column.table

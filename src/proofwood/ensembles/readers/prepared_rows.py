@@ -40,8 +40,8 @@ class ColumnReader:
     ----------
     column : what is known of it
     codes : of categories by their keys; empty for numbers
-    sides : (n_codes, n_made) what the model tells of each category
-    takes_gaps : whether a missing value is no error
+    sides : (n_codes, n_made) what the model can tell about each category
+    takes_gaps : whether a missing value is accepted
     """
 
     column: TableColumn
@@ -168,7 +168,7 @@ class PreparedRows:
         return rows
 
     def _sides(self, X: Any) -> IntArray:
-        """What the model tells of the rows as given; if the steps refuse them so, of their values in another table."""
+        """What the model can tell about the rows as given, or about their values in another table."""
         try:
             return self.prepared.sides(X)
         except StepsRefuseError as error:

@@ -1,7 +1,7 @@
 """Tests of a model behind steps as tests of the columns of the table.
 
-A test for a bin becomes two thresholds of the number, a number in whose place an imputer puts another is told apart
-from those around it, and what is constant is left out. Where the thresholds are is asked of the steps.
+A test for a bin becomes two thresholds of the number, a number in whose place an imputer puts another is distinguished
+from those around it, and what is constant is left out. The steps are asked where the thresholds are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from proofwood.ensembles.steps import Step, back, through
 from proofwood.model.node_table import LEAF, FloatArray
 
 NEAR = 1e-6
-"""A number in whose place an imputer puts another is told apart from the rest if it is this near to a threshold."""
+"""A number in whose place an imputer puts another is distinguished from the rest if it is this near to a threshold."""
 
 
 @dataclass(eq=False)
@@ -190,7 +190,7 @@ class Rewriting:
     # ----------------------------------------------------------------------------------------------------- categories
 
     def _with_codes(self, tree: ScoredTree) -> ScoredTree:
-        """The tree whose sets are those of the codes of the table's columns, not of the model's."""
+        """The tree with sets of codes of the table's columns, instead of the model's codes."""
         if tree.levels is None:
             return tree
         levels = [
@@ -255,7 +255,7 @@ class Rewriting:
         return float(max(column.bins) + 1)  # of which no test asks
 
     def _with_fill(self, one: Traced) -> tuple[Step, ...]:
-        """The steps of a number, that of an imputer in front; without it, or with an error, those that refuse gaps."""
+        """The steps of a number, an imputer's first; without it, or with an error, where missing values are refused."""
         of_table = self.known.columns[one.column]
         if of_table.gap is None:
             return Step("whole"), *one.steps

@@ -225,9 +225,9 @@ class _Window:
     inside: tuple[float, float] = (0.0, 0.0)
 
     def places(self, change: Change, kind: NumberType) -> Any:
-        """Numbers of the column of which the steps before make all numbers of a type inside; None if too many.
+        """Numbers of the column that the steps before turn into all numbers of a type inside; None if too many.
 
-        These steps are monotone as computed. Near to 0 there are many numbers of a column that they do not tell apart.
+        These steps are monotone as computed. Near to 0 there are many numbers of a column that they do not distinguish.
         """
         if not kind.is_float:
             return None

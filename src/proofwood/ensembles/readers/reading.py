@@ -265,7 +265,7 @@ def absent(value: Any) -> bool:
 
 
 def key_of(value: Any) -> tuple[str, Any]:
-    """What two values share if they are one category: None apart from nan, True from 1, dates whatever their type."""
+    """A key of a value; equal keys are one category. None differs from nan and True from 1; dates of any type agree."""
     if absent(value):
         return "gap", "none" if value is None else "nan"
     if isinstance(value, bool | np.bool_):
@@ -280,7 +280,7 @@ def key_of(value: Any) -> tuple[str, Any]:
 
 
 def others(values: Iterable[Any], known: Iterable[Any]) -> list[Any]:
-    """Those of the values, each once, that are no category among the known ones."""
+    """Those of the values, each once, that are not among the known categories."""
     seen = {key_of(value) for value in known}
     keys = {key_of(value): value for value in reversed(list(values))}
     return [value for key, value in reversed(keys.items()) if key not in seen]
@@ -335,7 +335,8 @@ def kinds_from(table: Any, inputs: Sequence[Input], columns: Sequence[int]) -> t
 def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
     """What the declared types of columns say: integers, 0 and 1, or any numbers.
 
-    A column of objects of pandas has no type: it is one of truth values or integers where it holds but these and gaps.
+    A column of objects of pandas has no type: it is one of truth values or integers where it holds but these and
+    missing values.
 
     Parameters
     ----------
@@ -351,7 +352,7 @@ def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
 
 
 def _kind_of_column(column: Any) -> Kind:
-    """Of a column of pandas."""
+    """The kind of a column of pandas."""
     if column.dtype != object:
         return _kind_of_dtype(column.dtype)
     from pandas.api.types import infer_dtype  # the column is one of it

@@ -52,6 +52,8 @@ class Columns:
         return X.iloc[:, list(self.indices)] if hasattr(X, "iloc") else X[:, list(self.indices)]
 
 
+# Columns are traced back once, at the end, for all members together: two members may fill a missing value with
+# different numbers, and only all traces show that this is one fact about a column: decisions/0056-readers-that-nest.
 @dataclass(frozen=True, eq=False)
 class Reading:
     """What a reader makes of a fitted model.
@@ -86,7 +88,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a reader beside the model.
+    """What a reader is given besides the model.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ Reader = Callable[[Any, Asked], Found]
 
 @dataclass(frozen=True)
 class Entry:
-    """A reader, and what it takes on.
+    """A reader, and which questions it can answer.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ def register(
         raise TypeError(f"kinds={kinds!r}: expected classes, or names such as 'sklearn.RandomForestClassifier'")
     several = [kinds] if isinstance(kinds, type | str) else list(kinds)
     if not callable(read):
-        raise TypeError(f"read={read!r}: expected a function of a fitted model and what is asked of it")
+        raise TypeError(f"read={read!r}: expected a function of a fitted model and an ``Asked``")
     if not several:
         raise TypeError("kinds names no class: expected classes, or names such as 'sklearn.RandomForestClassifier'")
     for kind in several:
@@ -246,7 +248,7 @@ def names_of(model: Any) -> tuple[str, ...] | None:
 
 
 def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | None = None) -> int:
-    """Number of the target of a model that is asked about.
+    """Number of the target that is asked about.
 
     Parameters
     ----------
@@ -279,7 +281,7 @@ def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | No
 
 
 def refuse_majority(model: Any, vote: str) -> None:
-    """ValueError if a majority vote is asked of a model whose trees do not vote."""
+    """ValueError if the question is about a majority vote and the trees of the model do not vote."""
     if vote == "majority":
         raise ValueError(f"vote='majority' is for trees that vote: the trees of a {type(model).__name__} add up scores")
 

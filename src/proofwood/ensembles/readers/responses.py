@@ -68,7 +68,7 @@ def response_of(model: Any, forest: Forest, methods: Sequence[str], code: int = 
     Raises
     ------
     TypeError
-        If the number is no function of one sum over the trees.
+        If the number is not a function of one sum over the trees.
     """
     if forest.is_regressor:
         method, spread, link = "predict", np.ones(1), forest.link

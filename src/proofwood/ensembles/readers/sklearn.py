@@ -75,7 +75,7 @@ def tree_of(
 
 
 def from_tree(model: Any, asked: Asked) -> Forest:
-    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first largest share of the leaf, which is exact.
+    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first class with the largest share of the leaf, exactly.
 
     Or, if that is asked, the shares of the leaf, which are its probabilities.
     """
@@ -145,7 +145,7 @@ def from_forest_regressor(model: Any, asked: Asked) -> Forest:
 
 
 def _in_threads(model: Any) -> bool:
-    """Whether trees are added up in the order in which threads are ready with them."""
+    """Whether trees are added up in the order in which threads finish them."""
     return model.n_jobs not in (None, 1)
 
 

@@ -122,7 +122,7 @@ def _onnx(model: Any, asked: Asked) -> Adapted:
 
 
 def _booster(model: Any, asked: Asked) -> Adapted:
-    """A model of XGBoost or LightGBM; neither is imported unless the model is of it."""
+    """A model of XGBoost or LightGBM; a library is imported only if the model comes from it."""
     library = type(model).__module__.split(".")[0]
     forest, categories = from_xgboost(model, asked.X, asked.output) if library == "xgboost" else from_lightgbm(model)
     if categories is None:

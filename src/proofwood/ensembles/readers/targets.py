@@ -1,4 +1,4 @@
-"""Models of several targets, of which explanations are about one."""
+"""Models of several targets: an explanation is about one of them."""
 
 from __future__ import annotations
 

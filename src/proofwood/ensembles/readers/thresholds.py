@@ -19,7 +19,7 @@ def threshold_classifier(model: Any, asked: Asked) -> Reading:
     Raises
     ------
     TypeError
-        If that number is no function of one sum over the trees.
+        If that number is not a function of one sum over the trees.
     """
     asked = names_within(model, asked)
     inner = getattr(model, "estimator_", model.estimator)
@@ -56,7 +56,8 @@ def _value(model: Any, method: str) -> float:
 
 
 def calibrated_within(model: Any) -> tuple[Any, Any] | None:
-    """The one calibrated classifier of a model, and the same model without its calibration; None if it has none.
+    """The single calibrated classifier of a model, and the same model without calibration; None if it is not
+    calibrated.
 
     Parameters
     ----------

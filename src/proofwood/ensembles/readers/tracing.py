@@ -62,7 +62,7 @@ class Traced:
     column : of the table
     encoded : whether an encoder gave each category of the column a number
     coded : whether these numbers are 0, 1, ... in the order of the categories, and nothing else may come
-    fills : what imputers put in the place of which values of the column itself, one after the other
+    fills : the values of the column that imputers replace, and by what, one imputer after the other
     steps : of the number, after that
     bin : the column is 1 where the number is in this bin, else 0; None if it is the number
     after : steps of that 0 or 1
@@ -88,13 +88,13 @@ class Traced:
 
     @property
     def changed(self) -> bool:
-        """Whether it is something else than the column of the table, gaps filled or not."""
+        """Whether it is something else than the column of the table, missing values filled or not."""
         steps = any(step.what != "whole" for step in self.steps)
         return self.encoded or steps or self.bin is not None or self.constant
 
     @property
     def refuses_gaps(self) -> bool:
-        """Whether a step takes no missing value of the column itself."""
+        """Whether a step refuses missing values of the column itself."""
         return not self.changed and bool(self.steps)
 
     @property
@@ -131,7 +131,7 @@ class Trace:
     Parameters
     ----------
     categories : of a column, in the order of their codes; a missing value may be one
-    strict : columns of which unknown categories are an error
+    strict : columns in which unknown categories are an error
     blanks : values of a column that imputers and indicators take for missing ones
     functions : whether a function of NumPy gets a column as it is
     """
@@ -365,7 +365,7 @@ def _ordinal(step: Any) -> Any:
 
 
 def _categories_of(step: Any, column: str) -> list[Any]:
-    """The categories of a column, out of a mapping that is a list of one for each column, or named by them."""
+    """The categories of a column, from a list with an entry for each column or a mapping by their names."""
     mapping = _ordinal(step).mapping
     entries = (
         {str(name): table for name, table in mapping.items()}

@@ -1,4 +1,4 @@
-"""UBJSON, the binary form of JSON in which XGBoost keeps models: read into dicts, lists and arrays of NumPy."""
+"""UBJSON, the binary form of JSON that XGBoost saves models in: read into dicts, lists and arrays of NumPy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decoded(raw: bytes) -> Any:
     Raises
     ------
     ValueError
-        If they are no UBJSON, or not complete.
+        If they are not UBJSON, or not complete.
     """
     reader = _Reader(raw)
     try:

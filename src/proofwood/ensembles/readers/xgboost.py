@@ -92,8 +92,8 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     Raises
     ------
     TypeError
-        If the booster is no tree model, or has another objective than those known here; if a field of the saved model
-        is not known; or if ``output`` is needed.
+        If the booster is not a tree model, or has another objective than those known here; if a field of the saved
+        model is not known; or if ``output`` is needed.
     ValueError
         If there is no such output.
     """
@@ -171,7 +171,7 @@ class _Sums:
 
     @classmethod
     def of(cls, model: Any, given: SavedXGBoost, *, own: bool, output: int | None) -> _Sums:
-        """Of a booster (``own``) or of a wrapper; TypeError if the model is none that can be explained."""
+        """The forest of a booster (``own``) or of a wrapper; TypeError if the model cannot be explained."""
         objective, n = given.objective, given.n_outputs
         regressor, binary = objective in XGBOOST_LINKS, objective in XGBOOST_CUTS
         if not regressor and not binary and objective not in XGBOOST_CLASSES:

@@ -145,7 +145,7 @@ class SavedXGBoost:
     categories : names of the categories per column, where the model knows them
     since, before : the first release of XGBoost that reads this layout, and the first that does so no more (None:
         none is known): others drop parts of it without a word, or crash
-    cut : columns of which the names are damaged, as XGBoost 3.1 to 3.3 damages those that are not ASCII: per column
+    cut : columns whose names are damaged, as XGBoost 3.1 to 3.3 damages names that are not ASCII: per column
         the bytes as they are stored, and where the names begin
     """
 
@@ -219,7 +219,7 @@ def saved(raw: bytes) -> SavedXGBoost:
     Raises
     ------
     TypeError
-        If the booster is no tree model, or a field is not known here.
+        If the booster is not a tree model, or a field is not known here.
     ValueError
         If the data are damaged.
     """
@@ -228,7 +228,7 @@ def saved(raw: bytes) -> SavedXGBoost:
     try:
         return _read(document, len(raw))
     except (LookupError, ValueError, OverflowError, AttributeError) as error:
-        raise ValueError(f"this is no complete model of XGBoost: {type(error).__name__}: {error}") from error
+        raise ValueError(f"this is not a complete model of XGBoost: {type(error).__name__}: {error}") from error
 
 
 def _read(document: Mapping[str, Any], size: int) -> SavedXGBoost:
@@ -422,7 +422,7 @@ def _sets(tree: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
 def _named_categories(
     cats: Any, known: Any, version: tuple[int, ...]
 ) -> tuple[dict[int, tuple[Any, ...]], dict[int, tuple[bytes, tuple[int, ...]]]]:
-    """The names of categories per column, and the columns of which they are damaged."""
+    """The names of categories per column, and the columns whose names are damaged."""
     names: dict[int, tuple[Any, ...]] = {}
     cut: dict[int, tuple[bytes, tuple[int, ...]]] = {}
     if cats is None:

@@ -52,7 +52,7 @@ class BoxProver:
         clauses: Sequence[Sequence[int]] = (),
         counts: Callable[[IntArray], bool] | None = None,
     ) -> list[dict[str, Any]] | Literal[False] | None:
-        """Trees of boxes, one per target, that in no row of a box it comes before all rivals.
+        """Trees of boxes, one per target, that prove that no row of a box has it before all of some rivals.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class BoxProver:
         clauses: Sequence[Sequence[int]] = (),
         counts: Callable[[IntArray], bool] | None = None,
     ) -> tuple[list[dict[str, Any]], int] | None:
-        """Trees of boxes that no row of a box in which a target comes before all rivals costs less than so much.
+        """Trees of boxes: no row of a box in which a target comes before all rivals costs less than ``bound``.
 
         Parameters
         ----------
@@ -103,8 +103,8 @@ class BoxProver:
         targets, rivals : classes
         own : (n_columns,) a row from whose cells on prices do not fall
         prices : per column the price of each cell, a whole number from 0 on
-        bound : what is to be proved; less is, where a row costs less
-        counts : whether a row (n_columns,) counts whose class rounding decides, and so all rows of its leaves; by
+        bound : what is to be proved; if a row costs less, a smaller bound is proved
+        counts : whether a row (n_columns,) whose class rounding decides counts, and so do all rows of its leaves; by
             default they all do
 
         Returns

@@ -64,7 +64,7 @@ class Certifier:
     label : its class
     oracle : finds rows of other classes; nothing it says is taken on trust
     known : cells of rows of other classes that may do
-    clock : of all that is asked of the certifier
+    clock : limits everything that the certifier does
     targets : codes of the classes that the explanation is about, in ascending order; all others by default
     signed : whether contents get their digest, for a file
 
@@ -265,14 +265,14 @@ class Certifier:
     def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
         low, high = self.scores.box(self.cells, features)
         if np.array_equal(low, high):
-            return []  # all rows of these cells are one to the model, which is asked about it
+            return []  # the model cannot tell rows of these cells apart: it is asked about one of them
         proofs = self._no_row_in(low, high)
         if proofs is None:
             raise ValueError(f"the features {list(features)} do not suffice: another class is possible")
         return proofs
 
     def _counts(self, cells: IntArray) -> bool:
-        """Whether the model itself gives another class to a row of which rounding decides."""
+        """Whether the model itself gives another class to a row whose class depends on rounding."""
         values = self.model.row(cells, like=self.x)
         changes = self._changes_model(values)
         if not changes:
@@ -430,7 +430,7 @@ class Certifier:
         return max(able, key=lead.__getitem__, default=None)
 
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
-        """A row as it goes to the file; None if it changes nothing, or not in the model."""
+        """A row for the file; None if it does not change the class, or not that of the model."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
@@ -500,7 +500,7 @@ def check_certificate(
     Raises
     ------
     CertificateError
-        If the file is no certificate of this version, is too large, or cannot be read as one.
+        If the file is not a certificate of this version, is too large, or cannot be read as one.
     TypeError
         If ``model`` is something else.
     """
@@ -512,7 +512,7 @@ def check_certificate(
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a certificate as a JSON file; TypeError if the content is none, as without ``certificate=True``."""
+    """Write a certificate as a JSON file; TypeError if there is no content, as without ``certificate=True``."""
     if not isinstance(content, Mapping):
         raise TypeError(
             f"content is a {type(content).__name__}: expected the attribute certificate of an explanation made "

@@ -1,6 +1,6 @@
-"""An oracle that believes nothing: every answer comes with evidence, which is looked at by other code.
+"""An oracle that believes nothing: every answer comes with evidence, which other code checks.
 
-That rows can change is shown by one, whoever found it; that none can, by a tree of boxes that the checker of
+One row shows that the class can change, whatever search found it. A tree of boxes proves that it cannot: the checker of
 certificates accepts (:mod:`proofwood.certificates.boxes`), which shares no code with any search.
 """
 
@@ -18,6 +18,8 @@ from proofwood.explain.proofs.stated import parts_of
 NAME = "boxes"
 
 
+# This replaces second engines (OR-Tools, z3, formulas), which were never the fastest:
+# decisions/0073-explanation-engines-that-went.
 class CheckedOracle(QuestionOracle):
     """Answers for any ensemble. Rows are looked for by the engine ``"auto"``, anew.
 
@@ -40,7 +42,7 @@ class CheckedOracle(QuestionOracle):
 
     @classmethod
     def of(cls, model: Explained) -> CheckedOracle:
-        """Of a model whose leaves the checker works out from tests of values; ValueError if only some rows count."""
+        """For a model whose leaves the checker works out from tests of values; ValueError if only some rows count."""
         model.of_every_row("a proof by boxes")
         return cls(model.scores, parts_of(model).stated)
 

@@ -20,6 +20,8 @@ from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingErro
 from proofwood.explain.proofs.stated import limits_of, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
 
+# Prices are not in the file: the checker works them out from metric, weights, row and cells, as fractions:
+# decisions/0044-boxes-with-prices.
 _PRICE_BITS = 43
 _SLIGHTLY_LESS = 1 - 1e-12
 
@@ -143,7 +145,7 @@ class DistanceCertifier(Certifier):
         found: IntArray,
         bound: float | None,
     ) -> list[dict[str, Any]]:
-        """Proofs that no row has another class of which all cells cost less than those of the row found."""
+        """Proofs that no row of another class has only cells that cost less than those of the row found."""
         prices = [measure.prices(g) for g in range(low.size)]
         whole = root(
             max((price[cell] for price, cell in zip(prices, found.tolist(), strict=True)), default=Fraction(0))
@@ -228,7 +230,7 @@ def root(total: Fraction | float, power: int = 1, *, up: bool = False) -> float:
 
 
 def _square_root(exact: Fraction) -> Fraction:
-    """A root of which the square is not above, with at least 60 correct bits."""
+    """A lower bound on the square root, with at least 60 correct bits."""
     size = exact.denominator.bit_length() - exact.numerator.bit_length()
     bits = 64 + max(0, size) // 2
     return Fraction(math.isqrt((exact.numerator << 2 * bits) // exact.denominator), 1 << bits)

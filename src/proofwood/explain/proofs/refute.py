@@ -14,14 +14,14 @@ class NoCertificateError(RuntimeError):
 
     Attributes
     ----------
-    found : the answer without the certificate that was asked for, which holds all the same; None if there is none
+    found : the answer without its certificate, which is valid all the same; None if there is no answer
     """
 
     found: Any = None
 
 
 class OnlyRoundingError(NoCertificateError):
-    """Some change that the certificate needs is one only if rounding is given the doubt."""
+    """The certificate needs a change that is one only if rounding is given the doubt."""
 
 
 def refuted(clauses: Sequence[Sequence[int]], clock: Clock, what: str) -> list[str] | None:

@@ -1,7 +1,7 @@
 """What a certificate holds of a model: its space and its trees in values, as they are before anything is cut away.
 
 The checker works cells, clauses and prices out of this by itself (:mod:`proofwood.certificates.stated`); axes and
-lemmas only name, in the order of the grid, what proofs speak of.
+lemmas only name, in the order of the grid, what proofs mention.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def model_content(
 
     Parameters
     ----------
-    forest : with what is asked of it
+    forest : the trees, with the outcome that is asked about
     scores : of its leaves
     inputs : columns of the table
     sources : where the columns of the forest come from

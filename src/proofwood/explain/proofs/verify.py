@@ -36,11 +36,11 @@ Content = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What came of a second look.
+    """What the check of an explanation found.
 
     Parameters
     ----------
-    checks : all that was looked at
+    checks : everything that was checked
     problems : what is wrong, or could not be decided, for people
     doubts : what holds only up to rounding, which the status of the explanation says as well
     not_checked : parts of the claim that no check covers, by name
@@ -53,7 +53,7 @@ class Verified:
 
     @property
     def ok(self) -> bool:
-        """Whether all that the status claims was confirmed."""
+        """Whether everything that the status claims was confirmed."""
         return self.status == "confirmed"
 
     @property

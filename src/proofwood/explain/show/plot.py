@@ -119,7 +119,7 @@ def plot_explanation(
         grid = model.grid.columns[columns[0]] if len(columns) == 1 else None
         now = value_text(model, explanation.row, feature, filled=explanation.filled)
         ax.plot([0, 1], [line, line], color="0.85", linewidth=1, zorder=1)
-        named = grid is not None and model.inputs[grid.column].shown_as is Kind.BOOLEAN  # false and true are no range
+        named = grid is not None and model.inputs[grid.column].shown_as is Kind.BOOLEAN  # truth values are not a range
         if grid is None or named or grid.role != "value" or grid.thresholds.size == 0:
             if explanation.kind != "abductive" and witness is not None:
                 now = f"{now} → {value_text(model, witness, feature)}"

@@ -1,4 +1,4 @@
-"""A picture of rules with matplotlib: a bar per rule, as long as the rows of the table that it speaks of."""
+"""A picture of rules with matplotlib: a bar per rule, as long as the number of rows of the table that it holds."""
 
 from __future__ import annotations
 

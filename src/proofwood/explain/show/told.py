@@ -145,7 +145,7 @@ def as_html(title: str, note: str, columns: Sequence[str], rows: Iterable[Sequen
 
 
 def marked(text: object) -> str:
-    """A text in a cell of Markdown, in which none of its characters is a mark."""
+    """A text for a cell of Markdown, with every character escaped that would be markup."""
     return _MARKS.sub(r"\\\1", printable(" ".join(str(text).split())))
 
 

@@ -1,6 +1,6 @@
 """Explanations of a table as plain records, one JSON line each, and back.
 
-A record keeps witnesses as the cells in which they differ from the row, and no times: it is the same whenever and
+A record keeps a witness as the cells in which it differs from the row, and no times: it is the same whenever and
 wherever it is made.
 """
 

@@ -25,6 +25,7 @@
 
 namespace proofwood::bdd {
 
+// Cuts of numbers one by one left the bound at 0; a box rules out whole stretches: decisions/0064-boxes-of-cuts.
 constexpr u32 kMostBoxTests = 8;
 
 // The cut of a test is one of those from place `lo` to place `hi` of the grid of its column.

@@ -15,6 +15,8 @@ namespace proofwood::born_again {
 // Two boxes with the same set of leaves have the same tests left, and the same function of these: a row of one box is
 // moved into the other without a change of any leaf. So the set stands for the box. Variables that occur in clauses
 // count as trees of two leaves, "true" and "false", so that the set tells what is left of the clauses, too.
+// A set of leaves makes restriction an AND of words, and joins boxes that differ in nothing that trees ask; boxes of
+// coordinates would be more states: decisions/0043-boxes-as-sets-of-leaves.
 class Restrictions {
  public:
   // `margin`: a lead of at most that may be one of rounding only.

@@ -63,6 +63,8 @@ MemoryState MemoryCeiling::look() const {
 }
 
 MemoryCeiling& memory_ceiling() {
+  // A field of the limits would be lost in one of the many places that make new limits; what belongs to the thread is
+  // not: decisions/0015-limits-that-hold.
   thread_local MemoryCeiling ceiling;
   return ceiling;
 }

@@ -13,6 +13,9 @@
 
 namespace proofwood::diagram::layers {
 
+// Bounds by sets and by trees know of a skeleton only how many layers it has; caps know how wide they are:
+// decisions/0032-layers-and-caps.
+//
 // Caps say how many children that are nodes a node of a layer may have: one or two for some layers, then none. Number 0
 // permits none; numbers 2 j + 1 and 2 j + 2 permit one and two, and below that what number j permits.
 inline std::size_t caps_of(u32 layers) { return (std::size_t{2} << layers) - 1; }  // of at most so many

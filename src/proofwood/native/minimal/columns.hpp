@@ -16,6 +16,8 @@
 
 namespace proofwood::minimal {
 
+// Testing cut by cut whether it parts two classes took 58 % of the time on a table of numbers; walks answer in a few
+// instructions for ten columns at once: decisions/0029-walks-and-permitted-errors.
 class Columns {
  public:
   // How many groups from either end of a column are of one kind, and how many one test is enough for.

@@ -101,6 +101,8 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
     return;
   }
   const i64 reach = std::max(distance(interval.first, w), distance(w, interval.last));
+  // Sides of depth two are solved to the end (eta is infinite by default): an exact value bounds a wide stretch of
+  // neighbours. Of deeper sides that made no difference: decisions/0004-exact-sides.
   const double allowed = depth == 3 ? settings.eta : kDeepEta;
   const i64 eta = static_cast<i64>(std::min(1e18, allowed * static_cast<double>(std::max<i64>(reach, 1))));
   // one more than needed: a failed side then excludes a tie too, which the canonical pass would ask next

@@ -84,6 +84,7 @@ void Improver::begin_depth(int depth) {
 
 // The deeper search takes many times what the one before takes, and the more, the longer that took. So a short search
 // of a lesser depth pays for little, a long one for more than its own work; the last depth pays for a few percent.
+// A fixed share of the proof of depth three made short proofs up to 1.8 times longer: decisions/0021-first-trees.
 double Improver::earned() const {
   constexpr double kSquare = 250, kMost = 3, kLater = 0.3, kLast = 0.03;
   const double work = search_work();

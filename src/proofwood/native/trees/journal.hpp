@@ -19,6 +19,8 @@ namespace proofwood::trees {
 
 // Trees of one depth that split all rows by `column` after `rank`: bounds of their sides and of the whole, those of the
 // relaxation as in Point; of permitted trees; and the cost of the best one found.
+// Bounds of the root's splits only: those below are many, and each is worth little:
+// decisions/0025-checkpoints-of-searches.
 struct SplitRecord {
   int depth = 0;
   u32 column = 0, rank = 0;

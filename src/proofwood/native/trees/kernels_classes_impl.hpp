@@ -10,6 +10,8 @@
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
 
+// Within a run nothing is stored, which is where the time went; where runs are shorter a branch for each costs more:
+// decisions/0026-walks-over-rows.
 constexpr std::uint32_t kLongRun = 2;  // rows
 
 enum class Counted { kUnit, kWeighted, kLimited };  // rows of unit weight; of any; with a minimum of leaves

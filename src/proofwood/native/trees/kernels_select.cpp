@@ -41,6 +41,8 @@ const Kernels* select_kernels(int isa, int bits, std::int64_t largest) {
 
 const Kernels* select_block_kernels(int isa, int bits, const Kernels& kernels, std::uint32_t n, std::int64_t largest,
                                     std::int64_t heaviest) {
+  // Lanes of 8 bits judge 32 splits in half a vector, but blocks of fewer rows end too often:
+  // decisions/0027-narrow-lanes.
   constexpr std::int64_t kShortest = 24;  // rows of a block, in the mean
   if (kernels.bits > 32 || bits > 16) return nullptr;
   const auto pays = [&](std::int64_t held) { return heaviest <= held && largest <= held / kShortest * n; };

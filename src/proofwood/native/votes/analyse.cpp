@@ -45,6 +45,8 @@ std::int64_t ClauseSearch::find_stops(const Sum& sum, std::optional<Literal> ass
 }
 
 // Into ranking_: the trees by what it takes to need no fact about them, that is the gain of their best leaf that fell.
+// Why a bound holds is worked out only when a conflict asks for it, and trees whose loss fits into the slack of the sum
+// need no fact: decisions/0011-explanations-by-learned-clauses.
 void ClauseSearch::rank_trees(const Sum& sum) {
   ranking_.clear();
   for (int t = 0; t < model_.n_trees; ++t) {

@@ -13,6 +13,8 @@ namespace proofwood::votes {
 
 // One pass looks for hitting sets of at most `size` elements. A branch that is closed for the sets known then stays
 // closed when further ones are added, so that one pass serves all of them.
+// A MaxSAT or linear solver began anew with each set that came in, which took nearly all of the time:
+// decisions/0039-hitting-sets-that-grow.
 class HittingSets {
  public:
   enum class Ended { kFound, kNone, kStopped };

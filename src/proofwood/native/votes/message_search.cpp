@@ -13,7 +13,8 @@ namespace proofwood::votes {
 
 namespace {
 
-constexpr int kWorthBits = 40;                     // of the largest spread of a tree
+constexpr int kWorthBits = 40;  // of the largest spread of a tree
+// decisions/0034-messages-between-trees-and-columns has what other settings cost.
 constexpr int kMostSweeps = 60;                    // of one box
 constexpr int kFewSweeps = 3;                      // before the pace is looked at
 constexpr double kPace = 0.1;                      // of what is missing to a proof: slower sweeps are the last

@@ -26,6 +26,8 @@ struct KeptMessages {
   std::vector<int> options;     // that a row of the box may take; none: not known
 };
 
+// A column update finds the best messages of all trees in that column at once; subgradient steps took fifteen times as
+// long for a worse bound: decisions/0034-messages-between-trees-and-columns.
 class Messages {
  public:
   // What options (trees only) and cells are worth, whole numbers of at most kMostWorth.

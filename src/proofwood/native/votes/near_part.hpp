@@ -14,6 +14,8 @@
 
 namespace proofwood::votes {
 
+// A default forest has 100,000 leaves and more, and rows nearer than the nearest one reach some thousand of them:
+// decisions/0036-parts-of-large-ensembles.
 class NearPart {
  public:
   NearPart(const Model& model, const Box& box, const Prices& prices, const std::vector<int>& near);

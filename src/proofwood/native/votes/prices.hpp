@@ -17,6 +17,8 @@ struct Lead {
 };
 
 constexpr std::int64_t kNever = std::int64_t{1} << 60;  // price of a cell that may not be taken
+// Every measure of distance is a price per cell, so that one search and one bound serve them all:
+// decisions/0035-distances-as-prices.
 using Prices = std::vector<std::vector<std::int64_t>>;  // (n_columns) by cell: below 2^44, or kNever
 
 // Leaves out cells at the ends of columns that bring the price of a row to `upper` whatever the other columns do; false

@@ -13,6 +13,8 @@ namespace proofwood::votes {
 
 namespace {
 
+// A proof costs far more than a row, and rows that are pulled back shorten the interval by themselves:
+// decisions/0049-radii-in-parts.
 constexpr std::int64_t kAbove = 16;     // once a part of the interval is proved, a 16th of it stays above the question
 constexpr std::int64_t kSmaller = 2;    // how many times less a row must reach to be worth a part of its own
 constexpr std::size_t kMostClimbs = 3;  // of more rivals, the first row comes from a question

@@ -63,6 +63,8 @@ Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch)
 
 Outcome Turns::begin(const Asked& asked, Watch& watch) {
   if (!by_clauses(asked)) return ask_messages(asked, kFirstOptions, watch);
+  // A short first turn, and none for boxes near a row: in large ensembles the conflicts cost more than the messages
+  // that answer such a question: decisions/0037-first-turns.
   if (rules_.patience <= 0 || (asked.hard && rules_.messages && asked.contests.size() == 1)) return Outcome::kStopped;
   ClauseSearch& search = clause_search(asked);
   const Budget budget{watch, rules_.patience, asked.contests.size() == 1};

@@ -31,6 +31,8 @@ class Turns {
     std::vector<Contest> contests;
     std::vector<Literal> assumptions;
     std::vector<int> near;
+    // Counted and not timed, so that an answer without a time limit is the same on every machine: a question that is
+    // too hard for its turns is left for another order of features (decisions/0048-other-orders).
     std::int64_t turns = -1;  // most turns of each search after the first one of clauses; without limit below 0
     bool hard = false;  // of a kind that few conflicts do not answer: where messages know it, their turn is the first
   };

@@ -94,7 +94,7 @@ def one_test(tree: TreeVariables) -> Clauses:
 
 
 def elsewhere(node: int, turns: Sequence[int]) -> list[int]:
-    """Literals of which one is true if a row of these turns does not come to this node, or leaf ``node - 2^k``.
+    """Literals, one of which is true if a row of these turns does not come to this node, or leaf ``node - 2^k``.
 
     ``turns`` are the variables X of the row: true for high, the root's first.
     """
@@ -168,7 +168,7 @@ def counts_ends(tree: TreeVariables) -> Clauses:
 
 
 def tree_clauses(tree: TreeVariables) -> Clauses:
-    """(1), (2), and (7) to (10) where leaves are counted: all that is said of no row."""
+    """(1), (2), and (7) to (10) if leaves are counted: all clauses that do not depend on a row."""
     yield from some_test(tree)
     yield from one_test(tree)
     if tree.most_leaves is not None:

@@ -31,7 +31,7 @@ class InferDTOptions:
     Parameters
     ----------
     solver : name as python-sat knows it; the paper's is "minisat22"
-    seed : of the order in which wrong rows are taken up
+    seed : for the order in which wrong rows are taken up
     proof : keep every answer "no" as a certificate; with a solver that writes proofs
     """
 

@@ -137,7 +137,7 @@ def one_feature_per_position(v: BddVariables) -> Iterator[Clause]:
 
 
 def table_is_bead(v: BddVariables) -> Iterator[Clause]:
-    """(3): the two halves of the truth table differ, so that the first feature is of use.
+    """(3): the two halves of the truth table differ, so that the first feature matters.
 
     The exclusive or is encoded in the direction that is needed: a difference claimed is one.
     """

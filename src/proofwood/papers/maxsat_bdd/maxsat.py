@@ -149,7 +149,7 @@ def _linear(session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoid
 
 
 class _Cores:
-    """Ever more cores, each of which is relaxed."""
+    """More and more cores, each relaxed in turn."""
 
     def __init__(
         self, session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoidable: int, offer: Offer

@@ -24,7 +24,7 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result, Stats, Status
 from proofwood.solvers.session import SOLVERS, SatSession
 
 WITH_SOLVER = ("maxsat", *OF_FEATURES)
-"""Those with a solver that chooses what cells predict which no row reaches (BDD-S)."""
+"""Variants whose solver chooses the labels of cells that no row reaches (BDD-S)."""
 FIRST_DEPTH = 7
 """The number of features that is tried first, H_0 of the paper."""
 CLAUSES_AT_ONCE = 5_000
@@ -57,12 +57,12 @@ def solve(
     -------
     Result
         In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver,
-        or of the greedy choice, but for ``unknown="smallest"``, which chooses order and labels.
+        or of the greedy choice, except for ``unknown="smallest"``, which chooses order and labels.
 
     Raises
     ------
     ValueError
-        If there is no such variant or solver, or it cannot do what the problem asks for.
+        If the variant or solver does not exist, or cannot do what the problem asks for.
 
     References
     ----------

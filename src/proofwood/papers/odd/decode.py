@@ -48,7 +48,7 @@ def decode(model: Model, point: FloatArray) -> Diagram | None:
     Raises
     ------
     AssertionError
-        If the flows are fractional although lambda and y are not, against Theorem 1: then it is no solution.
+        If the flows are fractional although lambda and y are not, against Theorem 1: then it is not a solution.
     """
     if fractional := model.fractional_flows(point):
         raise AssertionError(f"{fractional} flows are fractional: no solution of the program")
@@ -219,7 +219,7 @@ def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, 
 
 
 def _sums(x: FloatArray, normal: FloatArray) -> FloatArray:
-    """(n,) weighted sums, added up in the order in which :meth:`Diagram.bits` does: equal floats."""
+    """(n,) weighted sums, added up in the order of :meth:`Diagram.bits`: equal floats."""
     sums = np.zeros(len(x))
     for column in range(x.shape[1]):
         sums += x[:, column] * normal[column]

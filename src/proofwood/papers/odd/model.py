@@ -1,7 +1,7 @@
 r"""The mixed-integer program of optimal decision diagrams, eqs. 1 to 20 of [1]_, written once for every solver.
 
 Row :math:`i` leaves node :math:`u` on its low side (:math:`w^-_{iu} = 1`) if :math:`a_u x_i + \varepsilon \le b_u`,
-on its high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no split can tell apart are one group of
+on its high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no split can distinguish are one group of
 the program. Symmetry is broken as the authors' code does: eq. 12, whose sign the text lost, says that nodes of a layer
 stand in order of falling in-degree, idle nodes last.
 
@@ -60,7 +60,7 @@ class RowGroups:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> RowGroups:
-        """Merge the rows that no split tells apart."""
+        """Merge the rows that no split distinguishes."""
         rows = problem.rows
         if problem.columns is None:
             of_row, weights = rows.groups

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.papers.odd.levels import Levels
+from proofwood.papers.odd.costs import PossibleCosts
 from proofwood.papers.odd.program import TOLERANCE, Answer, Program, Send
 
 SETTINGS: Mapping[str, Any] = {"numerics/feastol": TOLERANCE, "limits/gap": 0.0, "limits/absgap": 0.0}
@@ -19,7 +19,7 @@ def solve_in_child(
     send: Send,
     program: Program,
     cutoff: float | None,
-    levels: Levels,
+    costs: PossibleCosts,
     deadline: float | None,
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`."""
@@ -28,7 +28,7 @@ def solve_in_child(
     for name, value in SETTINGS.items():
         scip.setParam(name, value)
     handler = type("Handler", (_Watch, pyscipopt.Eventhdlr), {})
-    watch = handler(pyscipopt.SCIP_EVENTTYPE, variables, levels, send)
+    watch = handler(pyscipopt.SCIP_EVENTTYPE, variables, costs, send)
     scip.includeEventhdlr(watch, "watch", "sends solutions and bounds")
     if cutoff is not None:
         scip.setObjlimit(cutoff)
@@ -51,8 +51,8 @@ class _Watch:
 
     model: Any  # set by PySCIPOpt
 
-    def __init__(self, events: Any, variables: list[Any], levels: Levels, send: Send) -> None:
-        self._events, self._variables, self._levels, self._send = events, variables, levels, send
+    def __init__(self, events: Any, variables: list[Any], costs: PossibleCosts, send: Send) -> None:
+        self._events, self._variables, self._costs, self._send = events, variables, costs, send
         self._bound, self._limit = -np.inf, np.inf
 
     def eventinit(self) -> None:
@@ -65,7 +65,7 @@ class _Watch:
         if event.getType() == self._events.BESTSOLFOUND:
             best = self.model.getBestSol()
             self._send(("point", np.array([self.model.getSolVal(best, variable) for variable in self._variables])))
-            self._limit = self._levels.below(self.model.getSolObjVal(best))
+            self._limit = self._costs.below(self.model.getSolObjVal(best))
             return
         if self._limit < self.model.getObjlimit():  # SCIP takes no new limit while it stores a solution
             self.model.setObjlimit(self._limit)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.papers.odd.levels import Levels
+from proofwood.papers.odd.costs import PossibleCosts
 from proofwood.papers.odd.program import Answer, Program, Send
 
 
@@ -16,7 +16,7 @@ def solve_in_child(
     send: Send,
     program: Program,
     cutoff: float | None,
-    levels: Levels,  # for new cutoffs, of which SciPy takes none while it runs
+    costs: PossibleCosts,  # for new cutoffs, of which SciPy takes none while it runs
     deadline: float | None,
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`.

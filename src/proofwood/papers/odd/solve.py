@@ -17,8 +17,8 @@ from proofwood.engines.diagram.solve import solve as search
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares
 from proofwood.engines.run import NO_ANSWER
 from proofwood.papers.odd import VARIANTS, scip, scipy
+from proofwood.papers.odd.costs import PossibleCosts
 from proofwood.papers.odd.decode import decode
-from proofwood.papers.odd.levels import Levels
 from proofwood.papers.odd.model import Model, build, only_leaves
 from proofwood.papers.odd.program import Answer
 from proofwood.papers.odd.slots import Slots, shrunk
@@ -33,7 +33,7 @@ _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
 CLAIMS = "solver claims"
 """Counter: the integer cost that a solver claims no diagram undercuts; nothing is proved by it."""
 _LAST_WORDS = 0.5
-"""Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+"""Seconds that a solver is to leave for its answer, at most a tenth of all it has."""
 FIRST_PACE = 1e-6
 """Seconds to write a program per entry, before one was written."""
 MOST_CELLS = 20_000_000
@@ -106,7 +106,7 @@ def solve(
     Raises
     ------
     ValueError
-        If there is no such variant.
+        If the variant does not exist.
     ImportError
         If its solver is not installed; the message has the command.
 
@@ -131,8 +131,8 @@ def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODD
 
     Only diagrams cheaper than the best of ``run`` are sought. Whatever the solver returns is decoded, routed anew in
     floating point and recounted; its own objective is never taken. Its bounds become integers by
-    :class:`~proofwood.papers.odd.levels.Levels` and steer what it is asked next, but they are not bounds of ``run``:
-    they rest on floating-point tolerances.
+    :class:`~proofwood.papers.odd.costs.PossibleCosts` and steer what it is asked next, but they are not bounds of
+    ``run``: they rest on floating-point tolerances.
 
     Oblique diagrams that are offered keep a distance of ``EPSILON`` between the sides of each hyperplane (in scaled
     columns, coefficients of absolute sum at most 1), as in the paper.
@@ -288,8 +288,8 @@ class _Stages:
         if size > MOST_CELLS:
             return "size"
         model = build(part, centred=options.centred, least_splits=self.least)
-        levels, most = Levels.of(part), part.max_splits
-        cutoff = levels.cutoff(run.upper) if run.best is not None else None
+        costs, most = PossibleCosts.of(part), part.max_splits
+        cutoff = costs.cutoff(run.upper) if run.best is not None else None
         built = time.monotonic() - begun
         self.pace = built / size
         seconds = None if seconds is None else max(0.0, seconds - built)
@@ -301,7 +301,7 @@ class _Stages:
                 if options.shrink and not run.done and self._part().n_slots < part.n_slots:
                     raise _SmallerError
             else:
-                run.prove(min(levels.proved(content), self._unseen(most)), by=self.name)
+                run.prove(min(costs.proved(content), self._unseen(most)), by=self.name)
                 run.report()
             if run.done or run.real.done:
                 raise _EnoughError
@@ -311,14 +311,14 @@ class _Stages:
             _SOLVERS[self.solver][0],
             model.program,
             cutoff,
-            levels,
+            costs,
             None if seconds is None else time.time() + seconds - last_words,
             seconds=seconds,
             on_message=take,
         )
         if outcome.stopped_by is not None:
             return outcome.stopped_by
-        return self._conclude(outcome.value, levels, most)
+        return self._conclude(outcome.value, costs, most)
 
     def _offer(self, model: Model, point: Any) -> None:
         diagram = decode(model, point)
@@ -329,14 +329,14 @@ class _Stages:
         if diagram is not None:
             self.run.offer(diagram, by=self.name)
 
-    def _conclude(self, answer: Answer, levels: Levels, most: int) -> str | None:
+    def _conclude(self, answer: Answer, costs: PossibleCosts, most: int) -> str | None:
         run = self.run
         run.add({"milp nodes": answer.nodes})
         if answer.kind == "infeasible":
             if self.least == 1 and most >= self.problem.most_nodes:
                 run.prove_infeasible(by=self.name)
             return None
-        bound = 0 if answer.bound is None else levels.proved(answer.bound)
+        bound = 0 if answer.bound is None else costs.proved(answer.bound)
         run.prove(min(bound, self._unseen(most)), by=self.name)
         if bound >= run.upper:
             return None

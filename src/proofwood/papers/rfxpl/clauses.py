@@ -19,7 +19,7 @@ from itertools import accumulate, combinations
 from proofwood.solvers.cardinality import network_at_most, sequential_counter
 
 PAIRWISE = 6
-"""Most literals of which at most one is asked for pair by pair; longer lists get a sequential counter."""
+"""Longest list for which "at most one" is stated pair by pair; longer lists get a sequential counter."""
 
 
 @dataclass(frozen=True, eq=False)

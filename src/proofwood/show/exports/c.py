@@ -44,7 +44,7 @@ def to_c(model: Exported) -> str:
             * bool(texts)
         ),
         *(
-            [" * double number_level_code(column, x)  the same of a category that is no text, NAN where it is missing"]
+            [" * double number_level_code(column, x)  the same of a category that is not text, NAN where it is missing"]
             * bool(typed)
         ),
         " *",

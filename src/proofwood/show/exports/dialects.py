@@ -105,7 +105,7 @@ class Dialect:
         return literal if value.isascii() else self.wide + literal
 
     def double(self, value: float) -> str:
-        """A float64, of which every digit counts."""
+        """A float64, with every digit that counts."""
         text = digits(value)
         if self.extreme is not None and value and not 1e-100 <= abs(value) <= 1e100:
             mantissa, _, exponent = text.partition("e")
@@ -114,7 +114,7 @@ class Dialect:
         return text if self.number == "{}" else self.number.format(text.removesuffix("e0"))
 
     def literal(self, value: Any) -> str:
-        """A label, or a level that is no date."""
+        """A label, or a level that is not a date."""
         if isinstance(value, bool):
             return self.booleans[0 if value else 1]
         if isinstance(value, int):
@@ -162,7 +162,7 @@ class Dialect:
         return form.format(iso)
 
     def as_moment(self, name: str, kind: Kind, zone: str | None) -> str:
-        """A column of dates, moments or times, by its name, in the form in which it is compared."""
+        """A column of dates, moments or times, by its name, in the form that comparisons use."""
         return name if zone is not None else dict(self.casts).get(kind, "{}").format(name)
 
     def is_moment(
@@ -197,6 +197,8 @@ def digits(value: float) -> str:
     number, half = Fraction(value), Fraction(min(value - math.nextafter(value, -math.inf), math.ulp(value))) / 2
     if abs(Fraction(text) - number) <= half * Fraction(9, 10):
         return text if "e" in text else f"{text}e0"
+    # SQLite rounds more than once on its way to a double; 18 digits lie in the middle of what rounds to the number:
+    # decisions/0062-sql-of-one-database.
     mantissa, _, power = f"{value:.17e}".partition("e")
     return f"{mantissa}e{int(power)}"
 
@@ -214,7 +216,7 @@ _TYPED = ((Kind.DATE, "DATE '{}'"), (Kind.MOMENT, "TIMESTAMP '{}'"), (Kind.TIME,
 
 
 def _cast(moment: str, time: str, what: str) -> tuple[tuple[Kind, str], ...]:
-    """Dates, moments and times by casts to types, of which two are given."""
+    """Dates, moments and times by casts to types; two of the types are given."""
     types = ((Kind.DATE, "DATE"), (Kind.MOMENT, moment), (Kind.TIME, time))
     return tuple((kind, f"CAST({what} AS {name})") for kind, name in types)
 
@@ -313,7 +315,7 @@ def dialect_of(name: str | None, columns: Iterable[str] = ()) -> Dialect:
     Raises
     ------
     ExportError
-        If there is no such dialect.
+        If the dialect does not exist.
     ImportError
         If sqlglot is not installed.
     """

@@ -47,7 +47,7 @@ class Language(ABC):
 
     @abstractmethod
     def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
-        """One of two blocks: the first where the condition holds."""
+        """One of two blocks: the first if the condition holds."""
 
     @abstractmethod
     def leaf(self, number: int, comment: str) -> str:

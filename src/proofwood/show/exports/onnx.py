@@ -13,7 +13,7 @@ from proofwood.show.exports.source import Exported, ExportError, require_exact_l
 
 OPSET, ML_OPSET, IR = 15, 3, 8
 MOST_LEAVES = 2**24
-"""Leaves whose numbers float32 holds, in which the runtime returns them."""
+"""Most leaves: the runtime returns their numbers in float32."""
 
 
 def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
@@ -21,11 +21,11 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
 
     Its input is ``X``, (n_rows, n_features) float64 with NaN where missing. If the model tests columns of text, each
     column that it tests is an input of its own instead, (n_rows, 1), under its name: text, or float64 (categories that
-    are no text by their numbers: 0 and 1, the number itself, days or microseconds).
+    are not text by their numbers: 0 and 1, the number itself, days or microseconds).
 
     Parameters
     ----------
-    missing_text : stands for a missing value in columns of text, since ONNX has no missing texts
+    missing_text : means a missing value in columns of text, since ONNX has no missing texts
 
     Raises
     ------

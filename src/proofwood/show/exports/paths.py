@@ -92,7 +92,7 @@ def _strange(model: Exported, column: int, one: Range) -> bool:
 
 
 def has_gap(model: Exported, key: Key, one: Range) -> bool:
-    """Whether a gap is left, in a column that may have gaps."""
+    """Whether a missing value is left, in a column that may have missing values."""
     column, terms = key
     return one.missing and model.may_lack(*([column] if column >= 0 else [index for index, _ in terms]))
 
@@ -125,8 +125,8 @@ def decisions(model: Exported) -> list[Branch | int]:
     Parameters
     ----------
     model : a tree
-        A test is left out if the tests above let no value through that goes one of its ways. Of gaps in columns that
-        are to have none, nothing is asked.
+        A test is left out if the tests above let no value through that goes one of its ways. Of missing values in
+        columns that are to have none, nothing is asked.
     """
     table = model.table
     found: list[Branch | int] = []

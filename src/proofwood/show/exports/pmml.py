@@ -24,7 +24,7 @@ from proofwood.show.exports.source import (
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 DEEPEST = 200
-"""Tests below each other, or summands of one field, each of which is an element within another."""
+"""Most tests below each other, or summands of one field: each is an element within another."""
 _PLAIN = re.compile(r"[^\s\"\\]+")
 
 

@@ -15,7 +15,7 @@ def is_missing(value):
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 '''
 MOST_SUMMANDS = 500
-"""Of an expression: Python compiles sums by recursion."""
+"""Most terms of an expression: Python compiles sums by recursion."""
 _SUM = '''
 def weighted_sum(coefficients, values):
     """Products, added up from the first to the last."""

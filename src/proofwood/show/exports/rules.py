@@ -1,4 +1,4 @@
-"""A model as a table of rules: one for each way to a leaf, of which exactly one holds for any row."""
+"""A model as a table of rules, one for each way to a leaf; exactly one holds for any row."""
 
 from __future__ import annotations
 

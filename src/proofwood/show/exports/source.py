@@ -33,7 +33,7 @@ class Ask:
     missing_low : whether a missing value, or a sum with one, goes low
     threshold : values up to it go low; ``inf``: all that are present, ``-inf``: none of them. None at sets of codes
     codes : level codes that go low, or None
-    terms : columns and coefficients of a weighted sum, in the order in which they are added up
+    terms : columns and coefficients of a weighted sum, in the order of the addition
     gap : whether a row that lacks the value can come here, so that it is worth words where it goes
     """
 
@@ -64,7 +64,7 @@ class Exported:
     columns : of the training data
     classes : (n_classes,) labels
     by_name : whether columns go by name; by position else
-    gaps : columns that may have gaps: those that had some in training; None: all
+    gaps : columns that may have missing values: those that had some in training; None: all
     """
 
     table: NodeTable
@@ -121,13 +121,13 @@ class Exported:
         return self.kind(column) is Kind.ORDERED and self.has_levels(column)
 
     def read_as(self, column: int) -> Kind | None:
-        """What the values of a column are in the tables of the user; None of text."""
+        """The type of the values of a column in the user's tables; None for text."""
         if self.has_levels(column):
             return self.columns[column].level_type.kind
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
 
     def may_lack(self, *columns: int) -> bool:
-        """Whether one of some columns may have gaps."""
+        """Whether one of some columns may have missing values."""
         return self.gaps is None or any(column in self.gaps for column in columns)
 
     def ask(self, node: int) -> Ask:
@@ -187,7 +187,7 @@ def exact(value: float) -> str:
 
 
 def instant(number: float, kind: Kind, name: str) -> datetime:
-    """The date, moment or time of day of a whole number of its kind, without a zone; of times, on 1970-01-01.
+    """The date, moment or time of day that a whole number means, without a zone; times are on 1970-01-01.
 
     Raises
     ------

@@ -16,7 +16,7 @@ MOST_NODES = 20_000
 MOST_TERMS = 500
 """Summands of a weighted sum; SQLite takes expressions of depth 1,000."""
 _DEEPEST = 10
-"""Expressions within each other; SQLite before 3.46 takes some fifteen."""
+"""Deepest nesting of expressions; SQLite before 3.46 takes some fifteen."""
 _PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
 
 
@@ -92,7 +92,7 @@ def _first_part(text: str, table: str) -> tuple[str, str, bool]:
 
 def _wrong_name(table: str) -> ExportError:
     return ExportError(
-        f"table={table!r} is no name of a table: expected table, or schema.table, with a name that holds a dot or a "
+        f"table={table!r} is not a name of a table: expected table, or schema.table, with a name that holds a dot or a "
         "double quote in double quotes, or a sequence of the parts, such as ('crm', 'loans.2024')"
     )
 
@@ -163,7 +163,7 @@ class _Query:
     # ------------------------------------------------------------------------------------------------------- tests
 
     def condition(self, branch: Branch, *, low: bool) -> str:
-        """Whether a row goes low, or high; unknown, which is as good as false, where a missing value goes elsewhere."""
+        """Whether a row goes low, or high. It is unknown, which counts as false, if a missing value goes elsewhere."""
         ask = branch.ask
         if ask.column < 0:
             total = self._sum(branch)
@@ -288,7 +288,7 @@ def _tree(model: Exported) -> Exported:
 
 
 def _after(word: str, lines: list[str]) -> list[str]:
-    """Lines behind a word, further in; a text within a line stays what it is, line ends included."""
+    """Lines behind a word, indented; a text within a line keeps its characters, line ends included."""
     return [word + lines[0], *("  " + line for line in lines[1:])]
 
 

@@ -1,8 +1,8 @@
-"""Fewest tests without avoidable error: the smallest set of tests that tells apart all that the data can tell apart.
+"""Fewest tests without avoidable error: the smallest set of tests that distinguishes all that the data can distinguish.
 
 Rows that agree on every test form a group; the minority of a group is wrong in every model, and all those minorities
 are ``rows.unavoidable``. A set S of tests has no avoidable error if E(S) == rows.unavoidable: in every cell of S some
-class is a heaviest class of all groups of the cell. Groups that have no such class in common may not share a cell, so
+class is a heaviest class of all groups of the cell. Groups without a common heaviest class may not share a cell, so
 S must hit, for each such set of groups, the tests on which they are not all alike: a smallest hitting set. For two
 classes these are the pairs of groups of opposite majority (a shortest reduct of rough set theory).
 """

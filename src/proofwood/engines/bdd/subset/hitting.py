@@ -70,13 +70,13 @@ class Differences:
 
 
 class _Enough(Exception):
-    """The solver was given as many conflicts as it may have, or the time is over."""
+    """The solver has used up its conflicts, or the time is over."""
 
 
 def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
     """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver.
 
-    Where the formula would take seconds to make, nothing is done, unless ``whole`` says that there is no other engine.
+    If the formula would take seconds to make, nothing is done, unless ``whole`` says that no other engine will try.
     """
     differences = Differences(run.rows)
     n = run.rows.n_tests

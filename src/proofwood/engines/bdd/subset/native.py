@@ -143,7 +143,7 @@ class Prepared:
     def first_of_best(
         self, size: int, excess: int, witness: Sequence[int], limits: Limits
     ) -> tuple[tuple[int, ...] | None, int]:
-        """Of the sets of avoidable error ``excess``, the least there is, the first; None and what ended the search.
+        """The first set with the avoidable error ``excess``, the least there is; None and what ended the search.
 
         ``witness`` is one of these sets.
         """

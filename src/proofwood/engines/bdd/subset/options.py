@@ -24,7 +24,7 @@ class SubsetOptions:
     elimination : a test that no set below a node can take without reaching the cut-off is dropped there
     leaf_matching : a matching of its own for nodes where two tests are still to be added
     similarity : similarity bound: what was proved of a test bounds those that treat nearly all rows of a node alike
-    equivalent_points : rows that no remaining test tells apart are counted at once
+    equivalent_points : rows that no remaining test distinguishes are counted at once
     sweep : neighbourhood pruning of the last two tests, where these are mostly cuts of few columns
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
     boxes : where tests are cuts of few columns, stretches of cuts are ruled out at once; off: cut by cut

@@ -25,12 +25,14 @@ from proofwood.result import Limits, Progress, ProgressEvent
 
 _EASY = 0.5
 """Seconds of a first search over sets without any cut-off."""
+# Without cut-offs the bound is the least of the root's open children, which stays at 0 until the end:
+# decisions/0030-cut-offs-that-rise.
 _FIRST, _LEAST, _MOST = 0.2, 0.05, 0.25
 """The first cut-off, and the least and most that one rises, as shares of the best error known."""
 _COSTS_MORE = 4.0
 """How many times as long as the one before a cut-off should take."""
 _LANDING, _NEAR = 0.8, 0.9
-"""Shares of the best error known: one that is a cut-off itself, and one from which on the best error is the next."""
+"""Shares of the best known error: the first is itself a cut-off; from the second on, the next cut-off is that error."""
 _PATIENCE = 10.0
 """How many times as long as the one before a cut-off may take; the first has as long as the first search. Where a small
 cut-off takes long, a large one does not take much longer, and the search is made without any."""
@@ -175,7 +177,7 @@ class _State:
     # ------------------------------------------------------------------------------------------------ proofs
 
     def _by_boxes(self) -> None:
-        """One search to the end. Of equally good sets it finds the first, unless the greedy one is kept."""
+        """One search to the end. It finds the first of equally good sets, unless it keeps the greedy one."""
         keep = not self.answer["has_set"] or self.greedy_is_best
         cut = self.upper if keep else self.upper + 1
         found = self._run(cut, self.clock.left(), {"boxes": True, "greedy": False})
@@ -224,7 +226,7 @@ class _State:
         return Limits(seconds if left is None else min(seconds, left), self.clock.limits.threads)
 
     def _run(self, cut: int, limits: Limits, more: Answer) -> Answer:
-        """One native search below ``cut``, of which all is taken up that it tells."""
+        """One native search below ``cut``; everything that it finds is taken up."""
         offset, unavoidable = self.clock.seconds, self.prepared.rows.unavoidable
 
         def report(event: ProgressEvent) -> None:
@@ -243,7 +245,7 @@ class _State:
         return found
 
     def _known(self, upper: int, lower: int, cut: int) -> tuple[int, int]:
-        """Best error and bound, from those of a search below ``cut``."""
+        """Best error and bound after a search below ``cut``."""
         known = min(upper, self.upper) if upper < cut else self.upper
         return known, min(max(self.lower, lower), known)
 

@@ -1,4 +1,4 @@
-"""Trees of hyperplanes by annealing: one node at a time moves along a line, every place of which is weighed."""
+"""Trees of hyperplanes by annealing: one node at a time moves along a line, and every place on it is weighed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from proofwood.engines.interrupts import INTERRUPT
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.diagram import DiagramProblem
 
+# A native move that weighs every place on a line takes microseconds and may go uphill; the local search in Python makes
+# 200 moves a second: decisions/0031-annealing-along-lines.
 MOST_COLUMNS = 12
 """Beyond so many columns a line leads nowhere most of the time, and the local search is better."""
 MOST_LAYERS = 5
@@ -44,7 +46,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
     Returns
     -------
     Diagram
-        Hyperplanes hold the rows that reach them ``MARGIN`` apart, but for rounding.
+        Hyperplanes hold the rows that reach them ``MARGIN`` apart, except for rounding.
 
     Raises
     ------
@@ -81,7 +83,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
 
 
 def _diagram(priced: PricedRows, normals: FloatArray, offsets: FloatArray, labels: list[int]) -> Diagram:
-    """The perfect tree without nodes that part no rows: what hangs on them takes their place."""
+    """The perfect tree without nodes that part no rows: their children take their place."""
     nodes = len(offsets)
     kept: list[tuple[int, int, int, int]] = []  # layer, node, low and high: places in this list, or ~label
 

@@ -63,6 +63,8 @@ def least_cost(problem: DiagramProblem, errors: list[int]) -> int:
     return min(problem.cost.of_diagram(wrong, k) for k, wrong in enumerate(errors))
 
 
+# If splits are expensive, small diagrams are optimal, and classes and conflicts bound these well. A claim of
+# inseparability does not rely on a solver's tolerances: decisions/0010-oblique-splits.
 def lower_bounds(
     problem: DiagramProblem,
     *,
@@ -77,7 +79,7 @@ def lower_bounds(
     Parameters
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
-    seconds : time for conflicts; the bounds by classes alone take no time to speak of
+    seconds : time for conflicts; the bounds by classes alone take hardly any time
     upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
     on_diagram : called with diagrams of one or two nodes that come of bounds that are exact, or nearly
     counters : given under ``BY_MARGIN`` how many conflicts are none without the margin
@@ -96,7 +98,7 @@ def lower_bounds(
     groups = rows.groups[1]
     for k in range(1, most + 1):
         errors[k] = errors[k - 1] if k >= rows.n_classes else _by_classes(groups, k + 1)
-        if time.perf_counter() >= deadline:  # more nodes may do better, but for equal rows
+        if time.perf_counter() >= deadline:  # more nodes may do better, except for equal rows
             errors[k + 1 :] = [rows.unavoidable] * (most - k)
             break
     if one_split is not None and most:

@@ -29,6 +29,8 @@ def weighted_sums(columns: FloatArray, normal: FloatArray) -> FloatArray:
     return total
 
 
+# Two norms: the paper prints a box, and the authors' program bounds the absolute sum, under which a diagram was
+# "proved" with 3 rows wrong where the printed model has 2: decisions/0068-oblique-splits-as-printed.
 def lengths(normals: FloatArray, norm: Norm) -> FloatArray:
     """(n_normals,) what normals (n_normals, n_features) are divided by to be within the norm, offsets aside."""
     absolute = np.abs(normals)

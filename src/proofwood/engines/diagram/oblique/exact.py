@@ -87,7 +87,7 @@ def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) 
             return False
         place, values = ranks[:, column], columns[:, column]
         least, largest = np.full((2, int(problem.rows.tests_of[column]) + 1), np.nan)
-        least[place[::-1]] = values[::-1]  # rows of one rank have one value, but for columns that are no scaled ones
+        least[place[::-1]] = values[::-1]  # rows of one rank have one value, unless the column is not a scaled one
         largest[place] = values
         there = ~np.isnan(largest)
         if not np.all(least[there][1:] > largest[there][:-1]):
@@ -96,7 +96,7 @@ def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) 
 
 
 def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None:
-    """The problem over all ways to part the rows; None if there are too many, or the time does not suffice."""
+    """The problem over all ways to part the rows; None if there are too many ways or too little time."""
     assert problem.columns is not None
     rows = problem.rows
     varying = [j for j in range(rows.n_columns) if int(rows.ranks[:, j].min()) < int(rows.ranks[:, j].max())]
@@ -117,7 +117,7 @@ def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None
 
 
 def integers(columns: FloatArray) -> list[Point]:
-    """The rows of ``columns`` (n_rows, n_features), each column in a unit of its own in which floats are integers."""
+    """The rows of ``columns`` (n_rows, n_features), each column in a unit of its own that makes floats integers."""
     scaled: list[list[int]] = []
     for column in columns.T.tolist():
         exact = [Fraction(value) for value in column]
@@ -205,7 +205,7 @@ def _normal(points: Sequence[Point]) -> Point | None:
 
 
 def _determinant(rows: Iterable[Sequence[int]]) -> int:
-    """Of a square matrix of integers, without fractions (Bareiss)."""
+    """The determinant of a square matrix of integers, without fractions (Bareiss)."""
     matrix, sign, before = [list(row) for row in rows], 1, 1
     size = len(matrix)
     for at in range(size - 1):

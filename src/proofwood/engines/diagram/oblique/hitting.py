@@ -48,7 +48,7 @@ class Conflicts:
         self._known: set[bytes] = set()
 
     def add(self, conflict: IntArray) -> None:
-        """Add rows of which one is wrong; those that are known are not added again."""
+        """Add rows, one of which is wrong; conflicts that are known are not added again."""
         rows = np.unique(conflict)
         if rows.tobytes() not in self._known:
             self._known.add(rows.tobytes())
@@ -152,7 +152,8 @@ class Conflicts:
         return used, csr_array((np.ones(rows.size), (rows, columns)), shape=(len(self.sets), used.size))
 
     def _packed(self, duals: FloatArray, order: list[int]) -> int:
-        """A packing: what each conflict takes of all its rows, none giving more than its weight; from ``duals`` on.
+        """A packing: the weight that each conflict takes from all its rows; no row gives more than it has. From
+        ``duals`` on.
 
         Every choice pays at least once for what each conflict takes. All is counted in parts of ``FINE`` of a unit,
         unless the weights are too large for that.

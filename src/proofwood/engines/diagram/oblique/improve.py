@@ -17,7 +17,7 @@ from proofwood.problem.diagram import DiagramProblem
 Move = Callable[[], Draft | None]
 
 SEARCHED = 0.9
-"""Share of the time for the search; the rest is for wide gaps and few coefficients."""
+"""Share of the time for the search; the rest goes into wide margins and few coefficients."""
 
 RESTART = 20
 """Disturbances without a better diagram after which the search begins elsewhere."""
@@ -190,7 +190,7 @@ class Improvement:
         if moved is None or not moved.nodes or moved.score() <= self.score:
             return moved
         price = self.current.priced.problem.cost.node_price
-        if price == 0 and rng.random() < 0.8:  # fewer nodes are no aim by themselves: spare the time
+        if price == 0 and rng.random() < 0.8:  # fewer nodes are not the aim: spare the time
             return None
         near = [k for k, _ in draft.parents(key) if k in moved.nodes] or [moved.root]
         return moves.reoptimize(moved, int(rng.choice(near)), rng=rng, rounds=effort, deadline=self.deadline)

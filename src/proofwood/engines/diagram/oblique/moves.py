@@ -161,7 +161,7 @@ def insert(
 def sink(
     draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
 ) -> Draft | None:
-    """Push a node and what hangs on it one layer down, and put a new node in its place that leads to it."""
+    """Push a node and its descendants one layer down, and put a new node in its place that leads to it."""
     priced, problem = draft.priced, draft.priced.problem
     if draft.n_splits >= problem.most_nodes:
         return None
@@ -213,7 +213,7 @@ def remove(draft: Draft, key: int) -> Draft | None:
 
 
 def lift(draft: Draft, key: int, side: bool) -> Draft | None:
-    """Without one node: the node that one of its arcs leads to takes its place, with all that hangs on it."""
+    """Without one node: the node that one of its arcs leads to takes its place, with all its descendants."""
     node = draft.nodes[key]
     target = node.high if side else node.low
     return None if target < 0 else _lifted(draft, key, target)
@@ -246,7 +246,7 @@ def _lifted(draft: Draft, key: int, target: int) -> Draft | None:
 
 
 def _shifted(draft: Draft, key: int, by: int) -> dict[int, Node] | None:
-    """What hangs on a node, ``by`` layers further down; None if a node outside shares it or there is no room."""
+    """The descendants of a node, ``by`` layers further down; None if a node outside shares one or there is no room."""
     below = draft.closure([key])
     widths = draft.priced.problem.widths
     outside = [node for other, node in draft.nodes.items() if other not in below]

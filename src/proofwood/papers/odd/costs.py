@@ -13,14 +13,14 @@ BOUND_TOLERANCE = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class PossibleCosts:
     """Costs ``step * s + node_price * k`` for whole ``s`` and fewer than ``most_nodes`` further nodes.
 
     A bound is the optimum of a linear program whose rows hold up to 1e-7 and whose coefficients are at most
     ``2 + eps``, so that its value may be off by about that much times the few rows that price a unit, and solvers stop
     at gaps of up to 1e-9. It is lowered by :data:`BOUND_TOLERANCE`, ten times the feasibility tolerance, and then
-    raised to the next cost that a diagram can have. Costs that lie closer together than that cannot be told apart: the
-    bound then stays below the optimum, and the run ends without a proof.
+    raised to the next cost that a diagram can have. Costs that lie closer together than that cannot be distinguished:
+    the bound then stays below the optimum, and the run ends without a proof.
 
     Parameters
     ----------
@@ -36,19 +36,19 @@ class Levels:
     scale: int
 
     @classmethod
-    def of(cls, problem: DiagramProblem) -> Levels:
-        """The levels of a problem."""
+    def of(cls, problem: DiagramProblem) -> PossibleCosts:
+        """The costs that diagrams of a problem can have."""
         cost = problem.cost
         step = math.gcd(cost.error_price, *(penalty.price for penalty in problem.penalties))
         return cls(step, cost.node_price, max(1, problem.most_nodes), cost.error_price * cost.total)
 
     def least_from(self, cost: Fraction | int) -> int:
-        """The smallest level that is not below ``cost``."""
+        """The smallest cost that is not below ``cost``."""
         rest = (Fraction(cost) - self.node_price * k for k in range(self.most_nodes))
         return min(self.node_price * k + self.step * max(0, math.ceil(left / self.step)) for k, left in enumerate(rest))
 
     def most_below(self, cost: int) -> int:
-        """The largest level below ``cost``; -1 if there is none."""
+        """The largest cost below ``cost``; -1 if there is none."""
         rest = (cost - 1 - self.node_price * k for k in range(self.most_nodes))
         return max(
             (self.node_price * k + left - left % self.step for k, left in enumerate(rest) if left >= 0),
@@ -64,7 +64,7 @@ class Levels:
         return self.least_from((Fraction(bound) - BOUND_TOLERANCE) * self.scale)
 
     def cutoff(self, cost: int) -> float:
-        """Share halfway between ``cost`` and the next cheaper level: what lies below it is an improvement."""
+        """Share halfway between ``cost`` and the next cheaper cost: what lies below it is an improvement."""
         return float(Fraction(cost + self.most_below(cost), 2 * self.scale))
 
     def below(self, objective: float) -> float:
