@@ -196,7 +196,6 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("abductive", {"keep": [1.0]}, "keep names 1.0: expected the name of a column, or its index"),
     ("abductive", {"free": None}, "free=None: expected a list"),
     ("abductive", {"order": {"x0": 1}}, "order=.*: expected a list"),
-    ("abductive", {"method": ["auto"]}, "method=.*: expected one of 'auto'"),
     ("contrastive", {"immutable": "x0"}, r"immutable='x0': expected a list, such as \['x0'\]"),
     ("contrastive", {"certificate": 1}, "certificate=1: expected True or False"),
     ("counterfactual", {"weights": [1, 2, 3]}, "weights=.*: expected a mapping"),
