@@ -632,11 +632,6 @@ class Explainer:
 
     # ------------------------------------------------------------------------------------------------------------ parts
 
-    def fresh(self, model: Explained | None = None, *, time_limit: float | None) -> Explainer:
-        """An explainer by the same engine that has learned nothing yet, of the same model or another reading of it."""
-        of = self.model if model is None else model
-        return Explainer(of, engine=self.engine, time_limit=time_limit, memory_limit=self.memory_limit)
-
     def _engines(self, model: Explained) -> Engines:
         """The engines of a reading of the model: in other spaces of rows, or around the prediction of a row."""
         engines = self._kept.pop(model, None) or Engines(model, self.engine)

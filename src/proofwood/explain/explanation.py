@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +18,7 @@ from proofwood.engines.run import Clock
 from proofwood.ensembles.considered import among_rows
 from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, model_of
+from proofwood.ensembles.fingerprint import plain
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
 from proofwood.explain.nearest.measure import Metric, measure_of
@@ -37,6 +38,8 @@ ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
 VERIFY_SECONDS = 60.0
 """Limit of a second look, where none is given."""
 
+FUNCTION = "a function"
+"""What stands for prices that are a function, where no function can be kept."""
 _SLACK = 2.0**-48
 """Share of a distance that the rounding of its sum in float64 is below."""
 UP_TO_ROUNDING = " up to rounding"
@@ -135,7 +138,7 @@ class Explanation(Rejoined):
     found_row: FloatArray | None = field(default=None, repr=False)
     constraints: tuple[str, ...] = ()
     reading: str = CHECKED
-    asked: Mapping[str, Any] | None = field(default_factory=dict, repr=False)
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -147,7 +150,11 @@ class Explanation(Rejoined):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
-        return tuple(self.model.feature_names[feature] for feature in self.features)
+        return self._named(self.features)
+
+    def _named(self, features: Iterable[int]) -> tuple[str, ...]:
+        """Names of some features."""
+        return tuple(self.model.feature_names[feature] for feature in features)
 
     @property
     def prediction(self) -> Any:
@@ -181,7 +188,11 @@ class Explanation(Rejoined):
         if self.status == "impossible":
             return self.message
         if self.status == "none":
-            return f"nothing that may change leads away from {self._aim(self.prediction)}"
+            stated = self.asked.get("within") or {}
+            within = {self.model.inputs[key].name if isinstance(key, int) else key: one for key, one in stated.items()}
+            permitted = told.permitted(self._named(self.immutable), within)
+            what = f" with {permitted}" if permitted else " that may change"
+            return f"nothing{what} leads away from {self._aim(self.prediction)}"
         if self.kind == "abductive":
             text = " and ".join(condition.text(digits) for condition in self.conditions) or "always"
             return f"{text} -> {self._claimed()}"
@@ -295,14 +306,14 @@ class Explanation(Rejoined):
             "cells": here[id(self.cells)],
             "witness_cells": {feature: here[id(one)] for feature, one in self.witness_cells.items()},
             "prices": None,
-            "asked": None if _names_function(self.asked) else self.asked,
+            "asked": _without_functions(self.asked),
         }
 
     def _of_row(self) -> FloatArray:
         return self.row
 
     def _joined(self, whole: Explained, outline: Outline) -> Explanation:
-        if self.asked is None:
+        if _is_lost(self.asked.get("weights")):
             raise ValueError(
                 "the prices of this counterfactual are a function, which is not kept with it: ask for it again"
             )
@@ -346,11 +357,17 @@ class Explanation(Rejoined):
         ValueError
             If there is nothing to verify, or the model is not there.
         """
-        from proofwood.explain.proofs.verify import Claim, verify  # start-up time: few answers are looked at again
+        from proofwood.explain.proofs.verify import (  # start-up time: few answers are looked at again
+            Claim,
+            Verified,
+            verify,
+        )
 
         seconds = arguments.seconds(seconds, "seconds")
         if model is not None or isinstance(self.model, Outline):
             return self.with_model(model).verify(seconds=seconds)
+        if self.status == "unknown" and self.lower_bound > 0:
+            return Verified((), not_checked=("the bound, without a row",))
         if self.status in ("unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} claims nothing that could be verified")
         return verify(Claim(**{one.name: getattr(self, one.name) for one in fields(Claim)}), Clock.of(seconds))
@@ -425,9 +442,12 @@ class Explanation(Rejoined):
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
             "knowledge": list(self.model.knowledge.texts),
             "among": among_rows(self.model).removeprefix("; "),
-            "immutable": [self.model.feature_names[f] for f in self.immutable],
-            "keep": [self.model.feature_names[f] for f in self.keep],
-            "free": [self.model.feature_names[f] for f in self.free],
+            "immutable": list(self._named(self.immutable)),
+            "keep": list(self._named(self.keep)),
+            "free": list(self._named(self.free)),
+            "within": plain(self.asked.get("within")),
+            "metric": self.metric if self.kind == "counterfactual" else None,
+            "weights": plain(_without_functions(self.asked.get("weights"))),
             "kinds": self.model.types,
             "constraints": list(self.constraints),
             "reading": self.reading,
@@ -475,11 +495,16 @@ class Explanation(Rejoined):
         return plot_explanation(self, ax, figsize=figsize, title=title, palette=palette)
 
 
-def _names_function(stated: Any) -> bool:
-    """Whether a function is part of what was stated, which no pickle holds."""
+def _without_functions(stated: Any) -> Any:
+    """What was stated of prices, with a word in place of each function."""
     if isinstance(stated, Mapping):
-        return any(_names_function(one) for one in stated.values())
-    return callable(stated)
+        return {key: _without_functions(one) for key, one in stated.items()}
+    return FUNCTION if callable(stated) else stated
+
+
+def _is_lost(stated: Any) -> bool:
+    """Whether a word stands in place of a function, which no pickle holds."""
+    return any(map(_is_lost, stated.values())) if isinstance(stated, Mapping) else isinstance(stated, str)
 
 
 def _number(value: float) -> float | None:

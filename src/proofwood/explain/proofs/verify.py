@@ -97,7 +97,7 @@ class Claim:
     witnesses: Mapping[int, FloatArray]
     witness: FloatArray | None
     metric: Metric
-    asked: Mapping[str, Any] | None
+    asked: Mapping[str, Any]
     prices: tuple[FloatArray, ...] | None
     constraints: tuple[str, ...]
     distance: float
@@ -368,7 +368,7 @@ class _Second:
         found = self.found
         if found.prices is None or found.constraints:
             return found.prices
-        asked = found.asked or {}
+        asked = found.asked
         cells = self.model.cells(found.row)
         weights, within = asked.get("weights"), asked.get("within")
         measure = measure_of(self.model, found.row, cells, found.metric, weights, within=within)
@@ -376,7 +376,7 @@ class _Second:
 
     def _weights(self) -> Sequence[Any] | None:
         """Prices as a statement has them; None where it has none."""
-        asked = self.found.asked or {}
+        asked = self.found.asked
         weights = None if self.found.metric == "changes" else asked.get("weights")
         return read_tariff(self.model, self.found.row, weights).stated
 
@@ -431,7 +431,7 @@ class _Second:
         assert self.prices is not None
         bound = None if self.plain == "optimal" else found.lower_bound
         cells = next(iter(found.witness_cells.values()))
-        permitted = permitted_codes(self.model, found.row, (found.asked or {}).get("within") or {})
+        permitted = permitted_codes(self.model, found.row, found.asked.get("within") or {})
         asked: dict[str, Any] = {
             "immutable": found.immutable,
             "permitted": permitted,

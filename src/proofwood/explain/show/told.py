@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from proofwood.decimals import DIGITS
@@ -12,7 +13,7 @@ from proofwood.ensembles.outline import Space
 from proofwood.explain.rule import Condition, plain_value, treated_text, value_text
 from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray
-from proofwood.printable import in_sentence, printable
+from proofwood.printable import in_list, in_sentence, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -179,3 +180,18 @@ def change_text(name: str, now: str, then: str, treated: str | None) -> str:
     then = then if then.startswith("just ") else f"= {then}"
     was = f"not {now}" if treated is None else f"{MISSING} so far, treated as {treated}"
     return printable(f"{in_sentence(name)} {then} ({was})")
+
+
+def permitted(fixed: Sequence[str], within: Mapping[Any, Any]) -> str:
+    """What may become of columns, in words that follow "with": features that stay, and columns with limits."""
+    stay = " and ".join(map(in_sentence, fixed))
+    parts = [f"{stay} as {'it is' if len(fixed) == 1 else 'they are'}"] if fixed else []
+    for key, allowed in within.items():
+        name = in_sentence(str(key))
+        if isinstance(allowed, str):
+            parts.append(f"{name} {'not lower' if allowed == 'up' else 'not higher'}")
+        elif isinstance(allowed, tuple | list) and len(allowed) == 2 and all(isinstance(x, Real) for x in allowed):
+            parts.append(f"{name} from {allowed[0]!r} to {allowed[1]!r}")
+        else:
+            parts.append(f"{name} one of {', '.join(in_list(str(one)) for one in allowed)}")
+    return ", ".join(parts)

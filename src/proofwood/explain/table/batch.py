@@ -14,6 +14,7 @@ import inspect
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -61,9 +62,6 @@ class RowExplainer(Protocol):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features that explanations are made of."""
-
-    def fresh(self, model: Explained | None = None, *, time_limit: float | None) -> RowExplainer:
-        """The same explainer, with nothing learned yet, or one of another reading of the model."""
 
     def forget(self) -> None:
         """Give back what the engine has learned."""
@@ -176,7 +174,8 @@ def explain_rows(
     admitted = model.admit(X)
     rows, filled = admitted.values, admitted.filled
     model = model.with_gaps_of(rows, admitted.kinds if kind in CHANGES else None)
-    explainer = explainer.fresh(model, time_limit=limit)
+    explainer = copy(explainer)  # which has learned nothing yet
+    explainer.model, explainer.time_limit = model, limit
     header = {
         "format": FORMAT,
         "kind": kind,
@@ -253,7 +252,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     -------
     One record per row.
     """
-    explainer = task.explainer.fresh(time_limit=task.explainer.time_limit)
+    explainer = copy(task.explainer)
     # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
     shared = task.kind == "abductive" and not task.options.keys() & {"order", "start"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
