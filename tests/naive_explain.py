@@ -6,7 +6,7 @@ Sets of features are frozensets of indices into ``ScoreModel.features``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise, product
 
@@ -16,7 +16,7 @@ Row = tuple[int, ...]
 Set = frozenset[int]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def space(scores: ScoreModel) -> tuple[tuple[Row, tuple[int, ...]], ...]:
     """All rows that satisfy the clauses, each with its class sums."""
     n_thresholds = [int(count) for count in scores.n_thresholds]
@@ -130,15 +130,19 @@ def _minimal(sets: Iterable[Set]) -> frozenset[Set]:
     return frozenset(kept)
 
 
-def abductive(scores: ScoreModel, cells: Iterable[int], label: int) -> frozenset[Set]:
+def abductive(
+    scores: ScoreModel, cells: Iterable[int], label: int, targets: Collection[int] | None = None
+) -> frozenset[Set]:
     """All abductive explanations; all features together always suffice, whatever rounding may do."""
-    found, n = differences(scores, cells, label), scores.n_features
+    found, n = differences(scores, cells, label, targets), scores.n_features
     return _minimal(x for x in _subsets(n) if len(x) == n or all(changed & x for changed in found))
 
 
-def contrastive(scores: ScoreModel, cells: Iterable[int], label: int) -> frozenset[Set]:
+def contrastive(
+    scores: ScoreModel, cells: Iterable[int], label: int, targets: Collection[int] | None = None
+) -> frozenset[Set]:
     """All contrastive explanations, each with a feature that changes; none if the class never changes."""
-    found = differences(scores, cells, label)
+    found = differences(scores, cells, label, targets)
     return _minimal(y for y in _subsets(scores.n_features) if y and any(changed <= y for changed in found))
 
 
@@ -181,6 +185,7 @@ def least_distance(
     *,
     kept: Collection[int] = (),
     margin: bool = True,
+    accept: Callable[[Row], bool] = lambda row: True,
 ) -> float | None:
     """Least sum over the columns of ``distance[column][cell]``, among the rows that may get another class.
 
@@ -188,11 +193,10 @@ def least_distance(
     """
     own = tuple(int(cell) for cell in cells)
     still = [column for feature in kept for column in scores.features[feature]]
-    return min(
-        (
-            sum(costs[cell] for costs, cell in zip(distance, row, strict=True))
-            for row, sums in space(scores)
-            if all(row[column] == own[column] for column in still) and gets(scores, sums, label, targets, margin=margin)
-        ),
-        default=None,
+    prices = (
+        sum(costs[cell] for costs, cell in zip(distance, row, strict=True))
+        for row, sums in space(scores)
+        if all(row[column] == own[column] for column in still) and gets(scores, sums, label, targets, margin=margin)
+        if accept(row)
     )
+    return min(prices, default=None)

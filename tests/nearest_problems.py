@@ -8,34 +8,14 @@ import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
-from proofwood.ensembles.scores import ScoreModel
+from proofwood.explain.nearest.search import Nearest, PriceOptions, cheapest
 from proofwood.explain.oracles.searches import SearchOracle
-from proofwood.explain.search.cheapest import PriceOptions, cheapest
-from proofwood.explain.search.counterfactual import Nearest
 from proofwood.explain.search.questions import Questions
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import IntArray
 from tests import naive_explain
-from tests.score_models import VOTES, random_cells, random_fixed, random_scores
+from tests.score_models import VOTES, random_cells, random_fixed, random_prices, random_scores
 
-UNITS = (0.0, 1.0, 0.1, 1 / 3, 1e-6, 1e9)
-
-
-def random_prices(rng: np.random.Generator, scores: ScoreModel, cells: IntArray) -> list[FloatArray]:
-    """Prices that do not fall away from the row, of units far apart; now and then cells that may not be taken."""
-    prices, units = [], UNITS if rng.random() < 0.8 else (0.0,)
-    for own, last in zip(cells.tolist(), scores.n_thresholds.tolist(), strict=True):
-        unit = float(rng.choice(units))
-        price = np.zeros(last + 1)
-        for cell in range(own + 1, last + 1):
-            price[cell] = price[cell - 1] + unit * rng.integers(0, 4)
-        for cell in reversed(range(own)):
-            price[cell] = price[cell + 1] + unit * rng.integers(0, 4)
-        if rng.random() < 0.15:
-            price[own + 1 :] = np.inf
-        if rng.random() < 0.15:
-            price[:own] = np.inf
-        prices.append(price)
-    return prices
+UNITS = (0.0, 1.0, 0.1, 1 / 3, 1e-6, 1e9)  # far apart
 
 
 class NearestProblem:
@@ -56,7 +36,8 @@ class NearestProblem:
         some = rng.permutation(others)[: int(rng.integers(1, len(others) + 1))].tolist()
         self.targets = None if rng.random() < 0.6 else sorted(some)
         self.immutable = random_fixed(rng, self.scores)[:1] if rng.random() < 0.3 else []
-        self.prices = random_prices(rng, self.scores, self.cells)
+        units = UNITS if rng.random() < 0.8 else (0.0,)
+        self.prices = random_prices(rng, self.scores, self.cells, units=units, forbidden=0.15)
 
     def least(self, *, margin: bool = True) -> float:
         found = naive_explain.least_distance(
@@ -74,8 +55,8 @@ class NearestProblem:
         self, options: PriceOptions, seconds: float | None = None, accept: Callable[[IntArray], bool] | None = None
     ) -> Nearest:
         q = Questions(SearchOracle(self.scores), self.cells, self.label, targets=self.targets, clock=Clock.of(seconds))
-        model = SearchOracle(self.scores).model
-        return cheapest(q, model, self.prices, immutable=self.immutable, options=options, accept=accept)
+        box = self.scores.box(self.cells, self.immutable)
+        return cheapest(q, self.prices, box, options=options, accept=accept)
 
     def check(self, found: Nearest, least: float) -> None:
         if found.status in ("optimal", "none"):

@@ -1,29 +1,70 @@
-"""Random small ensembles over a grid of cells; ties, shared thresholds and groups of columns are common."""
+"""Small ensembles over a grid of cells: by hand, and at random, where ties, shared thresholds and groups are common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from proofwood.certificates.trees import Trees
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 
 Vote: TypeAlias = Literal["majority", "soft", "boosted"]
 VOTES: tuple[Vote, ...] = ("majority", "soft", "boosted")
 Box: TypeAlias = tuple[tuple[int, int], ...]  # lowest and highest cell of each column
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Thresholds, features and clauses of a random space, and one row that the clauses allow."""
+Leaf: TypeAlias = tuple[Sequence[int], Any]  # needs, and a score of each class
 
-    n_thresholds: IntArray
-    features: tuple[tuple[int, ...], ...]
-    clauses: tuple[tuple[int, ...], ...]
-    planted: IntArray
+
+def score_model(
+    n_thresholds: Sequence[int] | IntArray,
+    trees: Sequence[Sequence[Leaf]],
+    *,
+    features: Sequence[Sequence[int]] | None = None,
+    base: Sequence[int] | IntArray | None = None,
+    clauses: Sequence[Sequence[int]] = (),
+    margin: int = 0,
+    ties_low: bool = True,
+) -> ScoreModel:
+    """The model of these trees; each column is a feature and no class has a start, where nothing else is said."""
+    leaves = [leaf for tree in trees for leaf in tree]
+    columns = [[column] for column in range(len(n_thresholds))] if features is None else features
+    scores = np.array([scores for _, scores in leaves], dtype=np.int64)
+    return ScoreModel(
+        n_thresholds=np.array(n_thresholds, dtype=np.int64),
+        features=tuple(tuple(feature) for feature in columns),
+        leaves_of=np.cumsum([0, *map(len, trees)]).astype(np.int64),
+        scores=scores,
+        base=np.zeros(scores.shape[1], dtype=np.int64) if base is None else np.array(base, dtype=np.int64),
+        needs_of=np.cumsum([0, *(len(needs) for needs, _ in leaves)]).astype(np.int64),
+        needs=np.array([need for needs, _ in leaves for need in needs], dtype=np.int64),
+        clauses=tuple(tuple(clause) for clause in clauses),
+        margin=margin,
+        ties_low=ties_low,
+    )
+
+
+def running_example() -> ScoreModel:
+    """Blocked arteries, good circulation, chest pain, weight > 75; classes No and Yes; the row is 1, 0, 1, 70."""
+    blocked, circulation, chest, heavy = 0, 2, 4, 6
+    no, yes = [1, 0], [0, 1]
+    return score_model(
+        [1, 1, 1, 1],
+        [
+            [([blocked, chest], yes), ([blocked, chest + 1], no), ([blocked + 1], no)],
+            [([circulation], no), ([circulation + 1, heavy], yes), ([circulation + 1, heavy + 1], no)],
+            [
+                ([circulation, blocked], yes),
+                ([circulation, blocked + 1], no),
+                ([circulation + 1, chest], yes),
+                ([circulation + 1, chest + 1], no),
+            ],
+        ],
+    )
 
 
 def random_scores(
@@ -47,30 +88,18 @@ def random_scores(
     margin : random if None: often 0, always so for the majority
     ties_low : random if None
     """
-    grid = random_grid(rng, max_cells)
-    leaves: list[Box] = []
-    leaves_of, scores = [0], []
+    n_thresholds, features, clauses = random_grid(rng, max_cells)
     whole = int(rng.choice([2, 4, 6, 100]))
+    trees = []
     for tree in range(int(rng.integers(1, max_trees + 1))):
-        boxes = list(_random_leaves(rng, grid.n_thresholds, int(rng.integers(0, max_depth + 1))))
-        leaves += boxes
-        leaves_of.append(len(leaves))
-        scores += [_leaf_scores(rng, vote, n_classes, tree, whole) for _ in boxes]
-    needs = [_needs(box, grid.n_thresholds) for box in leaves]
+        boxes = list(random_leaves(rng, n_thresholds, int(rng.integers(0, max_depth + 1))))
+        trees.append([(needs_of(box, n_thresholds), _leaf_scores(rng, vote, n_classes, tree, whole)) for box in boxes])
     if margin is None:
         margin = 0 if vote == "majority" else int(rng.choice([0, 0, 0, 1, 2]))
-    base = rng.integers(-2, 3, n_classes) if vote == "boosted" else np.zeros(n_classes)
-    return ScoreModel(
-        n_thresholds=grid.n_thresholds,
-        features=grid.features,
-        leaves_of=np.array(leaves_of, dtype=np.int64),
-        scores=np.array(scores, dtype=np.int64).reshape(-1, n_classes),
-        base=base.astype(np.int64),
-        needs_of=np.cumsum([0, *map(len, needs)]).astype(np.int64),
-        needs=np.array([literal for leaf in needs for literal in leaf], dtype=np.int64),
-        clauses=grid.clauses,
-        margin=margin,
-        ties_low=bool(rng.random() < 0.7) if ties_low is None else ties_low,
+    base = rng.integers(-2, 3, n_classes) if vote == "boosted" else None
+    ties_low = bool(rng.random() < 0.7) if ties_low is None else ties_low
+    return score_model(
+        n_thresholds, trees, features=features, base=base, clauses=clauses, margin=margin, ties_low=ties_low
     )
 
 
@@ -88,8 +117,33 @@ def random_fixed(rng: np.random.Generator, scores: ScoreModel) -> list[int]:
     return [int(feature) for feature in rng.permutation(scores.n_features)[:size]]
 
 
-def random_grid(rng: np.random.Generator, max_cells: int) -> Grid:
-    """Ordinary columns (one or several to a feature), often a one-hot group, and clauses that a planted row meets."""
+def random_prices(
+    rng: np.random.Generator,
+    scores: ScoreModel,
+    cells: IntArray,
+    *,
+    units: Sequence[float] = (1.0,),
+    forbidden: float = 0.0,
+) -> list[FloatArray]:
+    """Prices of cells that do not fall away from the row, a few of its unit per column, so that rows tie.
+
+    On either side of the row, the cells beyond one of them are ``forbidden`` with this probability.
+    """
+    prices = []
+    for own, last in zip(cells.tolist(), scores.n_thresholds.tolist(), strict=True):
+        unit = float(rng.choice(units))
+        up, down = (unit * np.cumsum(rng.integers(0, 4, side)) for side in (last - own, own))
+        for side in (up, down):
+            if side.size and rng.random() < forbidden:
+                side[rng.integers(side.size) :] = np.inf
+        prices.append(np.concatenate([down[::-1], [0.0], up]))
+    return prices
+
+
+def random_grid(
+    rng: np.random.Generator, max_cells: int
+) -> tuple[list[int], list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Thresholds and features of ordinary columns, often with a one-hot group, and clauses that a planted row meets."""
     n_thresholds: list[int] = []
     features: list[tuple[int, ...]] = []
     groups: list[tuple[int, ...]] = []
@@ -126,13 +180,12 @@ def random_grid(rng: np.random.Generator, max_cells: int) -> Grid:
         variables = rng.choice(int(first[-1]), 2, replace=False).tolist()
         true = [bool(planted[column_of[v]] > v - first[column_of[v]]) for v in variables]
         clauses.append((2 * variables[0] + (not true[0]), 2 * variables[1] + int(rng.integers(2))))
-    shuffled = tuple(features[i] for i in rng.permutation(len(features)))
-    return Grid(np.array(n_thresholds, dtype=np.int64), shuffled, tuple(clauses), planted)
+    return n_thresholds, [features[i] for i in rng.permutation(len(features))], clauses
 
 
-def _random_leaves(rng: np.random.Generator, n_thresholds: IntArray, depth: int) -> Iterator[Box]:
+def random_leaves(rng: np.random.Generator, n_thresholds: Sequence[int], depth: int) -> Iterator[Box]:
     """Leaves of a random tree; a test whose one side is empty on its path adds nothing."""
-    tests = [(column, cut) for column, count in enumerate(n_thresholds.tolist()) for cut in range(count)]
+    tests = [(column, cut) for column, count in enumerate(n_thresholds) for cut in range(count)]
 
     def grow(box: Box, left: int) -> Iterator[Box]:
         if not left or not tests or rng.random() < 0.1:
@@ -144,13 +197,13 @@ def _random_leaves(rng: np.random.Generator, n_thresholds: IntArray, depth: int)
             if side[0] <= side[1]:
                 yield from grow((*box[:column], side, *box[column + 1 :]), left - 1)
 
-    return grow(tuple((0, count) for count in n_thresholds.tolist()), depth)
+    return grow(tuple((0, count) for count in n_thresholds), depth)
 
 
-def _needs(box: Box, n_thresholds: IntArray) -> list[int]:
+def needs_of(box: Box, n_thresholds: Sequence[int]) -> list[int]:
     """Literals of a leaf, at most one of each direction per column."""
     needs, first = [], 0
-    for (low, high), count in zip(box, n_thresholds.tolist(), strict=True):
+    for (low, high), count in zip(box, n_thresholds, strict=True):
         if low > 0:
             needs.append(2 * (first + low - 1))
         if high < count:
@@ -172,3 +225,25 @@ def _leaf_scores(rng: np.random.Generator, vote: Vote, n_classes: int, tree: int
     else:
         result[tree % n_classes] = rng.integers(-3, 4)
     return result
+
+
+def trees_of(scores: ScoreModel) -> Trees:
+    """The same model as the checker of certificates counts it."""
+    n = len(scores.scores)
+    low, high = np.zeros((n, scores.n_columns), dtype=np.int64), np.tile(scores.n_thresholds, (n, 1))
+    variable = scores.needs >> 1
+    column = scores.column_of[variable]
+    threshold, below = variable - scores.first[column], scores.needs & 1 == 1
+    np.minimum.at(high, (scores.leaf_of[below], column[below]), threshold[below])
+    np.maximum.at(low, (scores.leaf_of[~below], column[~below]), threshold[~below] + 1)
+    leaves = list(pairwise(scores.leaves_of.tolist()))
+    return Trees(
+        np.asarray(scores.n_thresholds),
+        scores.base.tolist(),
+        scores.margin,
+        scores.ties_low,
+        [scores.scores[a:b].tolist() for a, b in leaves],
+        [(low[a:b], high[a:b]) for a, b in leaves],
+        [list(clause) for clause in scores.clauses],
+        [(list(columns), flag) for columns, flag in scores.ranges if flag >= 0],
+    )

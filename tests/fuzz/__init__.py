@@ -3,15 +3,13 @@
 Each module here that has no underscore before its name is a *part*: one kind of problem and what is checked of the
 answers. A part has one function,
 
-    campaign(seed: int, seconds: float) -> Mapping[str, int]
+    one_case(number: int) -> Mapping[str, int]
 
-which draws cases from ``seed`` until the seconds are over. It returns counts by name: ``cases``, ``failures``, and
-others for the reader. A case that raises anything is a failure: a record with its message, its traceback and the line
-of Python that repeats it goes into the folder ``tests.fuzz._records.folder()``, it is counted, and the next case runs.
-The same seed draws the same cases; how many there are depends on the time.
-
-``tests.fuzz._records.cases`` does all this for a function ``one_case(number)``, which draws one case from its number
-alone, raises what is wrong with it, and returns counts.
+which draws a case from its number alone, raises what is wrong with it, and returns counts by name, for the reader.
+``tests.fuzz._records.cases`` draws cases from a seed until the seconds are over. A case that raises anything is a
+failure: a record with its message, its traceback and the line of Python that repeats it goes into the folder
+``tests.fuzz._records.folder()``, it is counted, and the next case runs. The same seed draws the same cases; how many
+there are depends on the time. A part that goes another way has a function ``campaign(seed, seconds)`` beside it.
 
 The runner (``_runner``) gives each part its turns, every one in a process of its own with a seed of its own. A process
 that dies, raises, or does not come back is a failure of its part, and the campaign goes on.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Any
 
@@ -12,7 +11,7 @@ from proofwood import Explainer, born_again
 from proofwood.engines.run import Clock
 from proofwood.explain.search.born_again import BornAgainOptions, smallest_tree
 from proofwood.model import evaluate
-from tests.fuzz import _records, explanations, regressors
+from tests.fuzz import explanations, regressors
 from tests.fuzz.explanations import Case, Grid
 from tests.fuzz.known import conditions
 
@@ -125,17 +124,10 @@ MODELS = (*explanations.MODELS, *(model for model in regressors.MODELS if not mo
 """Those whose packages the extras for development install."""
 
 
-def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """The case of a number, and the generator with which to go on."""
-    return explanations.make(seed, number, MODELS)
-
-
 def one_case(number: int) -> Counter[str]:
     """How many models, trees of each status, and leaves a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = make(*divmod(number, _records.CASES))
-    with _records.about(f"{case.told} {dict(case.options)}"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         if rng.random() < 0.3:
             case = _known(case, rng)
         try:
@@ -157,8 +149,3 @@ def _known(case: Case, rng: np.random.Generator) -> Case:
             raise
         return case
     return Case(case.model, case.X, case.told, options, possible)
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

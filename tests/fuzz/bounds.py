@@ -7,7 +7,6 @@ one, or, where both ends are the same, the only value that is left of a column.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -138,15 +137,8 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
 def one_case(number: int) -> Counter[str]:
     """The case of a number, of :data:`MODELS` in turn."""
     counts: Counter[str] = Counter()
-    case, rng = explanations.make(*divmod(number, _records.CASES), MODELS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         case = bounded(case, rng)
         with _records.about(case.told):
             check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

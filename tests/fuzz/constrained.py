@@ -314,8 +314,3 @@ def one_case(number: int) -> Counter[str]:
         warnings.simplefilter("ignore")
         (integers if number % 3 else numbers)(rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

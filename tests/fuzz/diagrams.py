@@ -149,11 +149,6 @@ def layers_fault(one: Case, rng: np.random.Generator, least: int) -> str | None:
     return None
 
 
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Problems drawn from ``seed`` for so many seconds: by kind and engine, and how many were "proved" optimal."""
-    return _records.cases(one_case, seed, seconds)
-
-
 def one_case(number: int) -> Counter[str]:
     """One problem by one engine; AssertionError on a false claim."""
     rng = np.random.default_rng([*divmod(number, _records.CASES), 11])

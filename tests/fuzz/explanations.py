@@ -11,6 +11,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
@@ -21,10 +22,10 @@ import pytest
 
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
+from proofwood.ensembles.door import Admitted
 from proofwood.explain.answers.possible import Region
-from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.nearest.prices import count_prices
+from proofwood.explain.nearest.measure import count_prices
 from proofwood.explain.nearest.tariffs import read_tariff, weights_of
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition
@@ -287,7 +288,7 @@ class Checks:
         self.explainer, self.grid, self.at, self.counts = explainer, grid, at, counts
         self.x = grid.rows[at]
         self.n = len(explainer.feature_names)
-        self.row = ReadRow(self.x, explainer.model.cells(self.x), int(grid.codes[at]))
+        self.row = Admitted.one(self.x, int(grid.codes[at]))
 
     def ask(self, method: str, **options: Any) -> Explanation:
         """An explanation of the row, which must be about the class that the model predicts."""
@@ -583,7 +584,7 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
     given = case.X if (rng.random() < 0.5 and some) or case.needs_rows else None
     explainer = Explainer(case.model, X=given, **case.options)
     if rng.random() < 0.5 and some:  # rows as people have them, with their gaps
-        explainer = explainer.with_gaps_of(explainer.model.read(case.X[:3]))
+        explainer = Explainer(explainer.model.with_gaps_of(explainer.model.read(case.X[:3])))
     grid = Grid(explainer, rng, case.possible)
     counts["models"] += 1
     if grid.size > MOST_ROWS:
@@ -622,16 +623,20 @@ def make(
         return models[number % len(models)](rng), rng
 
 
+@contextmanager
+def drawn(
+    number: int, models: Sequence[Callable[[np.random.Generator], Case]] = MODELS
+) -> Iterator[tuple[Case, np.random.Generator]]:
+    """The case of a number of a campaign; what is raised about it says what it is, and warnings are none of it."""
+    case, rng = make(*divmod(number, _records.CASES), models)
+    with _records.about(f"{case.told} {dict(case.options)}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield case, rng
+
+
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = make(*divmod(number, _records.CASES))
-    with _records.about(case.told), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with drawn(number) as (case, rng):
         check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -45,11 +45,6 @@ ODD: tuple[Any, ...] = (
 """Values to put in the place of others."""
 
 
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Damage files for so long: how many of each kind ended in what, ``"model refused"``, ``"model read"``, ..."""
-    return _records.cases(one_case, seed, seconds)
-
-
 def one_case(number: int) -> Counter[str]:
     """Damage one file.
 

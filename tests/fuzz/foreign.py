@@ -680,8 +680,3 @@ def one_case(number: int) -> Counter[str]:
             else:
                 counts["no rows that both read"] += 1
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,7 @@ import numpy as np
 
 from proofwood import Explainer
 from proofwood.data.kinds import Kind
-from tests.fuzz import _records, explanations
+from tests.fuzz import explanations
 
 
 def conditions(inputs: Any, rng: np.random.Generator) -> tuple[list[str], Callable[[Any], Any]]:
@@ -86,13 +85,6 @@ def check(case: explanations.Case, rng: np.random.Generator, counts: Counter[str
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = explanations.make(*divmod(number, _records.CASES))
-    with _records.about(f"{case.told}, conditions"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number) as (case, rng):
         check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -545,8 +545,3 @@ def one_case(number: int) -> Counter[str]:
         warnings.simplefilter("ignore", OptimalityWarning)
         run(case, rng, told)
     return told
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Draw, fit and check until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -248,8 +248,3 @@ def one_case(number: int) -> Counter[str]:
         check(outcome, X, y, weights)
     ended = outcome.raised.partition(":")[0] if outcome.estimator is None else str(outcome.estimator.status_)
     return Counter({f"{name}: {ended}": 1})
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Cases for so many seconds: how many, how many failed, and how often each learner ended how."""
-    return _records.cases(one_case, seed, seconds)

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import _records
-
 ENGINES = {
     "tree": [{}],
     "minimal": [{}, {"engine": "paper"}],
@@ -64,8 +62,3 @@ def one_case(number: int) -> Counter[str]:
     else:
         case["memory_limit"] = int(2 ** rng.uniform(10, 30))
     return Counter({f"{learner} {outcome(case)['status']}": 1})
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Cases by what they ended in, for about ``seconds``."""
-    return _records.cases(one_case, seed, seconds)

@@ -9,15 +9,10 @@ from collections import Counter
 
 import numpy as np
 
-from proofwood.explain.search.cheapest import PriceOptions
+from proofwood.explain.nearest.search import PriceOptions
 from tests import naive_explain
 from tests.fuzz import _records
 from tests.nearest_problems import NearestProblem
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Problems drawn from ``seed`` for so many seconds."""
-    return _records.cases(one_case, seed, seconds)
 
 
 def one_case(number: int) -> Counter[str]:

@@ -6,7 +6,6 @@ for all cells of its grid, and the numbers of the trees with the pipeline's, to 
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from proofwood.ensembles.explained import explained, sample_rows
 from tests.bits import added_up, leaf_scores
-from tests.fuzz import _records, explanations
+from tests.fuzz import explanations
 from tests.fuzz.explanations import Case, check, table
 
 
@@ -210,17 +209,10 @@ def check_bits(case: Case, counts: Counter[str]) -> None:
         counts["rows to the last bit"] += len(rows)
 
 
-def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """The case of a number, and the generator with which to go on."""
-    return explanations.make(seed, number, MODELS)
-
-
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = make(*divmod(number, _records.CASES))
-    with _records.about(case.told), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         try:
             check_bits(case, counts)
         except TypeError as error:
@@ -230,8 +222,3 @@ def one_case(number: int) -> Counter[str]:
             return counts
         check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

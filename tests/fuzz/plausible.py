@@ -6,7 +6,6 @@ predictions for the whole grid say which rows count. Ties of its score with the 
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from proofwood import Explainer
-from proofwood.explain.answers.reading import ReadRow
-from tests.fuzz import _records, explanations
+from proofwood.ensembles.door import Admitted
+from tests.fuzz import explanations
 
 MODELS = (
     explanations.histogram_boosting, explanations.xgboost, explanations.lightgbm, explanations.forest,
@@ -62,12 +61,13 @@ def check(case: explanations.Case, rng: np.random.Generator, counts: Counter[str
     explanations.check(
         replace(case, X=X, options={**case.options, "plausible": stated}, possible=possible), rng, counts
     )
-    explainer = explainer.with_gaps_of(rows)
+    explainer = Explainer(explainer.model.with_gaps_of(rows))
     grid = explanations.Grid(explainer, rng, possible)
     if grid.size > explanations.MOST_ROWS or not len(grid.rows):
         return
     for x in rows[~possible(rows)][:2]:
-        explainer = Explainer(case.model, **case.options, plausible=stated).with_gaps_of(x[np.newaxis])
+        read = Explainer(case.model, **case.options, plausible=stated).model
+        explainer = Explainer(read.with_gaps_of(x[np.newaxis]))
         _change_outlier(explainer, x, possible, rng, counts)
 
 
@@ -81,7 +81,7 @@ def _change_outlier(
     model = explainer.model
     code = int(model.predict_codes(x[np.newaxis])[0])
     checks = explanations.Checks(explainer, grid, 0, counts)
-    checks.x, checks.row = x, ReadRow(x, model.cells(x), code)
+    checks.x, checks.row = x, Admitted.one(x, code)
     for metric in ("l1", "l2", "linf"):
         found = explainer.counterfactual(checks.row, metric=metric)
         counts[f"from an outlier: {found.status}"] += 1
@@ -100,13 +100,6 @@ def _change_outlier(
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = explanations.make(*divmod(number, _records.CASES), MODELS)
-    with _records.about(f"{case.told}, plausible rows"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -409,8 +409,3 @@ def one_case(number: int) -> Counter[str]:
             for sentence in SENTENCES:
                 sentence(model, rows.frame, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

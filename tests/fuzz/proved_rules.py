@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from proofwood import Explainer, proved_rules
-from tests.fuzz import _records, explanations
+from tests.fuzz import explanations
 from tests.fuzz.born_again import MODELS as MODELS
-from tests.fuzz.born_again import _known, make
+from tests.fuzz.born_again import _known
 from tests.fuzz.explanations import Case, Grid, holds
 
 
@@ -74,16 +73,9 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
 def one_case(number: int) -> Counter[str]:
     """How many models, rules, and answers of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = make(*divmod(number, _records.CASES))
-    with _records.about(f"{case.told} {dict(case.options)}"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         if rng.random() < 0.3:
             case = _known(case, rng)
         check(case, rng, counts)
         counts["models"] += 1
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

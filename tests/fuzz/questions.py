@@ -16,8 +16,10 @@ import numpy as np
 
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
-from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.model.node_table import IntArray
+from tests.explain_oracles import AllRows
 from tests.fuzz import _records
+from tests.score_models import needs_of, random_leaves, score_model
 
 MOST_ROWS = 4000
 """Cells of a small space, those that its clauses forbid included."""
@@ -120,80 +122,22 @@ def random_space(random: np.random.Generator, most: int = MOST_ROWS) -> Space:
 
 def random_trees(random: np.random.Generator, space: Space, n_trees: int, depth: int, values: IntArray) -> ScoreModel:
     """A model over the space whose leaves draw their scores from ``values`` (n, n_classes)."""
-    sizes, first = space.n_thresholds, space.first
-    scores, needs, needs_of, leaves_of = [], list[int](), [0], [0]
-
-    def grow(left: int, low: list[int], high: list[int]) -> None:
-        open_ = [c for c, q in enumerate(sizes) if low[c] < high[c] and q]
-        if left == 0 or not open_ or random.random() < 0.05:
-            needs.extend(2 * int(first[c] + low[c] - 1) for c in range(len(sizes)) if low[c] > 0)
-            needs.extend(2 * int(first[c] + high[c]) + 1 for c in range(len(sizes)) if high[c] < sizes[c])
-            needs_of.append(len(needs))
-            scores.append(values[int(random.integers(len(values)))])
-            return
-        c = open_[int(random.integers(len(open_)))]
-        cut = int(random.integers(low[c], high[c]))
-        kept = low[c], high[c]
-        high[c] = cut
-        grow(left - 1, low, high)
-        low[c], high[c] = cut + 1, kept[1]
-        grow(left - 1, low, high)
-        low[c], high[c] = kept
-
-    for _ in range(n_trees):
-        grow(depth, [0] * len(sizes), list(sizes))
-        leaves_of.append(len(scores))
-    return ScoreModel(
-        n_thresholds=np.array(sizes, dtype=np.int64),
-        features=tuple(space.features),
-        leaves_of=np.array(leaves_of),
-        scores=np.array(scores, dtype=np.int64),
+    sizes = space.n_thresholds
+    return score_model(
+        sizes,
+        [
+            [
+                (needs_of(box, sizes), values[random.integers(len(values))])
+                for box in random_leaves(random, sizes, depth)
+            ]
+            for _ in range(n_trees)
+        ],
+        features=space.features,
         base=random.integers(-2, 3, values.shape[1]),
-        needs_of=np.array(needs_of),
-        needs=np.array(needs, dtype=np.int64),
-        clauses=tuple(space.clauses),
+        clauses=space.clauses,
         margin=int(random.choice([0, 0, 1])),
         ties_low=bool(random.integers(2)),
     )
-
-
-class AllRows:
-    """Every row of a small space with its sums."""
-
-    def __init__(self, scores: ScoreModel) -> None:
-        self.scores = scores
-        grid = np.indices([int(q) + 1 for q in scores.n_thresholds]).reshape(scores.n_columns, -1).T
-        true = self._literals(grid)
-        allowed = np.ones(len(grid), dtype=bool)
-        for clause in scores.clauses:
-            allowed &= true[:, list(clause)].any(axis=1)
-        self.rows, true = grid[allowed], true[allowed]
-        self.sums = np.tile(scores.base, (len(self.rows), 1))
-        for leaf in range(len(scores.scores)):
-            needs = scores.needs[scores.needs_of[leaf] : scores.needs_of[leaf + 1]]
-            self.sums += true[:, needs].all(axis=1)[:, np.newaxis] * scores.scores[leaf]
-
-    def _literals(self, rows: IntArray) -> BoolArray:
-        """(n_rows, 2 n_variables) truth of every literal."""
-        above = [rows[:, [c]] > np.arange(q) for c, q in enumerate(self.scores.n_thresholds.tolist())]
-        flat = np.concatenate([*above, np.zeros((len(rows), 0), dtype=bool)], axis=1)
-        return np.stack([flat, ~flat], axis=2).reshape(len(rows), -1)
-
-    def reaching(self, label: int, targets: Sequence[int] | None) -> BoolArray:
-        """(n_rows,) which may get another class, one of the targets."""
-        classes = range(self.scores.n_classes)
-        others = [k for k in classes if k != label and (targets is None or k in targets)]
-        found = np.zeros(len(self.rows), dtype=bool)
-        for k in others:
-            first = np.ones(len(self.rows), dtype=bool)
-            for other in set(classes) - set(others):
-                first &= self.sums[:, k] - self.sums[:, other] >= self.scores.threshold_of_win(k, other)
-            found |= first
-        return found
-
-    def inside(self, low: IntArray, high: IntArray) -> BoolArray:
-        """(n_rows,) which are in a box."""
-        return np.asarray(((self.rows >= low) & (self.rows <= high)).all(axis=1))
 
 
 def _options(random: np.random.Generator) -> SearchOptions:
@@ -201,13 +145,6 @@ def _options(random: np.random.Generator) -> SearchOptions:
     switches = {name: bool(random.random() < 0.75) for name in names}
     clauses, messages = [(True, True), (True, False), (False, True)][int(random.integers(3))]
     return SearchOptions(clauses, messages, patience=int(random.choice([0, 1, 2, 20, 20])), **switches)
-
-
-def _box(scores: ScoreModel, cells: IntArray, fixed: Sequence[int]) -> tuple[IntArray, IntArray]:
-    low, high = np.zeros(scores.n_columns, dtype=np.int64), np.array(scores.n_thresholds)
-    columns = [c for feature in fixed for c in scores.features[feature]]
-    low[columns] = high[columns] = cells[columns]
-    return low, high
 
 
 def _limits(scores: ScoreModel, feature: int, low: IntArray, high: IntArray) -> bool:
@@ -231,7 +168,7 @@ def ask_some(
     if not len(rows.rows):
         counts["empty spaces"] += 1
         label = int(random.integers(n_classes))
-        answer = oracle.ask_box(*_box(scores, np.zeros(0, dtype=np.int64), []), label, seconds=SECONDS)
+        answer = oracle.ask_box(*scores.box(np.zeros(scores.n_columns, dtype=np.int64), []), label, seconds=SECONDS)
         assert answer.changes is False, "a space without rows has a row of another class"
         return
     for _ in range(n):
@@ -239,10 +176,10 @@ def ask_some(
         label = scores.winner(cells) if random.random() < 0.9 else int(random.integers(n_classes))
         others = [k for k in range(n_classes) if k != label]
         targets = None if random.random() < 0.7 else [k for k in others if random.random() < 0.6] or others[:1]
-        reaching = rows.reaching(label, targets)
+        reaching = rows.reached(label, targets) >= 0
         if random.random() < 0.7:
             fixed = [f for f in range(scores.n_features) if random.random() < random.choice([0.1, 0.3, 0.6])]
-            low, high = _box(scores, cells, fixed)
+            low, high = scores.box(cells, fixed)
             answer = oracle.ask(cells, label, fixed, targets=targets, seconds=SECONDS)
         else:
             other = rows.rows[int(random.integers(len(rows.rows)))]
@@ -273,8 +210,3 @@ def one_case(number: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     ask_some(np.random.default_rng(divmod(number, _records.CASES)), 40, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random models until the time is over."""
-    return _records.cases(one_case, seed, seconds)

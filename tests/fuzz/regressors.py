@@ -6,7 +6,6 @@ all cells of its grid.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 
 from proofwood import Explainer
-from tests.fuzz import _records, explanations
+from tests.fuzz import explanations
 from tests.fuzz.explanations import MOST_ROWS, Case, Grid, check, table
 
 Learn = Callable[[np.random.Generator], Any]
@@ -401,14 +400,7 @@ def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    case, rng = make(*divmod(number, _records.CASES))
-    with _records.about(f"{case.told} {dict(case.options)}"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with explanations.drawn(number, MODELS) as (case, rng):
         check(case, rng, counts)
         check_range(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -265,7 +265,8 @@ class Checks:
         self.reader = Reader(names, {name: code.__getitem__ for name in names if case.X[name].dtype.kind == "O"})
         self.at = int(rng.integers(len(case.X)))
         self.given = case.X.iloc[[self.at]]
-        self.explainer = self.explainer.with_gaps_of(self.explainer.model.read(self.given))
+        model = self.explainer.model
+        self.explainer = Explainer(model.with_gaps_of(model.read(self.given)))
         self.inputs = {given.name: given for given in self.explainer.model.inputs}
         self.table = case.numbers(case.X)
         self.own = {name: values[[self.at]] for name, values in self.table.items()}
@@ -784,7 +785,7 @@ def of_own_model(model: Any, frame: pd.DataFrame, rng: np.random.Generator, coun
                 raise
             counts["refused: unknown category"] += 1
             continue
-        checks.explainer = checks.explainer.with_gaps_of(read)
+        checks.explainer = Explainer(checks.explainer.model.with_gaps_of(read))
         for ask in (
             lambda: checks.explainer.abductive(given),  # noqa: B023 - called at once
             lambda: checks.explainer.abductive(given, inflate=True),  # noqa: B023
@@ -809,8 +810,3 @@ def one_case(number: int) -> Counter[str]:
         with _records.about(case.told):
             check(case, rng, counts)
     return counts
-
-
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Random cases until the time is over."""
-    return _records.cases(one_case, seed, seconds)

@@ -48,11 +48,6 @@ REGIMES: dict[str, Weigh] = {
 }
 
 
-def campaign(seed: int, seconds: float) -> Counter[str]:
-    """Fit problems at random until the time is up: number of fits by regime, by learner and by status."""
-    return _records.cases(one_case, seed, seconds)
-
-
 def one_case(number: int) -> Counter[str]:
     """One problem at random, by one learner; AssertionError if it claims what is not so."""
     chance = random.Random(number)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.explain.search.cheapest import NEVER, PriceOptions, integer_prices
+from proofwood.explain.nearest.search import NEVER, PriceOptions, integer_prices
 from proofwood.model.node_table import IntArray
 from tests import naive_explain
 from tests.nearest_problems import NearestProblem

@@ -5,32 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.ensembles.scores import ScoreModel
 from tests import naive_explain
-from tests.score_models import VOTES, Vote, random_cells, random_fixed, random_scores
-
-
-def heart() -> ScoreModel:
-    """The paper's three trees over blocked arteries, good circulation, chest pain and weight (two cells, at 75)."""
-    leaves = [
-        [([1], 0), ([0, 5], 0), ([0, 4], 1)],
-        [([2], 0), ([3, 7], 0), ([3, 6], 1)],
-        [([2, 1], 0), ([2, 0], 1), ([3, 5], 0), ([3, 4], 1)],
-    ]
-    needs = [leaf[0] for tree in leaves for leaf in tree]
-    return ScoreModel(
-        n_thresholds=np.ones(4, dtype=np.int64),
-        features=((0,), (1,), (2,), (3,)),
-        leaves_of=np.array([0, 3, 6, 10]),
-        scores=np.eye(2, dtype=np.int64)[[leaf[1] for tree in leaves for leaf in tree]],
-        base=np.zeros(2, dtype=np.int64),
-        needs_of=np.cumsum([0, *map(len, needs)]),
-        needs=np.array([literal for leaf in needs for literal in leaf]),
-    )
+from tests.score_models import VOTES, Vote, random_cells, random_fixed, random_scores, running_example
 
 
 def test_the_running_example_of_the_paper() -> None:
-    model, row = heart(), (1, 0, 1, 0)
+    model, row = running_example(), (1, 0, 1, 0)
     assert naive_explain.predicted(model, row) == 1
     abductive, contrastive = naive_explain.abductive(model, row, 1), naive_explain.contrastive(model, row, 1)
     assert abductive == {frozenset({0, 2})}

@@ -38,12 +38,6 @@ def test_no_claim_is_false(number: int, monkeypatch: pytest.MonkeyPatch) -> None
         fuzz.one_case(number + step * len(fuzz.REGIMES))
 
 
-def test_a_campaign_counts_its_problems() -> None:
-    told = fuzz.campaign(seed=3, seconds=0.5)
-    assert told["cases"] >= 1
-    assert told["failures"] == 0
-
-
 def test_weights_whose_sum_passes_all_integers() -> None:
     given = [2.0**53, 1, 7, 1, 1, 1]
     tree = OptimalTreeClassifier(max_depth=1).fit(X, Y, sample_weight=given)

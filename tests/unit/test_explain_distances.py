@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer
-from proofwood.explain.nearest.prices import count_prices
+from proofwood.explain.nearest.measure import count_prices
 from proofwood.explain.proofs.certificate import check_certificate
 from proofwood.explain.table.records import read_explanations
 from tests.fuzz import explanations as fuzz

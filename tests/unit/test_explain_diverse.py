@@ -11,8 +11,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from proofwood import Explainer
-from proofwood.explain.answers.reading import ReadRow
-from proofwood.explain.nearest.prices import cell_prices, length_of
+from proofwood.ensembles.door import Admitted
+from proofwood.explain.nearest.measure import measure_of
 from tests.fuzz import explanations as fuzz
 
 RNG = np.random.default_rng(0)
@@ -24,17 +24,18 @@ def nearest_by_hand(explainer: Explainer, grid: fuzz.Grid, at: int, earlier: lis
     """Distance (of cells) and changes of the nearest row that changes all of no earlier set."""
     model = explainer.model
     cells = model.cells_of(grid.rows)
-    prices, _ = cell_prices(model, grid.rows[at], cells[at], None, "l1")
+    measure = measure_of(model, grid.rows[at], cells[at], "l1")
+    assert measure is not None
     best, changes = np.inf, set()
     for row in np.flatnonzero(grid.codes != grid.codes[at]).tolist():
         moved = cells[row] != cells[at]
         changed = {f for f, columns in enumerate(model.scores.features) if moved[list(columns)].any()}
         if any(one <= changed for one in earlier):
             continue
-        paid = sum(price[cell] for price, cell in zip(prices, cells[row].tolist(), strict=True))
+        paid = sum(price[cell] for price, cell in zip(measure.prices, cells[row].tolist(), strict=True))
         if paid < best:
             best, changes = paid, changed
-    return length_of(best, "l1"), changes
+    return best, changes
 
 
 @pytest.mark.parametrize("number", fuzz.numbers(24))
@@ -47,7 +48,7 @@ def test_each_is_the_nearest_that_leaves_something_of_the_earlier_ones(number: i
     if grid.size > fuzz.MOST_ROWS or explainer.model.scores.margin:
         return
     at = int(rng.integers(len(grid.rows)))
-    row = ReadRow(grid.rows[at], explainer.model.cells(grid.rows[at]), int(grid.codes[at]))
+    row = Admitted.one(grid.rows[at], int(grid.codes[at]))
     earlier: list[set[int]] = []
     for found in explainer.counterfactuals(row, limit=6):
         distance, _ = nearest_by_hand(explainer, grid, at, earlier)

@@ -133,7 +133,6 @@ def test_every_way_in_is_guarded(blind: tuple[Any, Any]) -> None:
         lambda: explainer.attribution(row),
         lambda: explainer.enumerate(row),
         lambda: explainer.enumeration_certificate(row),
-        lambda: explainer.read_row(row),
         lambda: explainer.learn_knowledge(X),
         lambda: explainer.explain(X),
         lambda: explainer.explain(X, kind="robustness"),

@@ -79,7 +79,7 @@ def test_explanations_say_that_a_number_is_read_as_missing() -> None:
     assert found.conditions[0].to_dict()["text"] == "x0 = 0 (read as missing)"
     assert explainer.abductive([[1e-46]]).rule().endswith("(read as missing) -> 1")
     assert "0 (read as missing)" in explainer.counterfactual([[2.0]]).rule()
-    with_gaps = explainer.with_gaps_of(np.array([[math.nan]]))
+    with_gaps = Explainer(explainer.model.with_gaps_of(np.array([[math.nan]])))
     rule = with_gaps.abductive([[0.0]], inflate=True).rule()
     assert rule == "(x0 = 0 (read as missing) or missing) -> 1"
     assert pickle.loads(pickle.dumps(explainer)).abductive([[0.0]]).rule() == found.rule()

@@ -22,17 +22,16 @@ def case():
     return model, X[gaps][0], X[~gaps][0]
 
 
-def test_a_row_with_gaps_is_asked_about_within_the_same_limits(case):
-    model, gappy, _ = case
-    explainer = Explainer(model, memory_limit="2GB", time_limit=9)
-    home = explainer.with_gaps_of(gappy[np.newaxis])
-    assert home is not explainer
-    assert (home.memory_limit, home.time_limit) == ("2GB", 9)
-    explainer.time_limit, explainer.memory_limit = 5, "3GB"
-    home = explainer.with_gaps_of(gappy[np.newaxis])
-    assert (home.memory_limit, home.time_limit) == ("3GB", 5)
+def test_engines_of_rows_with_gaps_are_kept_until_they_are_forgotten(case):
+    model, gappy, row = case
+    explainer = Explainer(model)
+    for x in (row, gappy, row, gappy):
+        explainer.abductive(x)
+    kept = list(explainer._kept.values())
+    assert len(kept) == 2
     explainer.forget()
-    assert explainer.with_gaps_of(gappy[np.newaxis]) is not home
+    explainer.abductive(gappy)
+    assert not {id(engines) for engines in explainer._kept.values()} & {id(engines) for engines in kept}
 
 
 def test_building_the_explainer_for_a_row_with_gaps_counts(case):

@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from proofwood import Explainer
 from proofwood.ensembles.explained import explained
-from proofwood.explain.nearest.prices import cell_prices
 from proofwood.explain.oracles.searches import SearchOracle
-from proofwood.explain.search import counterfactual
 from tests.clock import clocked, within
 
 
@@ -73,24 +70,6 @@ def test_methods_keep_their_limit_in_cpu_seconds(large, method):
     explainer = Explainer(model, time_limit=0.3)
     with within(0.3 + 0.5):
         METHODS[method](explainer, frame[:1])
-
-
-def test_moving_a_row_back_ends_with_the_time(large, monkeypatch):
-    model, frame = large
-    late = []
-
-    def slow(self, row, reached=counterfactual._Search._reached):
-        late.append(self.q.clock.over)
-        time.sleep(0.05)
-        return reached(self, row)
-
-    monkeypatch.setattr(counterfactual._Search, "_reached", slow)
-    case = Explainer(model)._case(frame[:1], None, 2.0)
-    prices, _ = cell_prices(case.model, case.row, case.cells)
-    found = counterfactual.nearest(case.questions, prices)
-    assert late
-    assert not any(late)
-    assert found.status != "optimal"
 
 
 @clocked

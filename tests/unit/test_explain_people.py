@@ -21,9 +21,9 @@ from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock, Stopped
 from proofwood.ensembles.linear import read_constraints
 from proofwood.ensembles.space import Input
-from proofwood.explain.answers.case import OutlierError
-from proofwood.explain.search.rational import least
-from proofwood.explain.search.values import Program, TiedColumn
+from proofwood.explain.nearest.rational import least
+from proofwood.explain.nearest.values import Program, TiedColumn
+from proofwood.explain.question import OutlierError
 from proofwood.explain.table.records import read_explanations
 from tests.fuzz import constrained as fuzz_constrained
 from tests.fuzz import plausible as fuzz_plausible

@@ -11,14 +11,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from proofwood import Explainer
 from proofwood.engines.run import Clock
-from proofwood.explain.oracles.oracle import about_row
+from proofwood.explain.nearest.search import _Bisection, dearest
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
-from proofwood.explain.search import radius
-from proofwood.explain.search.dearest import dearest
 from proofwood.explain.search.questions import Questions
-from tests.explain_oracles import TryAll, cases
+from tests.explain_oracles import AllRows, cases
+from tests.score_models import random_prices
 
-CASES = cases(80)
+CASES = list(cases(1, 40))
 ENGINES = {
     "auto": SearchOptions(),
     "cdcl": SearchOptions(messages=False),
@@ -26,92 +25,64 @@ ENGINES = {
 }
 
 
-def random_prices(random, scores, cells):
-    """Prices that do not fall away from the row; few different ones, so that rows tie, and some cells forbidden."""
-    prices = []
-    for n, own in zip(scores.n_thresholds, cells, strict=True):
-        price = np.zeros(n + 1)
-        steps = random.integers(0, 4, n) / 4.0
-        price[own + 1 :] = np.cumsum(steps[own:])
-        price[:own] = np.cumsum(steps[:own][::-1])[::-1]
-        if random.random() < 0.3:
-            price[price > 0.8] = np.inf
-        prices.append(price)
-    return prices
-
-
-def least(oracle, cells, label, targets, prices, fixed):
+def least(case, prices, fixed=(), targets=None):
     """The least price of a dearest cell, by trying every row."""
-    columns = [c for f in fixed for c in oracle.scores.features[f]]
-    best = math.inf
-    for row, found in zip(oracle.rows, oracle.may_change(label, targets), strict=True):
-        if found >= 0 and (row[columns] == cells[columns]).all():
-            best = min(best, max((price[cell] for price, cell in zip(prices, row, strict=True)), default=0.0))
-    return best
+    rows = AllRows(case.scores)
+    found = (rows.reached(case.label, targets) >= 0) & rows.inside(*case.scores.box(case.cells, fixed))
+    dearest_cells = (max((p[c] for p, c in zip(prices, row, strict=True)), default=0.0) for row in rows.rows[found])
+    return min(dearest_cells, default=math.inf)
+
+
+def prices_of(random, case):
+    return random_prices(random, case.scores, case.cells, units=(0.25,), forbidden=0.3)
 
 
 @pytest.mark.parametrize("engine", list(ENGINES))
 def test_the_least_radius_is_that_of_all_rows(engine):
     random = np.random.default_rng(5)
     rows = 0
-    for oracle, cells, label in CASES:
-        q = Questions(SearchOracle(oracle.scores, ENGINES[engine]), cells, label)
-        for _ in range(3):
-            prices = random_prices(random, oracle.scores, cells)
+    for case in CASES:
+        q = case.questions(SearchOracle(case.scores, ENGINES[engine]))
+        for _ in range(2):
+            prices = prices_of(random, case)
             fixed = [f for f in range(q.n) if random.random() < 0.2]
-            assert radius.fits(q)
-            found = dearest(q, prices, immutable=fixed)
-            expected = least(oracle, cells, label, None, prices, fixed)
+            found = dearest(q, prices, q.scores.box(case.cells, fixed))
+            expected = least(case, prices, fixed)
             assert found.distance == expected
             assert found.lower_bound == expected
             assert found.status == ("none" if math.isinf(expected) else "optimal")
             if found.cells is not None:
                 rows += 1
                 assert max(p[c] for p, c in zip(prices, found.cells, strict=True)) == expected
-                assert oracle.scores.allows(found.cells)
-    assert rows > 50
-
-
-def test_it_agrees_with_the_bisection_of_other_engines():
-    random = np.random.default_rng(6)
-    for oracle, cells, label in CASES[:40]:
-        prices = random_prices(random, oracle.scores, cells)
-        one = dearest(Questions(SearchOracle(oracle.scores), cells, label), prices)
-        other = dearest(Questions(oracle, cells, label), prices)
-        assert (one.status, one.distance, one.lower_bound) == (other.status, other.distance, other.lower_bound)
-
-
-def test_some_classes_only_are_left_to_the_other_way():
-    asked = 0
-    random = np.random.default_rng(7)
-    for oracle, cells, label in CASES:
-        n = oracle.scores.n_classes
-        if n < 3:
-            continue
-        targets = [next(k for k in range(n) if k != label)]
-        q = Questions(SearchOracle(oracle.scores), cells, label, targets=targets)
-        assert not radius.fits(q)
-        prices = random_prices(random, oracle.scores, cells)
-        question = about_row(oracle.scores, cells, label, (), targets)
-        others = [row for row in oracle.rows if question.reached(q.scores, row)]
-        costs = (max(p[c] for p, c in zip(prices, row, strict=True)) for row in others)
-        assert dearest(q, prices).distance == min(costs, default=math.inf)
-        asked += 1
-    assert asked > 5
-
-
-def test_without_time_the_bound_is_the_least_price():
-    oracle, cells, label = CASES[0]
-    prices = random_prices(np.random.default_rng(8), oracle.scores, cells)
-    found = dearest(Questions(SearchOracle(oracle.scores), cells, label, clock=Clock.of(0.0)), prices)
-    assert found.status == "unknown"
-    assert found.lower_bound == 0.0
+                assert case.scores.allows(found.cells)
+    assert rows > 30
 
 
 def test_other_engines_bisect_in_python():
-    oracle, cells, label = CASES[0]
-    assert isinstance(oracle, TryAll)
-    assert not radius.fits(Questions(oracle, cells, label))
+    random = np.random.default_rng(6)
+    for case in CASES[:20]:
+        prices = prices_of(random, case)
+        found = dearest(case.questions(), prices)
+        assert found.distance == found.lower_bound == least(case, prices)
+        assert found.status == ("none" if math.isinf(found.distance) else "optimal")
+
+
+def test_some_classes_only_are_left_to_the_other_way():
+    random = np.random.default_rng(7)
+    some = [case for case in CASES if case.scores.n_classes > 2]
+    assert len(some) > 5
+    for case in some:
+        targets = [int(case.label == 0)]
+        q = case.questions(SearchOracle(case.scores), targets=targets)
+        prices = prices_of(random, case)
+        assert dearest(q, prices).distance == least(case, prices, targets=targets)
+
+
+def test_without_time_the_bound_is_the_least_price():
+    prices = prices_of(np.random.default_rng(8), CASES[0])
+    found = dearest(CASES[0].questions(SearchOracle(CASES[0].scores), clock=Clock.of(0.0)), prices)
+    assert found.status == "unknown"
+    assert found.lower_bound == 0.0
 
 
 def test_a_model_that_tests_nothing_and_whose_classes_tie():
@@ -123,6 +94,6 @@ def test_a_model_that_tests_nothing_and_whose_classes_tie():
         assert explainer.counterfactual(X[0], metric=metric).status == "none"
     none = np.empty(0, dtype=np.int64)
     q = Questions(SearchOracle(replace(explainer.model.scores, margin=1)), none, 0)
-    best, least, bound = radius.least_radius(q, [], none, none, np.zeros(1))
+    best, least, bound = _Bisection(q, [], None).first()
     assert best is not None  # a row without columns is one
     assert (best.size, least, bound) == (0, 0.0, 0.0)

@@ -20,13 +20,13 @@ from proofwood import Explainer
 from proofwood.ensembles.regions import in_region, units
 from proofwood.ensembles.space import Group
 from proofwood.exceptions import DataError
-from proofwood.explain.answers.case import SURE_TURNS, SURE_TURNS_LATER
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.proofs.certificate import (
     OnlyRoundingError,
     check_certificate,
     write_certificate,
 )
+from proofwood.explain.question import SURE_TURNS, SURE_TURNS_LATER
 from proofwood.model.node_table import FloatArray
 from tests.fuzz.explanations import MODELS, check, make
 from tests.statements import changed, failures
@@ -160,8 +160,8 @@ def test_the_search_for_a_change_that_rounding_cannot_undo_is_limited(monkeypatc
         efforts.append(turns)
         return UNKNOWN
 
-    monkeypatch.setattr(explainer._session.sure, "ask", gives_up)
-    case = explainer._case(x, None, None)
+    monkeypatch.setattr(explainer._engines(explainer.model).sure, "ask", gives_up)
+    case = explainer._question(x, None, None)
     assert case.sure_change([]) is None
     assert case.sure_change([]) is None
     assert efforts == [SURE_TURNS, SURE_TURNS_LATER]
@@ -273,7 +273,7 @@ def test_masked_values_are_refused_as_models_look_under_the_mask() -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 1] * 4)
     masked = np.ma.masked_array(X0[0], [True, False, False])
     with pytest.raises(DataError, match=r"give X.filled\(numpy.nan\)"):
-        Explainer(tree).read_row(masked)
-    filled = Explainer(tree).read_row(masked.filled(np.nan))
+        Explainer(tree).abductive(masked)
+    filled = Explainer(tree).abductive(masked.filled(np.nan)).row
     assert np.isnan(filled[0])
-    assert np.array_equal(Explainer(tree).read_row(np.ma.masked_array(X[1])), X[1], equal_nan=True)
+    assert np.array_equal(Explainer(tree).abductive(np.ma.masked_array(X[1])).row, X[1], equal_nan=True)

@@ -11,10 +11,10 @@ from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import UNKNOWN
 from proofwood.explain.search import restarts
 from proofwood.explain.search.extract import abductive
-from proofwood.explain.search.questions import Questions, members
-from tests.explain_oracles import TryAll, all_abductive, cases
+from proofwood.explain.search.questions import members
+from tests.explain_oracles import TryAll, cases
 
-CASES = cases(60)
+CASES = list(cases(0, 60))
 
 
 @dataclass(eq=False)
@@ -30,61 +30,58 @@ class Lazy(TryAll):
         return super().ask(cells, label, fixed, targets=targets, seconds=seconds)
 
 
-def lazy(oracle, share, seed):
-    return Lazy(oracle.scores, seed=seed, share=share)
+def lazy(case, share, **options):
+    return case.questions(Lazy(case.scores, share=share), **options)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
 def test_the_answer_is_minimal_however_many_questions_stay_open(share):
-    for seed, (oracle, cells, label) in enumerate(CASES):
-        found = abductive(Questions(lazy(oracle, share, seed), cells, label))
+    for case in CASES:
+        found = abductive(lazy(case, share))
         assert found.complete
-        assert found.features in all_abductive(oracle, cells, label)
+        assert found.features in case.abductive
         assert set(found.witnesses) == found.features
 
 
 def test_what_is_kept_and_what_is_free_stay_so():
     asked = 0
-    for seed, (oracle, cells, label) in enumerate(CASES):
-        n = oracle.scores.n_features
-        if n < 3 or not oracle.suffices(cells, label, set(range(1, n))):
+    for case in CASES:
+        n = case.scores.n_features
+        if n < 3 or not case.suffices(range(1, n)):
             continue
-        found = abductive(Questions(lazy(oracle, 0.7, seed), cells, label), keep=[n - 1], free=[0])
+        found = abductive(lazy(case, 0.7), keep=[n - 1], free=[0])
         assert n - 1 in found.features
         assert 0 not in found.features
-        assert not any(oracle.suffices(cells, label, found.features - {f}) for f in found.features - {n - 1})
+        assert not any(case.suffices(found.features - {f}) for f in found.features - {n - 1})
         asked += 1
     assert asked > 10
 
 
 def test_what_other_orders_give_suffices_and_is_no_worse():
     better = 0
-    for seed, (oracle, cells, label) in enumerate(CASES):
-        q = Questions(lazy(oracle, 0.5, seed), cells, label)
+    for case in CASES:
+        q = lazy(case, 0.5)
         left = members(q.all)
         found = restarts.easier(q, q.all, left, 0, q.all)
-        assert oracle.suffices(cells, label, members(found))
+        assert case.suffices(members(found))
         better += found != q.all
     assert better > 20
 
 
 def test_without_time_nothing_is_tried():
-    oracle, cells, label = CASES[0]
-    engine = lazy(oracle, 0.5, 0)
-    q = Questions(engine, cells, label, clock=Clock.of(0.0))
+    q = lazy(CASES[0], 0.5, clock=Clock.of(0.0))
     assert restarts.easier(q, q.all, members(q.all), 0, q.all) == q.all
-    assert not hasattr(engine, "limited")
+    assert not hasattr(q.oracle, "limited")
 
 
 def test_an_order_of_ones_own_is_followed_whatever_it_costs():
-    for seed, (oracle, cells, label) in enumerate(CASES[:20]):
-        engine = lazy(oracle, 1.0, seed)
-        order = np.random.default_rng(seed).permutation(oracle.scores.n_features).tolist()
-        abductive(Questions(engine, cells, label), order=order)
-        assert getattr(engine, "limited", 0) == 0
+    for case in CASES[:20]:
+        q = lazy(case, 1.0)
+        abductive(q, order=np.random.default_rng(0).permutation(case.scores.n_features).tolist())
+        assert getattr(q.oracle, "limited", 0) == 0
 
 
 def test_answers_do_not_depend_on_the_clock():
-    for seed, (oracle, cells, label) in enumerate(CASES[:20]):
-        one, other = (abductive(Questions(lazy(oracle, 0.6, seed), cells, label)).features for _ in range(2))
+    for case in CASES[:20]:
+        one, other = (abductive(lazy(case, 0.6)).features for _ in range(2))
         assert one == other

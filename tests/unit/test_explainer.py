@@ -182,7 +182,7 @@ def test_the_class_of_a_row_is_that_of_the_model_also_at_ties(vote):
     assert (sums[:, -1] - sums[:, -2] <= model.scores.margin).any(), "no tie, of which the model must be asked"
     expected = model.predict_codes(rows).tolist()
     assert model.admit(rows).codes.tolist() == expected
-    assert [Explainer(model)._case(row, None, None).label for row in rows[:40]] == expected[:40]
+    assert [Explainer(model)._question(row, None, None).label for row in rows[:40]] == expected[:40]
 
 
 def test_weights_turn_the_nearest_row(explainer, frame):
@@ -362,7 +362,7 @@ def test_time_limits_leave_sound_sets(explainer, frame):
     found = fresh.abductive(table[:1])
     assert found.status == "sufficient"
     assert explainer.is_sufficient(table[:1], found.features)
-    assert len(Explainer(explainer.model, time_limit=1e-9).abductive(table[:1], greedy=False).features) == 4
+    assert len(Explainer(explainer.model, time_limit=1e-9).abductive(table[:1], order=[0]).features) == 4
     assert fresh.contrastive(table[:1]).status == "unknown"
     assert fresh.counterfactual(table[:1]).status == "unknown"
     assert fresh.counterfactual(table[:1], metric="changes").status == "unknown"

@@ -6,7 +6,7 @@
 - ``space``, ``nodes``: which rows a file is about, and the model as it stands there, in values
 - ``stated``, ``trees``: the model over its axes, worked out from these
 - ``facts``: what claims are made of; ``words``: claims as people read them
-- ``boxes``, ``rivals``: no row of a box has a class: trees of boxes, whose bounds are added up again
+- ``boxes``: no row of a box has a class, or none below a price: trees of boxes, whose bounds are added up again
 - ``measures``: what changes cost
 - ``sets``, ``drup``: clauses about sets of features, and proofs by steps that are checked one by one
 """

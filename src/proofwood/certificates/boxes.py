@@ -1,15 +1,23 @@
-"""Whether a tree of boxes proves that no row of a region can have another class: the other half of the checker.
+"""Whether a tree of boxes proves that no row in which a class comes before all its rivals costs less than so much.
 
 A split parts a box at a cell of a column, so its two boxes hold every row of it. A closed box comes with *messages*:
 for some trees and columns a whole number per cell. A tree gets the number of the cell that a row has, and the column
-pays it, so that over all trees and columns they add up to nothing. A row of the box therefore gains the class at most
+pays it, so that over all trees and columns they add up to nothing. It also has a weight for each rival, whole and not
+negative: what a unit of the class's lead over that rival is worth. Of any row of the box,
 
-    sum over trees of (best leaf in the box, with the most that its cells get it)
-    + sum over columns of (best cell in the box, less what it pays)
+    weights times leads  -  price   is at most   U,
 
-whatever the messages are: they need not be trusted, only added up. All of it is done here, in integers, from the boxes
-of the leaves. The limits of the space take part as clauses: they cut boxes down, and a *way* to satisfy a clause is
-chosen as a leaf is, and may get messages too.
+    U = sum over trees of (best leaf in the box, with the most that its cells get it)
+        + sum over columns of (best cell in the box, less what it pays, and less its price),
+
+whatever the messages are: they need not be trusted, only added up. A row in which the class comes before all rivals has
+leads of n or more, and so a price of at least ``weights times n - U``. If that is not below the least price that is
+claimed, the box holds nothing that matters. A box may also name a single rival that is never beaten there, whatever a
+row costs; where nothing has a price, all boxes do so, or weigh several rivals. Weights are over a power of two; what a
+leaf is worth is then rounded up to a whole number, relative to the best leaf of its tree, which makes U no smaller.
+
+All of it is done here, in integers, from the boxes of the leaves. The limits of the space take part as clauses: they
+cut boxes down, and a *way* to satisfy a clause is chosen as a leaf is, and may get messages too.
 """
 
 from __future__ import annotations
@@ -24,8 +32,8 @@ from proofwood.certificates.trees import Cells, Trees
 
 Cheapest = Callable[[int, int, int], int]
 
-MOST_UNIT = 200
-"""Most powers of two between the unit of messages and that of scores."""
+MOST_BITS = 62
+"""Greatest power of two of messages and weights."""
 SAFE = 2**62
 
 
@@ -39,7 +47,10 @@ class BoxTree:
     trees : the model
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
-    label : the class that is to stay
+    rivals : the classes before which it would have to come, one at least
+    own, prices : (n_columns,) a cell of each column, and per column the price of each cell, which does not fall away
+        from that cell; None: nothing has a price
+    least : rows of this price or more are of no interest
     shown : (n_columns,) cells of rows that something else decides: a box of their leaves alone needs no bound
     plain : whether the region is a box also in columns of numbers that may be missing, see ``Trees.box_of_region``
     """
@@ -47,22 +58,52 @@ class BoxTree:
     shown: Sequence[Cells] = ()
 
     def __init__(
-        self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int, *, plain: bool = False
+        self,
+        trees: Trees,
+        part: Mapping[str, Any],
+        low: Cells,
+        high: Cells,
+        rivals: Sequence[int],
+        *,
+        own: Cells | None = None,
+        prices: Sequence[Cells] | None = None,
+        least: int = 1,
+        plain: bool = False,
     ) -> None:
         limits: list[tuple[int, int]] = []
         if not plain:
             low, high, limits = trees.box_of_region(low, high)
         self.trees, self.boxes, self.low, self.high = trees, part["boxes"], low, high
         self.ways: list[tuple[bool, list[int]]] = [(bool(one), list(clause)) for one, clause in part["ways"]]
-        against = part["against"]
-        self.goal = trees.least_to_win(against, label) - (trees.base[against] - trees.base[label])
-        gains = [scores[against] - scores[label] for tree in trees.leaves for scores in tree]
-        self.most_gain = max(map(abs, gains), default=0)
-        self.gains: npt.NDArray[Any] = np.array(gains, dtype=np.int64 if self.most_gain < SAFE else object)
         self.clauses = [sorted({*clause}) for clause in (*trees.clauses, *limits)]
+        self._weigh(part["against"], rivals)
+        self.least, self.own = least, own
+        if own is not None and prices is not None:
+            sizes = np.array([price.size for price in prices], dtype=np.int64)
+            self.start = np.cumsum(sizes) - sizes
+            self.flat = np.concatenate(prices)
+            self.most_price = int(self.flat.max(initial=0))
+
+    def _weigh(self, against: int, rivals: Sequence[int]) -> None:
+        """Per rival what each leaf gains less than the best one of its tree, and what all trees together may lack."""
+        trees = self.trees
+        counts = [len(tree) for tree in trees.leaves]
+        first = np.cumsum([0, *counts])[:-1]
+        self.lacks: list[Cells] = []
+        self.spare: list[int] = []
+        for rival in rivals:
+            gains = [scores[against] - scores[rival] for tree in trees.leaves for scores in tree]
+            small = max(map(abs, gains), default=0) < SAFE
+            gain = np.array(gains, dtype=np.int64 if small else object)
+            best = np.maximum.reduceat(gain, first) if counts else gain
+            self.lacks.append(np.repeat(best, counts) - gain)
+            need = trees.least_to_win(against, rival) - (trees.base[against] - trees.base[rival])
+            self.spare.append(sum(map(int, best)) - need)
+        self.most_lack = max((int(lack.max(initial=0)) for lack in self.lacks), default=0)
+        self.n_leaves = sum(counts)
 
     def fault(self) -> str | None:
-        """Why the boxes do not show that the class cannot come before the label; None if they do."""
+        """Why the boxes do not show it; None if they do."""
         fault = self._ways_fault()
         if fault is not None:
             return fault
@@ -70,22 +111,21 @@ class BoxTree:
         n = self.factor.size
         waiting = [(self.low, self.high, np.arange(n))]
         for number, node in enumerate(self.boxes, start=1):
-            if len(node) < 2:
+            if len(node) not in (2, 4):
                 return f"box {number} is neither parted nor closed"
             if not waiting:
                 return f"box {number} is of no other box"
             low, high, among = waiting.pop()
             rows = self._cut_down(low, high)
-            if isinstance(node[1], int):
-                column, cut, above_first = node
+            if len(node) == 2:
+                column, cut = node
                 if not all(type(v) is int for v in (column, cut)) or not 0 <= column < low.size:
                     return f"box {number} is parted at no cell"
                 if rows is not None:
                     low, high, among = *rows, self._reached(*rows, among)
                 below, above = high.copy(), low.copy()
                 below[column], above[column] = min(high[column], cut), max(low[column], cut + 1)
-                halves = [(low, below, among), (above, high, among)]
-                waiting += halves if above_first else halves[::-1]
+                waiting += [(above, high, among), (low, below, among)]
             elif rows is not None:
                 alive = self._reached(*rows, among)
                 if not self._is_closed(*rows, alive, node) and not self._is_shown(alive):
@@ -121,14 +161,13 @@ class BoxTree:
         self.n_factors = len(counts)
         self.factor = np.repeat(np.arange(len(counts)), counts)
         self.option_low, self.option_high = np.concatenate(low), np.concatenate(high)
-        self.worth = np.concatenate([self.gains, np.zeros(self.factor.size - self.gains.size, dtype=np.int64)])
 
     def _reached(self, low: Cells, high: Cells, among: Cells) -> Cells:
         """Those of some options that the box reaches."""
         reached = (self.option_low[among] <= high) & (self.option_high[among] >= low)
         return np.asarray(among[np.all(reached, axis=1)])
 
-    def _cut_down(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
+    def _within_clauses(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
         """The box without what the clauses exclude one by one; None if that is all of it."""
         if np.any(low > high):
             return None
@@ -162,33 +201,83 @@ class BoxTree:
         low, high = self.option_low[leaves], self.option_high[leaves]
         return any(bool(np.all((low <= row) & (row <= high))) for row in self.shown)
 
+    def _cut_down(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
+        """The box without what the clauses exclude, and without cells at the ends of columns that cost too much."""
+        while True:
+            rows = self._within_clauses(low, high)
+            if rows is None or self.own is None:
+                return rows
+            low, high = rows
+            cheapest = self._cheapest(low, high)
+            room = self.least - 1 - int(cheapest.sum())
+            if room < 0:
+                return None
+            most = cheapest + room
+            dear = (self.flat[self.start + low] > most) | (self.flat[self.start + high] > most)
+            if not dear.any():
+                return low, high
+            for c in np.flatnonzero(dear).tolist():
+                price = self.flat[self.start[c] + low[c] : self.start[c] + high[c] + 1]
+                paid = np.flatnonzero(price <= most[c])
+                high[c] = low[c] + paid[-1]
+                low[c] += paid[0]
+
+    def _cheapest(self, low: Cells, high: Cells) -> Cells:
+        """The least price of each column in a box."""
+        assert self.own is not None
+        return np.asarray(self.flat[self.start + np.clip(self.own, low, high)])
+
+    def _cheapest_of(self, c: int, first: int, last: int) -> int:
+        assert self.own is not None
+        return int(self.flat[self.start[c] + min(max(int(self.own[c]), first), last)])
+
     def _is_closed(self, low: Cells, high: Cells, alive: Cells, node: Sequence[Any]) -> bool:
-        """Whether the bound by the messages of a box is below what the class needs."""
+        """Whether no row of the box that costs little enough can have the leads."""
         factor = self.factor[alive]
         counts = np.bincount(factor, minlength=self.n_factors)
         if not counts.all():
             return True  # no row of the box satisfies all clauses
-        unit, edges = node
-        if type(unit) is not int or abs(unit) > MOST_UNIT:
-            raise ValueError(f"{unit} is not a unit of messages")
+        unit, edges, weights, shift = node
+        priced = shift is not None and self.own is not None
+        shift = 0 if shift is None else shift
+        if any(type(v) is not int or not 0 <= v <= MOST_BITS for v in (unit, shift)):
+            raise ValueError(f"{unit} and {shift} are not units of messages and weights")
+        if len(weights) != len(self.lacks) or any(type(w) is not int or w < 0 for w in weights):
+            raise ValueError("a box has not one weight per rival")
         steps = Steps(self.trees, edges, self.n_factors)
-        up, down = 1 << max(-unit, 0), 1 << max(unit, 0)  # of scores, of messages
-        small = self.most_gain * up * counts.size + steps.most * down * 2 < SAFE
-        kind: Any = np.int64 if small else object
-        value = self.worth[alive].astype(kind) * up
+        price = self.most_price * low.size if priced else 0
+        lack = self.most_lack * sum(weights)
+        kind: Any = object if lack * counts.size + price + steps.most * 2 ** (unit + 1) >= SAFE else np.int64
+        value = np.zeros(alive.size, dtype=kind)
+        leaves = alive < self.n_leaves
+        for weight, less in zip(weights, self.lacks, strict=True):
+            if weight:
+                value[leaves] += less[alive[leaves]].astype(kind) * weight
+        value = -(value >> shift)
         starts = np.cumsum(counts) - counts
         total = 0
         if steps.n:
-            got, paid = (
-                steps.got(
-                    np.maximum(self.option_low[alive], low), np.minimum(self.option_high[alive], high), counts, starts
-                ),
-                steps.least_paid(low, high),
+            got = steps.got(
+                np.maximum(self.option_low[alive], low), np.minimum(self.option_high[alive], high), counts, starts
             )
-            np.add.at(value, got[0], got[1].astype(kind) * down)
-            total -= paid * down
+            np.add.at(value, got[0], got[1].astype(kind) << unit)
+        if priced:
+            others = np.ones(low.size, dtype=bool)
+            others[steps.columns] = False
+            total -= int(self._cheapest(low, high)[others].sum())
+        if steps.n:
+            total -= steps.least_paid(low, high, unit, self._cheapest_of if priced else None)
         total += int(np.maximum.reduceat(value, starts).sum())
-        return bool(total < self.goal * up)
+        enough = -(sum(w * spare for w, spare in zip(weights, self.spare, strict=True)) >> shift)
+        return bool(total < enough - (self.least - 1 if priced else 0))
+
+
+def rivals_fault(trees: Trees, rivals: Any, targets: Sequence[int]) -> str | None:
+    """Why these classes cannot be the rivals of targets: at least one class, each once, and none of them a target."""
+    known = [k for k in range(trees.n_classes) if k not in targets]
+    if type(rivals) is list and rivals and all(type(k) is int and k in known for k in rivals):
+        return None if len(set(rivals)) == len(rivals) else "a rival is named twice"
+    return f"{rivals!r} are not rivals"
 
 
 class Steps:

@@ -114,7 +114,7 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any
             refusal = refusal or beyond(certificate, bytes_of_json(read), size)
             if refusal is not None:
                 raise CertificateError(refusal)
-            content = json.loads(read.decode("utf-8"))
+            content = json.loads(read.decode("utf-8"), object_pairs_hook=_once)
         except CertificateError:
             raise
         except (ValueError, RecursionError) as error:
@@ -127,6 +127,14 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any
             "with the proofwood that wrote it"
         )
     return content, size
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of an object: of two with one name a reader might see the other one."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError(f"a field occurs twice in one object, among {', '.join(found)}")
+    return found
 
 
 def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Check]:
@@ -147,6 +155,8 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
     subject = Subject(content, stated)
     if not stated.tells(subject.limits):
         raise ValueError("limits part what the model over these axes does not distinguish")
+    if not all(stated.region_of(subject.limits).values()):
+        raise ValueError("a limit leaves no value: what is said of rows within it is said of none")
     if kind != "possible":
         row = _row_check(subject)
         yield row

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from proofwood.certificates.drup import CertificateError
 
 FORMAT = "proofwood-certificate"
-VERSION = 7
+VERSION = 8
 SETS = ("abductive", "contrastive")
 """The two lists of an enumeration."""
 
@@ -35,11 +35,11 @@ def fields(content: Mapping[str, Any], what: str, names: Collection[str]) -> Non
 
 
 def number_or(value: Any, otherwise: float) -> float:
-    """A number of a file, or the default if it is null; CertificateError if it is neither."""
+    """A number of a file, or the default if it is null; CertificateError if it is neither, or not exactly a float64."""
     if value is None:
         return otherwise
-    if type(value) not in (int, float) or not np.isfinite(value):
-        raise CertificateError(f"{value!r} is not a number")
+    if type(value) not in (int, float) or not np.isfinite(value) or float(value) != value:
+        raise CertificateError(f"{value!r} is not a number of 64 bits")
     return float(value)
 
 

@@ -3,7 +3,7 @@
 - A *distance*: no row within some limits that is nearer than so much has another class, and one at most so far away
   has. Prices of cells are worked out anew from the metric, the weights and the row. For ``"linf"``, and where no row
   has another class at all, the rows that are near enough are a region as of other certificates. For sums of prices the
-  boxes are closed by messages with prices, see :mod:`proofwood.certificates.rivals`.
+  boxes are closed by messages with prices, see :mod:`proofwood.certificates.boxes`.
 - *Possible classes* of a region: a row for each one that is possible, and boxes that each name a rival for the others.
 """
 
@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from proofwood.certificates.boxes import BoxTree, rivals_fault
 from proofwood.certificates.content import fields, number_or
 from proofwood.certificates.drup import CertificateError
 from proofwood.certificates.facts import Check, Subject, check_of
 from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
-from proofwood.certificates.rivals import RivalTree, rivals_fault
 from proofwood.certificates.space import Limit
 from proofwood.certificates.stated import Region, Stated
 
@@ -126,7 +126,7 @@ def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
         fault = rivals_fault(s.stated, part["rivals"], s.others)
         if fault is None:
             low, high = box
-            tree = RivalTree(s.stated, part, low, high, part["rivals"], own=measure.cells, prices=prices, least=bound)
+            tree = BoxTree(s.stated, part, low, high, part["rivals"], own=measure.cells, prices=prices, least=bound)
             fault = s.shown_in(tree, part).fault()
         yield s.boxes_check(f"boxes against class {part['against']}", part, fault)
 
@@ -146,7 +146,7 @@ def _possible(s: Subject) -> Iterator[Check]:
             fault = "the proof is about another class" if part["against"] != k else None
             fault = fault or rivals_fault(s.stated, part["rivals"], [k])
             if fault is None and box is not None:
-                fault = RivalTree(s.stated, part, *box, part["rivals"]).fault()
+                fault = BoxTree(s.stated, part, *box, part["rivals"]).fault()
             yield check_of(f"boxes against class {k}", fault, f"{len(part['boxes'])} boxes have no row of it")
         elif "row" in one:
             yield _row_of(s, one["row"], k, region)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.certificates.boxes import BoxTree
+from proofwood.certificates.boxes import BoxTree, rivals_fault
 from proofwood.certificates.content import FloatArray
 from proofwood.certificates.drup import Certificate, CertificateError
-from proofwood.certificates.rivals import RivalTree, rivals_fault
 from proofwood.certificates.space import Limit, values_of
 from proofwood.certificates.stated import Region, Stated, limits_in
 
@@ -76,7 +75,7 @@ class Subject:
     @cached_property
     def own(self) -> dict[int, int]:
         """Its entries."""
-        return self.stated.entries_of(self.row.tolist())
+        return self.entries_of(self.row)
 
     @property
     def others(self) -> list[int]:
@@ -135,16 +134,14 @@ class Subject:
         return None if [part["against"] for part in proofs] == self.others else "not one proof per other class"
 
     def boxes_fault(self, part: Part, region: Region) -> str | None:
-        """Why boxes do not show that a class cannot come before the label, or not before all rivals that are named."""
+        """Why boxes do not show that a class cannot come before all rivals that are named."""
         box = self.stated.box_of(region)
         if box is None:
             return None
-        if "rivals" not in part:
-            return BoxTree(self.stated, part, *box, self.label).fault()
         fault = rivals_fault(self.stated, part["rivals"], self.others)
-        return fault or self.shown_in(RivalTree(self.stated, part, *box, part["rivals"]), part).fault()
+        return fault or self.shown_in(BoxTree(self.stated, part, *box, part["rivals"]), part).fault()
 
-    def shown_in(self, tree: RivalTree, part: Part) -> RivalTree:
+    def shown_in(self, tree: BoxTree, part: Part) -> BoxTree:
         """The tree of boxes with the rows of a proof whose class rounding decides, which are shown to the model."""
         rows = [self.read_row({"values": values}) for values in part.get("shown", ())]
         tree.shown = [self.stated.cells_of(entries) for _, entries in rows]
@@ -157,7 +154,11 @@ class Subject:
     def read_row(self, row: Mapping[str, Any]) -> tuple[FloatArray, dict[int, int]]:
         """Values and entries of another row; CertificateError if it is none of the space."""
         values = values_of(row["values"], len(self.space.columns))
-        return values, self.stated.entries_of(values.tolist())
+        return values, self.entries_of(values)
+
+    def entries_of(self, row: FloatArray) -> dict[int, int]:
+        """Entries of a row, also in the columns that are limited."""
+        return self.stated.entries_of(row.tolist(), (limit.column for limit in self.limits))
 
     def some(self, row: Mapping[str, Any], region: Region, name: str) -> Check:
         """That a row is in a region and has another class; it is shown to the model, if there is one."""

@@ -161,7 +161,7 @@ def _next(s: Subject, j: int, mask: int) -> Iterator[int]:
         for e in range(entries.size):
             cells = tuple(int(s.stated.cells_of_entries[g][e]) for g in s.stated.of_column[j])
             classes[cells] = classes.get(cells, 0) | 1 << e
-        yield from (mask | alike for alike in classes.values() if not alike & mask)
+        yield from (mask | alike for alike in classes.values() if alike & ~mask)
         return
     ends = [numbers[0] - 1, numbers[-1] + 1] if numbers else range(entries.n)
     yield from (mask | 1 << e for e in ends if 0 <= e < entries.n)

@@ -214,8 +214,7 @@ class Measure:
         """The exact sum of prices (or the largest one) of another row; None if a value has become missing."""
         stated = self.stated
         if self.metric == "changes":
-            changed = np.flatnonzero(stated.cells_of(entries) != self.cells).tolist()
-            return Fraction(len({stated.space.feature_of[stated.axes[g].column] for g in changed}))
+            return Fraction(len({stated.space.feature_of[j] for j, entry in entries.items() if entry != self.own[j]}))
         paid = [Fraction(0)]
         for j, (now, then) in enumerate(zip(self.row.tolist(), other.tolist(), strict=True)):
             weight = self.weights[j]

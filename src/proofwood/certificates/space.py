@@ -27,6 +27,9 @@ from proofwood.certificates.drup import CertificateError
 OTHER = -1
 """Code of the missing value of a column of categories, and of all categories that have no code."""
 MOST = sys.float_info.max
+FLOAT32 = float(np.finfo(np.float32).max)
+NO_LIMIT = 1e38
+"""Bounds as far away are those of float32, in which a model computes: words leave them out, and no test is beyond."""
 KINDS = ("number", "ordered", "category")
 """Columns of numbers, of codes in order, and of codes without one."""
 CHOICES = ("one_hot", "at_most_one")
@@ -117,9 +120,18 @@ class Entries:
         return self.n + bool(self.gap)
 
     @cached_property
+    def zeros(self) -> int:
+        """The entries that hold 0, in a column of 0 and 1, of which one may hold both."""
+        return self._holding(0.0)
+
+    @cached_property
     def ones(self) -> int:
-        """The entries of the number 1, in a column of 0 and 1."""
-        return self.up_to(1.0) & ~self.up_to(0.0)
+        """The entries that hold 1."""
+        return self._holding(1.0)
+
+    def _holding(self, value: float) -> int:
+        at = self.of(value)
+        return 0 if at is None else 1 << at
 
     def up_to(self, cut: float) -> int:
         """The entries of numbers that are at most one of the cuts."""
@@ -185,7 +197,10 @@ class Limit:
         ):
             raise CertificateError("a limit does not go with its column")
         low, high = number_or(content["low"], -math.inf), number_or(content["high"], math.inf)
-        return cls(j, low, high, content["open"], None if codes is None else frozenset(_codes(codes)), content["gap"])
+        known = None if codes is None else frozenset(_codes(codes))
+        if known is not None and OTHER in known:
+            raise CertificateError("a limit has a code for what is missing: its field gap says whether that is inside")
+        return cls(j, low, high, content["open"], known, content["gap"])
 
     def to_json(self) -> dict[str, Any]:
         """The limit as a file has it."""
@@ -355,10 +370,9 @@ class Space:
         for f in {self.feature_of[j] for j in sets}:
             one = self.features[f]
             if one.kind in CHOICES:
-                masks = [(of(j), entries[j].ones) for j in one.columns]
-                if sum(not mask & ~ones for mask, ones in masks) > 1:
+                if sum(not of(j) & entries[j].zeros for j in one.columns) > 1:
                     return True
-                if one.kind == "one_hot" and not any(mask & ones for mask, ones in masks):
+                if one.kind == "one_hot" and not any(of(j) & entries[j].ones for j in one.columns):
                     return True
         return any(self._certainly(formula, of, entries) is False for formula in self.knowledge)
 
@@ -389,6 +403,6 @@ def _codes(codes: Sequence[Any]) -> list[int]:
 
 def values_of(row: Sequence[float | str | None], n_columns: int) -> FloatArray:
     """A row of numbers as a file has it; CertificateError if it has not one value for each column."""
-    if len(row) != n_columns or not all(value is None or type(value) in (int, float) for value in row):
+    if len(row) != n_columns:
         raise CertificateError("a row has not one number, or null, for each column of the table")
-    return np.array([math.nan if value is None else float(value) for value in row])
+    return np.array([number_or(value, math.nan) for value in row])

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from proofwood.certificates.content import FloatArray, fields, number_or
 from proofwood.certificates.drup import CertificateError
 from proofwood.certificates.nodes import IntArray, Nodes
-from proofwood.certificates.space import Entries, Limit, Space, columns_of, cuts_of
+from proofwood.certificates.space import FLOAT32, MOST, NO_LIMIT, Entries, Limit, Space, columns_of, cuts_of
 from proofwood.certificates.trees import Cells, Trees
 
 ALWAYS, NEVER = -2, -3
@@ -141,6 +140,7 @@ class Stated(Trees):
         self.true = [mask for axis in self.axes for mask in axis.above(self.entries[axis.column])]
         """Per threshold the entries of its column that are above it."""
         self._check_lemmas()
+        self._check_far()
         self.leaves, self.boxes = self._leaves()
 
     # ------------------------------------------------------------------------------------------------------- deriving
@@ -167,6 +167,8 @@ class Stated(Trees):
         found = []
         for mine in self.of_column:
             flags = [g for g in mine if self.axes[g].flag]
+            if len(flags) > 1:  # each would pay for the missing value that comes
+                raise CertificateError("two axes of a column say that its value is missing")
             if flags:
                 found.append(([g for g in mine if not self.axes[g].flag], flags[0]))
         return found
@@ -177,6 +179,17 @@ class Stated(Trees):
                 raise CertificateError("a lemma is about no threshold of an axis")
             if not self.space.denied(self._where_false(clause), self.entries):
                 raise CertificateError(f"the lemma {list(clause)} does not follow from the space")
+
+    def _check_far(self) -> None:
+        """CertificateError if a bound that words leave out, as no number lies beyond, hides a test or a condition."""
+        known = [one for formula in self.space.knowledge for one in cuts_of(formula)]
+        column = np.append(self.nodes.column, np.array([j for j, _ in known], dtype=np.int64))
+        cut = np.append(self.nodes.cut, [cut for _, cut in known])  # nan at leaves
+        low, high = (np.array([getattr(one, end) for one in self.space.columns])[column] for end in ("low", "high"))
+        below = (low <= -NO_LIMIT) & (cut > -MOST) & (cut < low)
+        above = (high >= NO_LIMIT) & (high <= cut) & (cut < MOST) & (cut != FLOAT32)
+        for j in column[below | above].tolist():
+            raise CertificateError(f"the column {self.space.columns[j].name!r} has a test far beyond its bounds")
 
     def _where_false(self, clause: Iterable[int]) -> dict[int, int]:
         """Per column of a clause, the entries for which none of its literals is true."""
@@ -263,10 +276,16 @@ class Stated(Trees):
 
     # -------------------------------------------------------------------------------------------------- rows, regions
 
-    def entries_of(self, row: Sequence[float]) -> dict[int, int]:
-        """Per column that makes a difference the entry of a row's value; CertificateError outside of the space."""
+    def entries_of(self, row: Sequence[float], also: Iterable[int] = ()) -> dict[int, int]:
+        """Per column that makes a difference, and some others, the entry of a row's value.
+
+        Raises
+        ------
+        CertificateError
+            If the row is outside the space.
+        """
         found = {}
-        for j in self.tested:
+        for j in self.tested.union(also):
             entry = self.entries[j].of(float(row[j]))
             if entry is None:
                 raise CertificateError(f"the row is outside the space in column {self.space.columns[j].name!r}")
@@ -281,16 +300,12 @@ class Stated(Trees):
         return np.array([int(of[row[axis.column]]) if axis.q else 0 for axis, of in cells], dtype=np.int64)
 
     def alike(self, row: Mapping[int, int], features: Iterable[int]) -> dict[int, int]:
-        """The region of the rows with the same cells as a row in some features; ``row``: the entries of that row."""
-        found = {}
-        for j in (j for f in features for j in self.space.features[f].columns if j in row):
-            mask = self.entries[j].full
-            for g in self.of_column[j]:
-                cells = self.cells_of_entries[g]
-                mask &= _mask(cells == cells[row[j]])
-            if self.of_column[j]:
-                found[j] = mask
-        return found
+        """The region of the rows that are in a row's own entries in some features; ``row``: these entries.
+
+        Cells would not do: a condition may tell values of one cell from each other, so that no row has those of this
+        one in some features and those of another in the rest.
+        """
+        return {j: 1 << row[j] for f in features for j in self.space.features[f].columns if j in row}
 
     def inside(self, row: Mapping[int, int], region: Region) -> int | None:
         """The first column in which a row, given by its entries, is outside a region; None if there is none."""
@@ -328,7 +343,3 @@ class Stated(Trees):
                 cells = self.cells_of_entries[g][chosen]
                 low[g], high[g] = cells.min(), cells.max()
         return low, high
-
-
-def _mask(inside: npt.NDArray[np.bool_]) -> int:
-    return int.from_bytes(np.packbits(inside, bitorder="little").tobytes(), "little")

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from proofwood.certificates.content import SETS
-from proofwood.certificates.space import CHOICES, OTHER, Column, Formula, Limit, Space, columns_of
+from proofwood.certificates.space import CHOICES, NO_LIMIT, OTHER, Column, Formula, Limit, Space, columns_of
 
 MOST_TOLD = 8
 """Weights, categories and columns that a claim names one by one."""
-NO_LIMIT = 1e38
-"""Bounds this far away come from a model that computes in float32."""
+ZERO_ONE = "0 or 1"
 
 
 def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = None, *, gaps: bool = True) -> str:
@@ -27,8 +26,10 @@ def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = Non
     """
     own = sorted(set(tested) | {j for formula in space.knowledge for j in columns_of(formula)})
     told: dict[str, list[str]] = {}
-    for j in own:
-        if words := _held(space.columns[j]):
+    chosen = {j for one in space.features if one.kind in CHOICES and set(one.columns) & set(own) for j in one.columns}
+    bound = [j for j in sorted(chosen.difference(own)) if _held(space.columns[j]) != ZERO_ONE]
+    for j in sorted([*own, *bound]):
+        if words := _held(space.columns[j], categories=gaps):
             told.setdefault(words, []).append(space.columns[j].name)
     said = [f"{listed(names)} {'holds' if len(names) == 1 else 'hold'} {words}" for words, names in told.items()]
     if gaps:
@@ -51,15 +52,26 @@ def listed(names: Sequence[str]) -> str:
     )
 
 
-def _held(column: Column) -> str:
-    """Which numbers a column holds, if not all; empty if all."""
-    low, high = abs(column.low) < NO_LIMIT, abs(column.high) < NO_LIMIT
-    if column.kind != "number" or not (column.whole or low or high):
+def _held(column: Column, *, categories: bool = False) -> str:
+    """Which values a column holds, if not all; empty if all. Of categories only if that is asked for."""
+    if column.is_category:
+        return "" if column.gap or not categories else _some(column.levels)
+    low, high = column.low > -NO_LIMIT, column.high < NO_LIMIT
+    if column.kind == "ordered" and column.levels:
+        first, last = math.ceil(max(column.low, 0)), math.floor(min(column.high, len(column.levels) - 1))
+        every = first == 0 and last == len(column.levels) - 1
+        return "" if every or not (low or high) else _some(column.levels[first : last + 1])
+    if not (column.whole or low or high):
         return ""
     if column.whole and (column.low, column.high) == (0.0, 1.0):
-        return "0 or 1"
+        return ZERO_ONE
     ends = f" from {column.low!r} to {column.high!r}" if low and high else f" from {column.low!r}" if low else ""
     return ("whole numbers" if column.whole else "numbers") + (ends or (f" up to {column.high!r}" if high else ""))
+
+
+def _some(levels: Sequence[str]) -> str:
+    """Some categories, which are all that a column holds."""
+    return f"one of {listed([repr(level) for level in levels])}" if levels else "no category"
 
 
 def condition(formula: Formula, space: Space) -> str:
@@ -90,7 +102,7 @@ def limit_in_words(limit: Limit, space: Space) -> str:
     if limit.codes is not None:
         return f"{column.name} in {categories(column, [*limit.codes, *([OTHER] if limit.gap else [])])}"
     if limit.above >= limit.high:
-        return f"{column.name} missing"
+        return f"{column.name} missing" if limit.gap else f"no value of {column.name}"
     low, high = math.isfinite(limit.low), math.isfinite(limit.high)
     if not low and not high:
         return f"any {column.name}" if limit.gap else f"a value of {column.name}"
@@ -101,7 +113,7 @@ def limit_in_words(limit: Limit, space: Space) -> str:
 def claim_of(content: Mapping[str, Any], space: Space, tested: Iterable[int]) -> str:
     """What a certificate claims, and about which rows, in words."""
     say = _SAY[content["kind"]]
-    return say(_Words(content, space)) + among(space, tested)
+    return say(_Words(content, space)) + among(space, {*tested, *(one["column"] for one in content.get("limits", ()))})
 
 
 class _Words:
@@ -136,10 +148,22 @@ class _Words:
         return f"class {' or '.join(map(self.label, targets))} and not {label}"
 
     @property
+    def why(self) -> str:
+        """Which classes explanations rule out, if not all others."""
+        targets = self.content["targets"]
+        return "" if targets is None else f", of why not {' or '.join(map(self.label, targets))},"
+
+    @property
     def fewer(self) -> str:
         """That no fewer features do."""
         without = self.content["without"]
         return "no fewer features" + (f" without {self.names(without)}" if without else "") + " are enough for that"
+
+    def stay_known(self) -> list[str]:
+        """Names of the columns in which the row has a value, and others may lack one: changes of it have a price."""
+        told = {one["column"] for one in self.content["limits"] if not one["gap"]}
+        columns = enumerate(zip(self.space.columns, self.content["row"], strict=True))
+        return [one.name for j, (one, value) in columns if one.missing and value is not None and j not in told]
 
     def limits(self) -> list[str]:
         """The region, column by column."""
@@ -164,7 +188,7 @@ def _contrastive(w: _Words) -> str:
 def _enumeration(w: _Words) -> str:
     both = ["; ".join(w.names(one["features"]) for one in w.content[kind]) for kind in SETS]
     return (
-        f"of this row of class {w.label(w.content['label'])}, the abductive explanations are all of: {both[0]}; "
+        f"of this row of class {w.label(w.content['label'])}, the abductive explanations{w.why} are all of: {both[0]}; "
         f"the contrastive ones all of: {both[1] or 'none'}"
     )
 
@@ -178,6 +202,8 @@ def _distance(w: _Words) -> str:
     c, told = w.content, w.content["distance"]
     limits = [f"the same {w.names(c['immutable'])}"] if c["immutable"] else []
     limits += w.limits()
+    if w.status == "none" and told["metric"] != "changes":
+        limits += [f"values of {listed(names)}"] if (names := w.stay_known()) else []
     every = " ".join(["every row", *([f"with {', and '.join(limits)}"] if limits else [])])
     if w.status == "none":
         return f"{every} {w.stays}"

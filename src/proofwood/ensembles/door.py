@@ -59,6 +59,12 @@ class Admitted:
     reading: str
     kinds: Mapping[int, Kind]
 
+    @classmethod
+    def one(cls, row: FloatArray, code: int, filled: npt.NDArray[np.bool_] | None = None) -> Admitted:
+        """A row (n_inputs,) of a table that was read already, of this class."""
+        gaps = np.zeros(row.shape, dtype=bool) if filled is None else filled
+        return cls(row[np.newaxis], gaps[np.newaxis], np.array([code]), CHECKED, {})
+
 
 # ------------------------------------------------------------------------------------------------- whom to ask, and how
 

@@ -64,6 +64,8 @@ FEW = 8
 """Rows up to which sums are counted leaf by leaf, which is faster then."""
 MOST_WIDER = 16
 """Conversions with further columns of missing values that a conversion keeps."""
+MOST_TYPED = 8
+"""Readings for the types of numbers of other tables that a conversion keeps."""
 
 
 @dataclass(eq=False)
@@ -102,10 +104,11 @@ class Explained(Space):
     loose: frozenset[int] = frozenset()
     _wider: dict[Any, Explained] = field(default_factory=dict)
     _around: dict[float, Explained] = field(default_factory=dict)
+    _typed: list[Explained] = field(default_factory=list)
     _stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_wider": {}, "_around": {}}
+        return self.__dict__ | _nothing_kept()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -291,13 +294,17 @@ class Explained(Space):
         """
         if self.suits(X):
             return self
+        for one in self._typed:
+            if one.suits(X):
+                return one
         header = self.adapted.header
         assert header is not None
         whole = [one.name for j, one in enumerate(self.inputs) if one.kind is Kind.INTEGER and j not in self.loose]
         stated = dict(self._stated) | {"integer": whole, "missing": [self.inputs[j].name for j in self.missing]}
         if header.stated is not None:
             stated["feature_names"] = list(header.stated)
-        return explained(stated.pop("model"), X=X, **stated)
+        self._typed[MOST_TYPED - 1 :] = [explained(stated.pop("model"), X=X, **stated)]
+        return self._typed[-1]
 
     @cached_property
     def _readable(self) -> tuple[Input, ...]:
@@ -373,6 +380,11 @@ class Explained(Space):
         """Inputs that hold integers because the user says so: rows with other numbers are refused."""
         return frozenset(j for j, given in enumerate(self.inputs) if given.kind is Kind.INTEGER) - self.loose
 
+    @property
+    def is_relative(self) -> bool:
+        """Whether its classes are relative to the prediction of one row."""
+        return isinstance(self.outcome, Within)
+
     def about(self, row: FloatArray) -> Explained:
         """The model to ask about a row: another one if its classes are relative to the row.
 
@@ -394,7 +406,9 @@ class Explained(Space):
         forest = asked.forest
         walker = Walker(forest.trees, self.literals, integer_scores(forest), self.grid)
         scores = replace(walker.score_model(ties_low=forest.ties_low), beside=self.scores.beside)
-        return replace(self, scores=scores, classes=forest.classes, _asked=asked, _walker=walker, _wider={}, _around={})
+        return replace(
+            self, scores=scores, classes=forest.classes, _asked=asked, _walker=walker, _wider={}, _around={}, _typed=[]
+        )
 
     def outputs_of(self, X: FloatArray) -> FloatArray:
         """What the real model gives rows beside classes: the numbers of a regressor, or probabilities.
@@ -507,6 +521,11 @@ class Explained(Space):
     def sums_of(self, cells: IntArray) -> IntArray:
         """(n_rows, n_classes) integer sums of rows given by their cells (n_rows, n_columns); fast for many rows."""
         return self._walker.sums_of(np.asarray(cells))
+
+
+def _nothing_kept() -> dict[str, Any]:
+    """The attributes in which a conversion keeps others of the same model."""
+    return {"_wider": {}, "_around": {}, "_typed": []}
 
 
 def explained(

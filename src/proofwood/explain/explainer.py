@@ -8,50 +8,42 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from proofwood import arguments, memory
-from proofwood.data.kinds import Kind as ColumnKind
 from proofwood.engines.run import Clock
+from proofwood.ensembles.door import Admitted
 from proofwood.ensembles.explained import Explained, explained
-from proofwood.ensembles.outcomes import Within
 from proofwood.ensembles.space import Bounds, Group, Key
 from proofwood.exceptions import OptimalityWarning
 from proofwood.explain.answers.abductive import abductive
 from proofwood.explain.answers.about_features import attribution, by_name, is_sufficient
-from proofwood.explain.answers.case import Case, features_of
 from proofwood.explain.answers.contrastive import contrastive, counterfactual
 from proofwood.explain.answers.diverse import counterfactuals
 from proofwood.explain.answers.independence import Independence, independence
 from proofwood.explain.answers.learned import Learned, learned
 from proofwood.explain.answers.listing import Listing, enumeration_certificate, listing
 from proofwood.explain.answers.possible import Possible, possible
-from proofwood.explain.answers.reading import ReadRow, as_table, read_one
 from proofwood.explain.answers.robustness import Robustness, robustness
-from proofwood.explain.answers.session import Session
 from proofwood.explain.answers.span import Range, span
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.nearest.prices import Metric
+from proofwood.explain.nearest.measure import Metric
 from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.oracles.engines import ENGINES
-from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.question import Engines, Question, read_one
 from proofwood.explain.search import relevance
 from proofwood.explain.search.attribution import Attribution
-from proofwood.explain.search.extract import Kind, Method
+from proofwood.explain.search.extract import Kind
 from proofwood.explain.shared_docs import documented
 from proofwood.explain.table.batch import explain_rows
 from proofwood.explain.table.records import Explanations
-from proofwood.model.node_table import FloatArray
 
 Features = Iterable[Key]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MOST_GAPS = 8
-"""Spaces of rows, by their missing values and integers, for which an explainer keeps another one."""
+MOST_KEPT = 8
+"""Readings of the model, by missing values, integers and types of rows, of which an explainer keeps the engines."""
 
 
 def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
@@ -193,13 +185,11 @@ class Explainer:
             self.model = model
         else:
             self.model = explained(model, vote=vote, **stated)
-        self._session = Session(self.model, engine)
-        self._for_gaps: dict[Any, Explainer] = {}
-        self._for_types: list[Explainer] = []
-        self._last: Session | None = None
+        self._kept: dict[Explained, Engines] = {}
+        self._engines(self.model)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_for_gaps": {}, "_for_types": [], "_last": None}
+        return {**self.__dict__, "_kept": {}}  # engines hold solvers, and build anew what they learned
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -207,21 +197,10 @@ class Explainer:
         return self.model.feature_names
 
     def forget(self) -> None:
-        """Give back the memory of what the engine has learned; it begins anew with the next question."""
-        self._session.forget()
-        self._for_gaps.clear()
-        self._for_types.clear()
-        self._last = None
-
-    @property
-    def oracle(self) -> Oracle:
-        """The engine, built when it is first used and kept with all it has learned."""
-        return self._session.oracle
-
-    @property
-    def sure(self) -> Oracle:
-        """An engine to which only those rows have another class that have it whatever rounding does."""
-        return self._session.sure
+        """Give back the memory of what the engines have learned; they begin anew with the next question."""
+        for engines in self._kept.values():
+            engines.forget()
+        self._kept.clear()
 
     # ----------------------------------------------------------------------------------------------------- explanations
 
@@ -237,8 +216,6 @@ class Explainer:
         keep: Features = (),
         free: Features = (),
         target: Any = None,
-        method: Method = "auto",
-        greedy: bool = True,
         start: Features | None = None,
         certificate: bool = False,
         time_limit: float | None = None,
@@ -253,9 +230,6 @@ class Explainer:
         order : features to be left out first in front; for ``inflate`` those to be widened last
         keep, free : features that must, and must not, be part of it
         target : a class or list of classes to be ruled out; all others by default
-        method : how to ask, see :func:`proofwood.explain.search.extract.abductive`
-        greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
-            ``free`` is given: explanations are shorter by about a third, and mostly faster
         start : features to try first, such as the explanation of a similar row
         certificate, time_limit : as in every method
 
@@ -269,14 +243,12 @@ class Explainer:
             If the features outside ``free`` do not suffice.
         """
         return abductive(
-            self._case(x, target, time_limit),
+            self._question(x, target, time_limit),
             smallest=smallest,
             inflate=inflate,
             order=order,
             keep=keep,
             free=free,
-            method=method,
-            greedy=greedy,
             start=start,
             certificate=certificate,
         )
@@ -309,8 +281,8 @@ class Explainer:
         Explanation
             Of status ``"none"`` if it is proved that no change leads there.
         """
-        case = self._case(x, target, time_limit, change=True)
-        return contrastive(case, smallest=smallest, order=order, immutable=immutable, certificate=certificate)
+        question = self._question(x, target, time_limit, change=True)
+        return contrastive(question, smallest=smallest, order=order, immutable=immutable, certificate=certificate)
 
     @_within_memory
     @documented
@@ -360,9 +332,9 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
             Of status ``"none"`` if it is proved that there is none.
         """
-        case = self._case(x, target, time_limit, change=True)
+        question = self._question(x, target, time_limit, change=True)
         return counterfactual(
-            case,
+            question,
             metric=metric,
             weights=weights,
             immutable=immutable,
@@ -402,9 +374,9 @@ class Explainer:
             every earlier one, at least one of the changed features as it is (``"optimal"``: which is proved; which
             ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
         """
-        case = self._case(x, target, time_limit, change=True)
+        question = self._question(x, target, time_limit, change=True)
         return counterfactuals(
-            case,
+            question,
             limit=limit,
             metric=metric,
             weights=weights,
@@ -440,8 +412,8 @@ class Explainer:
         Robustness
             Its ``radius`` is proved: every nearer row has the class of ``x``.
         """
-        case = self._case(x, target, time_limit)
-        return robustness(case, metric=metric, weights=weights, immutable=immutable, certificate=certificate)
+        question = self._question(x, target, time_limit)
+        return robustness(question, metric=metric, weights=weights, immutable=immutable, certificate=certificate)
 
     @_within_memory
     @documented
@@ -461,7 +433,7 @@ class Explainer:
         ValueError
             If a column or category does not exist, or a limit leaves no value.
         """
-        return possible(self._session, where, self._clock(time_limit), certificate=certificate)
+        return possible(self._engines(self.model), where, self._clock(time_limit), certificate=certificate)
 
     @_within_memory
     def independent_of(
@@ -485,7 +457,7 @@ class Explainer:
         ValueError
             If a feature, column or category does not exist, or a limit leaves no value.
         """
-        return independence(self._session, feature, where, self._clock(time_limit))
+        return independence(self._engines(self.model), feature, where, self._clock(time_limit))
 
     @_within_memory
     def range(
@@ -513,7 +485,7 @@ class Explainer:
         TimeoutError
             If the time is over before any row of the region is found.
         """
-        return span(self._session, {} if where is None else where, target, self._clock(time_limit))
+        return span(self._engines(self.model), {} if where is None else where, target, self._clock(time_limit))
 
     @documented
     def enumerate(
@@ -539,8 +511,8 @@ class Explainer:
         target : a class or list of classes that matter; all others by default
         time_limit : seconds for all of them; that of the explainer by default
         """
-        case = self._case(x, target, time_limit)
-        return listing(case, limit=limit, kind=kind, first=first, memory_limit=self.memory_limit)
+        question = self._question(x, target, time_limit)
+        return listing(question, limit=limit, kind=kind, first=first, memory_limit=self.memory_limit)
 
     @_within_memory
     @documented
@@ -562,7 +534,7 @@ class Explainer:
         proofwood.explain.proofs.certificate.NoCertificateError
             If the time is over before, or some explanation is one only up to rounding.
         """
-        return enumeration_certificate(self._case(x, None, time_limit))
+        return enumeration_certificate(self._question(x, None, time_limit))
 
     def learn_knowledge(self, X: Any, *, min_support: int = 30) -> list[Learned]:
         """Conditions about two features that no row of a table breaks, and hardly by chance.
@@ -589,7 +561,7 @@ class Explainer:
         X : rows, as the model takes them
         options : those of :func:`proofwood.explain.table.batch.explain_rows`: ``kind``, ``n_jobs``, ``path``, ...
         """
-        return explain_rows(self.with_types_of(X), X, **options)
+        return explain_rows(self, X, **options)
 
     # -------------------------------------------------------------------------------------------------------- questions
 
@@ -612,7 +584,7 @@ class Explainer:
             None if the time was too short to know, or if a change of the class is possible only up to rounding, and
             the model itself shows none.
         """
-        return is_sufficient(self._case(x, target, time_limit), features)
+        return is_sufficient(self._question(x, target, time_limit), features)
 
     @_within_memory
     @documented
@@ -625,7 +597,7 @@ class Explainer:
         ----------
         x, target, time_limit : as in every method
         """
-        return by_name(self._case(x, target, time_limit), relevance.necessary)
+        return by_name(self._question(x, target, time_limit), relevance.necessary)
 
     @_within_memory
     @documented
@@ -638,7 +610,7 @@ class Explainer:
         ----------
         x, target, time_limit : as in every method
         """
-        return by_name(self._case(x, target, time_limit), relevance.relevant)
+        return by_name(self._question(x, target, time_limit), relevance.relevant)
 
     @_within_memory
     @documented
@@ -656,96 +628,33 @@ class Explainer:
         target : a class or list of classes that matter; all others by default
         time_limit : as in every method
         """
-        return attribution(self._case(x, target, time_limit), limit)
+        return attribution(self._question(x, target, time_limit), limit)
 
     # ------------------------------------------------------------------------------------------------------------ parts
 
-    def features(self, keys: Features, what: str = "features") -> list[int]:
-        """Indices of features given by name or index; ``what`` is named in the error."""
-        return features_of(self.feature_names, keys, what)
+    def fresh(self, model: Explained | None = None, *, time_limit: float | None) -> Explainer:
+        """An explainer by the same engine that has learned nothing yet, of the same model or another reading of it."""
+        of = self.model if model is None else model
+        return Explainer(of, engine=self.engine, time_limit=time_limit, memory_limit=self.memory_limit)
 
-    def read_row(self, x: Any) -> FloatArray:
-        """One row as (n_inputs,) numbers; DataError if it does not fit the model."""
-        return np.asarray(read_one(self.model.with_types_of(as_table(x)), x).values[0])
-
-    def fresh(self, *, time_limit: float | None) -> Explainer:
-        """An explainer of the same model, by the same engine, that has learned nothing yet."""
-        return Explainer(self.model, engine=self.engine, time_limit=time_limit, memory_limit=self.memory_limit)
-
-    def with_gaps_of(self, rows: FloatArray, kinds: Mapping[int, ColumnKind] | None = None) -> Explainer:
-        """The explainer over a space that these rows are in: this one, or another.
-
-        It considers missing values also where some of them have one, and any numbers where one has another than an
-        integer.
-
-        Parameters
-        ----------
-        rows : (n_rows, n_inputs) as ``model.read`` gives them
-        kinds : what inputs hold by the types of the rows, where integers are to stay integers
-        """
-        model = self.model.with_gaps_of(rows, kinds)
-        if model is self.model:
-            return self
-        space = model.missing, tuple(given.kind for given in model.inputs)
-        if space not in self._for_gaps:
-            while len(self._for_gaps) >= MOST_GAPS:
-                self._for_gaps.pop(next(iter(self._for_gaps)))
-            self._for_gaps[space] = Explainer(model, engine=self.engine)
-        other = self._for_gaps[space]
-        other.time_limit, other.memory_limit = self.time_limit, self.memory_limit
-        return other
-
-    def with_types_of(self, X: Any) -> Explainer:
-        """The explainer whose steps compute in the types of numbers that a table has: this one, or another.
-
-        Parameters
-        ----------
-        X : rows as the model takes them
-        """
-        if self.model.suits(X):
-            return self
-        other = next((one for one in self._for_types if one.model.suits(X)), None)
-        if other is None:
-            other = Explainer(self.model.with_types_of(X), engine=self.engine)
-            self._for_types = [*self._for_types[-MOST_GAPS + 1 :], other]
-        other.time_limit, other.memory_limit = self.time_limit, self.memory_limit
-        return other
-
-    @staticmethod
-    def _about(explainer: Explainer, row: FloatArray) -> Session:
-        """What questions about a row are asked of: a session of its own where the classes are relative to the row."""
-        model = explainer.model.about(row)
-        if model is explainer.model:
-            return explainer._session
-        if explainer._last is None or explainer._last.model is not model:
-            explainer._last = Session(model, explainer.engine)
-        return explainer._last
+    def _engines(self, model: Explained) -> Engines:
+        """The engines of a reading of the model: in other spaces of rows, or around the prediction of a row."""
+        engines = self._kept.pop(model, None) or Engines(model, self.engine)
+        while len(self._kept) >= MOST_KEPT:
+            self._kept.pop(next(one for one in self._kept if one is not self.model))
+        self._kept[model] = engines
+        return engines
 
     def _clock(self, time_limit: float | None) -> Clock:
         """The clock of a question that begins now."""
         return Clock.of(self.time_limit if time_limit is None else arguments.seconds(time_limit))
 
-    def _case(self, x: Any, target: Any, time_limit: float | None, *, change: bool = False) -> Case:
+    def _question(self, x: Any, target: Any, time_limit: float | None, *, change: bool = False) -> Question:
         """What is asked about one row, in the space in which it is: the parameters of all methods.
 
         A ``change`` of a column that is of an integer or boolean type in the row is one to a value of that type.
         """
-        return self._case_by(self._clock(time_limit), x, target, change=change)
-
-    def _case_by(self, clock: Clock, x: Any, target: Any, *, change: bool) -> Case:
-        if isinstance(x, ReadRow):
-            session = self._about(self, x.row)
-            if session is not self._session:
-                x = replace(x, label=int(session.model.predict_codes(x.row[np.newaxis])[0]))
-            return Case(session, x, clock, target=target)
-        suited = self.with_types_of(as_table(x))
-        if suited is not self:
-            return suited._case_by(clock, x, target, change=change)
-        admitted = read_one(self.model, x)
-        row = admitted.values[0]
-        session = self._about(self.with_gaps_of(admitted.values, admitted.kinds if change else None), row)
-        relative = isinstance(self.model.outcome, Within)  # classes are those of this row
-        label = session.model.predict_codes(admitted.values)[0] if relative else admitted.codes[0]
-        filled = tuple(np.flatnonzero(admitted.filled[0]).tolist())
-        read = ReadRow(row, session.model.cells(row), int(label), filled, admitted.reading)
-        return Case(session, read, clock, target=target)
+        clock = self._clock(time_limit)
+        model, given = (self.model, x) if isinstance(x, Admitted) else read_one(self.model, x)
+        model = model.with_gaps_of(given.values, given.kinds if change else None).about(given.values[0])
+        return Question(self._engines(model), given, clock, target=target)

@@ -20,7 +20,7 @@ from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, model_of
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
-from proofwood.explain.nearest.prices import Metric, stated_prices
+from proofwood.explain.nearest.measure import Metric, measure_of
 from proofwood.explain.proofs.verify import Claim, Verified, verify
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told
@@ -312,8 +312,9 @@ class Explanation(Rejoined):
         there = {feature: outline.cells_there(one, one, whole)[0] for feature, one in self.witness_cells.items()}
         prices = None
         if self.kind == "counterfactual" and self.status not in ("unknown", "impossible"):
-            stated = {"weights": self.asked.get("weights"), "within": self.asked.get("within")}
-            prices = stated_prices(whole, self.row, cells, self.metric, **stated)
+            weights, within = self.asked.get("weights"), self.asked.get("within")
+            measure = measure_of(whole, self.row, cells, self.metric, weights, within=within)
+            prices = None if measure is None else measure.prices
         return replace(self, model=whole, cells=cells, witness_cells=there, prices=prices, **box)
 
     # ----------------------------------------------------------------------------------------------------------- checks

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proofwood.ensembles.door import Admitted
 from proofwood.exceptions import OptimalityWarning
-from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.explanation import Explanation
 from proofwood.model import evaluate
@@ -105,8 +105,7 @@ def _path(model: ProvedClassifier, words: Words, x: FloatArray, code: int, row: 
 def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArray, until: float) -> None:
     """Add the formal explanations of a row."""
     try:
-        explainer = explainer.with_gaps_of(x[np.newaxis])
-        row = _read(explainer, x)
+        row = Admitted.one(x, int(explainer.model.predict_codes(x[np.newaxis])[0]))
         why = explainer.abductive(row, inflate=True, time_limit=(until - time.monotonic()) * 0.5)
         near = explainer.counterfactual(row, time_limit=max(LEAST_SECONDS, (until - time.monotonic()) * 0.6))
     except ValueError as error:
@@ -129,11 +128,6 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
     elif near.witness is not None:
         told.changed_to = words.class_name(near.witness_label)
         told.changes = _changes(near, words)
-
-
-def _read(explainer: Explainer, x: FloatArray) -> ReadRow:
-    """A row of numbers as the explainer takes it: the table is read already."""
-    return ReadRow(x, explainer.model.cells(x), int(explainer.model.predict_codes(x[np.newaxis])[0]))
 
 
 def _status(explanation: Explanation) -> str:

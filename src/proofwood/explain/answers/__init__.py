@@ -1,5 +1,5 @@
 """What the methods of the public class do, a file for each group of questions.
 
-``session`` keeps the engines of one model, ``case`` is one question about one row; the other files put searches to work
-on a case and make an ``Explanation`` of what they find.
+Each takes a :class:`~proofwood.explain.question.Question` about one row, or the engines of a model, has searches answer
+it, and makes an ``Explanation`` of what they find.
 """

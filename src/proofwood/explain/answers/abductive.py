@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import get_args
 
 from proofwood import arguments
 from proofwood.ensembles.regions import in_region, units
 from proofwood.ensembles.space import Key
-from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.oracles.regions import ask_region
-from proofwood.explain.search.extract import Found, Method, NotSufficientError
+from proofwood.explain.question import Question
+from proofwood.explain.search.extract import Found, NotSufficientError
 from proofwood.explain.search.extract import abductive as find_abductive
 from proofwood.explain.search.inflate import Inflated
 from proofwood.explain.search.inflate import inflate as find_ranges
@@ -26,34 +25,31 @@ Features = Iterable[Key]
 
 
 def abductive(
-    case: Case,
+    q: Question,
     *,
     smallest: bool,
     inflate: bool,
     order: Features | None,
     keep: Features,
     free: Features,
-    method: Method,
-    greedy: bool,
     start: Features | None,
     certificate: bool,
 ) -> Explanation:
     """The explanation, with the options of :meth:`proofwood.Explainer.abductive`."""
-    arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
-    arguments.choice(method, "method", get_args(Method))
-    case.require_plausible()
+    arguments.flags(smallest=smallest, inflate=inflate, certificate=certificate)
+    q.require_plausible()
     if certificate:
-        uncertified(case.model)
-    given = [] if order is None else case.features(order, "order")
-    kept, left_free = case.features(keep, "keep"), case.features(free, "free")
-    first = None if start is None else case.features(start, "start")
+        uncertified(q.model)
+    given = [] if order is None else q.features(order, "order")
+    kept, left_free = q.features(keep, "keep"), q.features(free, "free")
+    first = None if start is None else q.features(start, "start")
     strict = given if order is not None and not smallest else None
-    found = _one(case, strict, kept, left_free, first, greedy=greedy, method=method)
+    found = _one(q, strict, kept, left_free, first)
     status, lower = status_of(found, "sufficient"), float("nan")
     if smallest and found.proved:
-        found, status, lower = _smallest(case, found, kept, left_free)
-    low, high = case.box(found.features)
-    result = case.explanation(
+        found, status, lower = _smallest(q, found, kept, left_free)
+    low, high = q.box(found.features)
+    result = q.explanation(
         "abductive",
         found.features,
         status,
@@ -66,8 +62,8 @@ def abductive(
     )
     maximal = None
     if inflate and found.proved:
-        result, maximal = _inflated(case, result, given)
-    return certified(case, result, left_free, maximal) if certificate else result
+        result, maximal = _inflated(q, result, given)
+    return certified(q, result, left_free, maximal) if certificate else result
 
 
 def status_of(found: Found, incomplete: str) -> str:
@@ -78,26 +74,22 @@ def status_of(found: Found, incomplete: str) -> str:
 
 
 def _one(
-    case: Case,
+    q: Question,
     order: list[int] | None,
     keep: list[int],
     free: list[int],
     start: list[int] | None,
-    *,
-    greedy: bool,
-    method: Method,
 ) -> Found:
     """A minimal explanation, from what a greedy bound leaves over where nothing else is asked for."""
-    q = case.questions
-    proved = greedy and start is None and order is None and not free
+    proved = start is None and order is None and not free
     if proved:
         start = sorted(q.greedy_seed(keep))
     try:
-        return find_abductive(q, order=order, keep=keep, free=free, start=start, proved=proved, method=method)
+        return find_abductive(q, order=order, keep=keep, free=free, start=start, proved=proved)
     except NotSufficientError as error:
-        names = [case.model.feature_names[feature] for feature in free]
+        names = [q.model.feature_names[feature] for feature in free]
         cells = q.changing[q.change_of(q.all & ~mask_of(free))]
-        witness = case.model.row(cells, like=case.row)
+        witness = q.model.row(cells, like=q.row)
         raise NotSufficientError(
             f"free={names}: a change of these features alone can change the class, as in the row {witness.tolist()}. "
             "No explanation can do without all of them: take some of them out of free.",
@@ -108,26 +100,25 @@ def _one(
 # ------------------------------------------------------------------------------------------------------ fewest features
 
 
-def _smallest(case: Case, found: Found, keep: list[int], free: list[int]) -> tuple[Found, str, float]:
+def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tuple[Found, str, float]:
     """An explanation of the fewest features, its status, and the least number that is proved."""
-    best = find_smallest(case.questions, keep=keep, free=free, start=found)
+    best = find_smallest(q, keep=keep, free=free, start=found)
     assert best is not None, "some set suffices"
     lower = float(best.lower_bound)
     status = "smallest" if best.optimal else status_of(best.found, "sufficient")
-    if best.optimal and case.scores.margin and (real := _least_size(case, keep, free)) < lower:
+    if best.optimal and q.scores.margin and (real := _least_size(q, keep, free)) < lower:
         status, lower = status + UP_TO_ROUNDING, float(real)
     return best.found, status, lower
 
 
-def _least_size(case: Case, keep: Iterable[int], free: Iterable[int]) -> int:
+def _least_size(q: Question, keep: Iterable[int], free: Iterable[int]) -> int:
     """Least number of features that meet the changes known so far which the model itself shows."""
-    q = case.questions
     allowed = q.all & ~mask_of(free)
     hitting = HittingSets(q.n, q.clock)
     for feature in keep:
         hitting.add(1 << feature)
     for changed, cells in q.changing.items():
-        if changed & allowed and case.is_real(cells):
+        if changed & allowed and q.is_real(cells):
             hitting.add(changed & allowed)
     hitting.smallest()
     return hitting.lower_bound
@@ -136,38 +127,37 @@ def _least_size(case: Case, keep: Iterable[int], free: Iterable[int]) -> int:
 # --------------------------------------------------------------------------------------------------------------- ranges
 
 
-def _inflated(case: Case, found: Explanation, order: list[int]) -> tuple[Explanation, bool]:
+def _inflated(q: Question, found: Explanation, order: list[int]) -> tuple[Explanation, bool]:
     """The explanation with wider values, and whether they are known to be as wide as can be."""
     region = find_ranges(
-        case.questions,
+        q,
         found.features,
         order=[f for f in found.features if f not in order] + order[::-1],
         witnesses=found.witness_cells.values(),
     )
     ranges = "wide"
     if region.complete:
-        ranges = "widest" if _are_widest(case, found.features, region) else "widest" + UP_TO_ROUNDING
-    wide = replace(found, low=region.low, high=region.high, calls=case.calls, seconds=case.seconds, ranges=ranges)
+        ranges = "widest" if _are_widest(q, found.features, region) else "widest" + UP_TO_ROUNDING
+    wide = replace(found, low=region.low, high=region.high, calls=q.calls, seconds=q.seconds, ranges=ranges)
     return wide, region.complete
 
 
-def _are_widest(case: Case, features: Iterable[int], region: Inflated) -> bool:
+def _are_widest(q: Question, features: Iterable[int], region: Inflated) -> bool:
     """Whether the model itself shows, for each value that a range could take in next, a row of another class."""
-    scores = case.scores
+    scores = q.scores
     if not scores.margin:
         return True
     for feature in features:
         for unit in units(scores, feature):
             for value in unit.next(region.low, region.high):
                 wider = unit.with_value(region.low, region.high, value)
-                known = any(in_region(scores, row, *wider) and case.is_real(row) for row in region.against)
-                if not known and not _sure_in(case, *wider):
+                known = any(in_region(scores, row, *wider) and q.is_real(row) for row in region.against)
+                if not known and not _sure_in(q, *wider):
                     return False
     return True
 
 
-def _sure_in(case: Case, low: IntArray, high: IntArray) -> bool:
+def _sure_in(q: Question, low: IntArray, high: IntArray) -> bool:
     """Whether a row of a region is found that has another class in the model itself."""
-    q = case.questions
-    found = ask_region(case.session.sure, low, high, case.label, targets=q.targets, clock=q.clock)
-    return found.witness is not None and case.is_real(found.witness)
+    found = ask_region(q.engines.sure, low, high, q.label, targets=q.targets, clock=q.clock)
+    return found.witness is not None and q.is_real(found.witness)

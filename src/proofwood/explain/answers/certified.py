@@ -9,78 +9,77 @@ from typing import Any, TypeVar
 
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.linear import Constraint
-from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.nearest.prices import Permitted
-from proofwood.explain.nearest.tariffs import Tariff
+from proofwood.explain.nearest.measure import Measure
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.distance import DistanceCertifier
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.explain.question import Question
+from proofwood.model.node_table import IntArray
 
 Maker = TypeVar("Maker", bound=Certifier)
 
 
-def certifier(maker: type[Maker], case: Case, known: Iterable[IntArray]) -> Maker:
+def certifier(maker: type[Maker], q: Question, known: Iterable[IntArray]) -> Maker:
     """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
     return maker(
-        case.model,
-        case.row,
-        case.label,
-        case.session.oracle,
+        q.model,
+        q.row,
+        q.label,
+        q.engines.oracle,
         known=known,
-        clock=case.clock,
-        targets=case.questions.targets,
+        clock=q.clock,
+        targets=q.targets,
     )
 
 
-def uncertified(model: Explained, constraints: Sequence[Constraint] = (), tariff: Tariff | None = None) -> None:
+def uncertified(model: Explained, constraints: Sequence[Constraint] = (), measure: Measure | None = None) -> None:
     """ValueError where no certificate can be made of what is asked."""
     why = None
     if model.plausible is not None:
         why = "plausible do not go together: a certificate proves what holds of all rows"
     elif constraints:
         why = "constraints do not go together: a certificate knows the price of each column by itself"
-    elif tariff is not None and tariff.stated is None:
+    elif measure is not None and measure.tariff.stated is None:
         why = "these weights do not go together: a certificate knows numbers, and no functions or tables of groups"
     if why is not None:
         raise ValueError(f"certificate=True and {why}. Leave out one of them")
 
 
 @contextmanager
-def _kept(case: Case, found: Explanation) -> Iterator[None]:
+def _kept(q: Question, found: Explanation) -> Iterator[None]:
     """Hand on the explanation where there is no certificate of it."""
     try:
         yield
     except NoCertificateError as error:
-        error.found = replace(found, seconds=case.seconds)
+        error.found = replace(found, seconds=q.seconds)
         raise
 
 
-def certified(case: Case, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
+def certified(q: Question, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
     """The explanation with its certificate.
 
     Where a range can grow but for rounding, the certificate claims, as the explanation does, that the box suffices.
 
     Parameters
     ----------
-    case : of the explanation
+    q : of the explanation
     found : the explanation
     without : features that it must not have
     maximal : of an inflated one, whether its ranges are known to be as wide as can be
     """
-    uncertified(case.model)
+    uncertified(q.model)
     if found.keep and maximal is not None:
         raise ValueError("certificate=True with keep is for explanations without inflate")
     if found.status == "unknown":
         return found
-    with _kept(case, found):
-        content = _proved(case, found, without, maximal)
-    return replace(found, certificate=content, seconds=case.seconds)
+    with _kept(q, found):
+        content = _proved(q, found, without, maximal)
+    return replace(found, certificate=content, seconds=q.seconds)
 
 
-def _proved(case: Case, found: Explanation, without: list[int], maximal: bool | None) -> dict[str, Any]:
+def _proved(q: Question, found: Explanation, without: list[int], maximal: bool | None) -> dict[str, Any]:
     """The content of the certificate, with what :func:`certified` is given."""
-    make = certifier(Certifier, case, found.witness_cells.values())
+    make = certifier(Certifier, q, found.witness_cells.values())
     minimal = found.status in ("minimal", "smallest")
     if maximal is not None:
         assert found.low is not None
@@ -93,39 +92,30 @@ def _proved(case: Case, found: Explanation, without: list[int], maximal: bool | 
     if found.status == "none":
         return make.abductive(without, minimal=False)
     if found.status == "smallest" and found.kind != "counterfactual":
-        return make.smallest(found.kind, found.features, without=without, keep=found.keep, questions=case.questions)
+        return make.smallest(found.kind, found.features, without=without, keep=found.keep, questions=q)
     if found.kind == "abductive":
         return make.abductive(found.features, minimal=minimal, keep=found.keep)
     return make.contrastive(found.features, minimal=minimal)
 
 
-def certified_distance(
-    case: Case,
-    found: Explanation,
-    tariff: Tariff,
-    prices: Sequence[FloatArray],
-    fixed: list[int],
-    permitted: Permitted,
-) -> Explanation:
-    """A counterfactual with the certificate of its distance, or of what is proved of it.
-
-    Parameters
-    ----------
-    case : of the counterfactual
-    found : the counterfactual
-    tariff : what is stated of prices
-    prices : per column the price of each cell
-    fixed : features that stay
-    permitted : from columns of categories to the codes that they may have
-    """
+def certified_distance(q: Question, found: Explanation, measure: Measure) -> Explanation:
+    """A counterfactual with the certificate of its distance, or of what is proved of it."""
     if found.status == "unknown":
         return found
-    weights = tariff.stated
+    weights = measure.tariff.stated
     assert weights is not None, "such weights are refused"
     row = next(iter(found.witness_cells.values()), None)
     proved = None if found.status.removesuffix(UP_TO_ROUNDING) in ("optimal", "none") else found.lower_bound
-    with _kept(case, found):
-        make = certifier(DistanceCertifier, case, found.witness_cells.values())
-        asked: dict[str, Any] = {"immutable": fixed, "permitted": permitted, "found": row, "row": found.found_row}
-        content = make.distance(found.metric, weights, prices, **asked, bound=proved)
-    return replace(found, certificate=content, seconds=case.seconds)
+    with _kept(q, found):
+        make = certifier(DistanceCertifier, q, found.witness_cells.values())
+        content = make.distance(
+            found.metric,
+            weights,
+            measure.prices,
+            immutable=measure.fixed,
+            permitted=measure.permitted,
+            found=row,
+            row=found.found_row,
+            bound=proved,
+        )
+    return replace(found, certificate=content, seconds=q.seconds)

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
 import numpy as np
 
 from proofwood.ensembles.linear import Constraint, LinearRow
 from proofwood.ensembles.space import Key, position
-from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.nearest.prices import (
-    Metric,
-    Permitted,
-    cheapest_row,
-    distance,
-    length_of,
-    permitted_numbers,
-    raised,
-)
+from proofwood.explain.nearest.constrained import Satisfying, Task, Tied, satisfying
+from proofwood.explain.nearest.measure import Measure, permitted_numbers
+from proofwood.explain.nearest.search import Nearest, cheapest, dearest
 from proofwood.explain.nearest.tariffs import Tariff
-from proofwood.explain.oracles.searches import SearchOracle
-from proofwood.explain.search.cheapest import cheapest
-from proofwood.explain.search.constrained import Satisfying, Task, Tied, satisfying
-from proofwood.explain.search.counterfactual import Nearest
-from proofwood.explain.search.dearest import dearest
-from proofwood.explain.search.values import TiedColumn
+from proofwood.explain.nearest.values import TiedColumn
+from proofwood.explain.question import Question
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -36,26 +25,16 @@ class ContradictionError(ValueError):
 
 
 def constrained(
-    case: Case,
-    constraints: Sequence[Constraint],
-    *,
-    metric: Metric,
-    tariff: Tariff,
-    prices: list[FloatArray],
-    fixed: list[int],
-    within: Mapping[Key, object],
-    permitted: Permitted,
+    q: Question, constraints: Sequence[Constraint], measure: Measure, within: Mapping[Key, object]
 ) -> Explanation:
     """The explanation, of the options of a counterfactual that are read already.
 
     Parameters
     ----------
-    case : the question
+    q : the question
     constraints : what the row found satisfies
-    metric, tariff, prices : what changes cost
-    fixed : features that do not change
+    measure : what changes cost
     within : what columns may become
-    permitted : what of it is about categories, by code
 
     Raises
     ------
@@ -65,37 +44,25 @@ def constrained(
         If options do not go together.
     """
     columns = sorted({j for constraint in constraints for j in constraint.columns})
-    _check(case, constraints, columns, metric, tariff, fixed)
-    found = satisfying(_task(case, constraints, columns, metric, tariff, prices, fixed, within, permitted))
-    return _explained(case, constraints, found, metric, prices, fixed)
+    kept = {j for feature in measure.fixed for j in q.model.inputs_of(feature)}
+    _check(q, constraints, columns, measure, kept)
+    found = satisfying(_task(q, constraints, columns, measure, within, kept))
+    return _explained(q, constraints, found, measure)
 
 
 def _check(
-    case: Case,
-    constraints: Sequence[Constraint],
-    columns: Sequence[int],
-    metric: Metric,
-    tariff: Tariff,
-    fixed: Sequence[int],
+    q: Question, constraints: Sequence[Constraint], columns: Sequence[int], measure: Measure, kept: Set[int]
 ) -> None:
     """ValueError where options do not go together."""
-    names = [given.name for given in case.model.inputs]
-    if metric == "changes":
-        raise ValueError("constraints are for metric='l1', 'l2' and 'linf', not for 'changes'")
-    if not isinstance(case.questions.oracle, SearchOracle):
-        raise ValueError(
-            f"engine={case.questions.oracle.name!r} knows nothing of constraints between columns: expected 'auto', "
-            "'cdcl' or 'messages'"
-        )
+    names = [given.name for given in q.model.inputs]
     for j in columns:
-        if j in tariff.values:
+        if j in measure.tariff.values:
             raise ValueError(
                 f"weights[{names[j]!r}] is a function, and the column is part of a constraint: expected a number, or "
                 "two, (down, up)"
             )
-    kept = {j for feature in fixed for j in case.model.inputs_of(feature)}
     for constraint in constraints:
-        if constraint.columns <= kept and not constraint.holds(case.row):
+        if constraint.columns <= kept and not constraint.holds(q.row):
             raise ContradictionError(
                 f"the constraint {constraint.text!r} is broken by the row, and all its columns are immutable: let one "
                 "of them change, or leave the constraint out"
@@ -103,24 +70,20 @@ def _check(
 
 
 def _task(
-    case: Case,
+    q: Question,
     constraints: Sequence[Constraint],
     columns: Sequence[int],
-    metric: Metric,
-    tariff: Tariff,
-    prices: list[FloatArray],
-    fixed: list[int],
+    measure: Measure,
     within: Mapping[Key, object],
-    permitted: Permitted,
+    kept: Set[int],
 ) -> Task:
-    model, q = case.model, case.questions
-    kept = {j for feature in fixed for j in model.inputs_of(feature)}
+    model = q.model
     asked = {j for constraint in constraints for j in constraint.columns}
     names = [given.name for given in model.inputs]
-    limits = {position(key, names, "within"): allowed for key, allowed in within.items() if key not in _groups(case)}
-    tied = [_tied(case, j, tariff, limits.get(j), kept=j in kept) for j in columns]
+    limits = {position(key, names, "within"): allowed for key, allowed in within.items() if key not in _groups(q)}
+    tied = [_tied(q, j, measure.tariff, limits.get(j), kept=j in kept) for j in columns]
     at = {j: i for i, j in enumerate(columns)}
-    low, high = case.scores.box(case.cells, fixed)
+    low, high = measure.box
     for j in columns:
         for g in model.grid.of_input[j]:
             if model.grid.columns[g].role == "missing" and j in asked:  # a comparison with a missing value is false
@@ -129,7 +92,7 @@ def _task(
     unpaid = [
         j
         for j in columns
-        if np.isnan(case.row[j]) and all(model.grid.columns[g].role != "missing" for g in model.grid.of_input[j])
+        if np.isnan(q.row[j]) and all(model.grid.columns[g].role != "missing" for g in model.grid.of_input[j])
     ]  # of a column that the model does not test, no cell says that it gets a value, which costs 1
 
     def valued(row: FloatArray, values: Sequence[float]) -> FloatArray:
@@ -138,45 +101,44 @@ def _task(
         return found
 
     def holds(values: Sequence[float]) -> bool:
-        row = valued(case.row, values)
+        row = valued(q.row, values)
         return all(constraint.holds(row) for constraint in constraints)
 
     def made(cells: IntArray, values: Sequence[float]) -> tuple[FloatArray, float] | None:
-        row = valued(cheapest_row(model, case.row, cells, tariff, permitted), values)
-        if not np.array_equal(model.grid.cells_of(row[np.newaxis])[0], cells) or not case.is_counted(row):
+        row = valued(measure.nearest_in(cells), values)
+        if not np.array_equal(model.grid.cells_of(row[np.newaxis])[0], cells) or not q.is_counted(row):
             return None
-        return row, float(raised(distance(model, case.row, row, tariff, metric), metric))
+        return row, measure.raised(measure.of(row))
+
+    def find(prices: list[FloatArray], box: tuple[IntArray, IntArray], near: IntArray) -> Nearest:
+        return (cheapest if measure.is_sum else dearest)(q, prices, box, near=near, accept=q.is_real)
 
     return Task(
-        model=model,
-        row=case.row,
-        cells=case.cells,
-        prices=prices,
+        measure=measure,
         tied=tied,
         rows=[_renamed(row, at) for constraint in constraints for row in constraint.rows],
-        metric=metric,
-        base=float(min(1, len(unpaid)) if metric == "linf" else len(unpaid)),
+        base=float(len(unpaid) if measure.is_sum else min(1, len(unpaid))),
         box=(low, high),
-        find=_finder(case, metric),
+        find=find,
         made=made,
         holds=holds,
         clock=q.clock,
     )
 
 
-def _groups(case: Case) -> set[str]:
+def _groups(q: Question) -> set[str]:
     """Names of features that are no columns."""
-    return set(case.model.feature_names) - {given.name for given in case.model.inputs}
+    return set(q.model.feature_names) - {given.name for given in q.model.inputs}
 
 
-def _tied(case: Case, j: int, tariff: Tariff, allowed: object, *, kept: bool) -> Tied:
+def _tied(q: Question, j: int, tariff: Tariff, allowed: object, *, kept: bool) -> Tied:
     """A column of a constraint, and what it may be."""
-    model, own = case.model, float(case.row[j])
+    model, own = q.model, float(q.row[j])
     given = model.inputs[j]
     missing = math.isnan(own)
     low, high = given.low, given.high
     if allowed is not None:
-        a, b = permitted_numbers(model, case.row, j, allowed)
+        a, b = permitted_numbers(model, q.row, j, allowed)
         low, high = max(low, a), min(high, b)
     choice = any(j in model.inputs_of(f) for f in range(model.scores.n_features) if model.is_choice(f))
     down, up = float(tariff.down[j]), float(tariff.up[j])
@@ -204,44 +166,20 @@ def _renamed(row: LinearRow, at: Mapping[int, int]) -> LinearRow:
     return LinearRow(factors, row.bound, slack, row.slack_bound, row.equation)
 
 
-def _finder(case: Case, metric: Metric) -> Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]:
-    """What finds the nearest row of another class in a box, whether or not it satisfies constraints."""
-    q = case.questions
-    oracle = q.oracle
-    assert isinstance(oracle, SearchOracle)
-
-    def find(prices: list[FloatArray], box: tuple[IntArray, IntArray], near: IntArray) -> Nearest:
-        def by_sum(given: list[FloatArray]) -> Nearest:
-            return cheapest(q, oracle.model, given, accept=case.is_real, box=box, near=near)
-
-        if metric == "linf":
-            return dearest(q, prices, accept=case.is_real, find=by_sum, box=box)
-        return by_sum(prices)
-
-    return find
-
-
-def _explained(
-    case: Case,
-    constraints: Sequence[Constraint],
-    found: Satisfying,
-    metric: Metric,
-    prices: list[FloatArray],
-    fixed: list[int],
-) -> Explanation:
-    lower = length_of(found.lower_bound, metric)
+def _explained(q: Question, constraints: Sequence[Constraint], found: Satisfying, measure: Measure) -> Explanation:
+    lower = measure.length(found.lower_bound)
     stated = {
-        "metric": metric,
-        "prices": tuple(prices),
-        "immutable": tuple(fixed),
+        "metric": measure.metric,
+        "prices": measure.prices,
+        "immutable": measure.fixed,
         "constraints": tuple(constraint.text for constraint in constraints),
     }
     if found.row is None or found.cells is None:
-        return case.explanation("counterfactual", (), found.status, {}, lower_bound=lower, **stated)
-    differs = ~((found.row == case.row) | (np.isnan(found.row) & np.isnan(case.row)))
-    features = [f for f in range(case.scores.n_features) if differs[case.model.inputs_of(f)].any()]
-    length = length_of(found.total, metric)
-    return case.explanation(
+        return q.explanation("counterfactual", (), found.status, {}, lower_bound=lower, **stated)
+    differs = ~((found.row == q.row) | (np.isnan(found.row) & np.isnan(q.row)))
+    features = [f for f in range(q.scores.n_features) if differs[q.model.inputs_of(f)].any()]
+    length = measure.length(found.total)
+    return q.explanation(
         "counterfactual",
         features,
         found.status,

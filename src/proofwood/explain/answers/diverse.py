@@ -16,12 +16,12 @@ from itertools import count
 from proofwood import arguments
 from proofwood.ensembles.linear import EXAMPLE
 from proofwood.ensembles.space import Key
-from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.constrained import ContradictionError
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.nearest.prices import Metric
+from proofwood.explain.nearest.measure import Metric
 from proofwood.explain.nearest.tariffs import Weights
+from proofwood.explain.question import Question
 
 Features = Iterable[Key]
 
@@ -30,7 +30,7 @@ Features = Iterable[Key]
 class _Queue:
     """Nearest rows of branches, and what is proved about those of which none was found or proved."""
 
-    case: Case
+    q: Question
     options: Mapping[str, object]
     open: float = math.inf
 
@@ -45,7 +45,7 @@ class _Queue:
             return
         self._seen.add(fixed)
         try:
-            found = counterfactual(self.case, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
+            found = counterfactual(self.q, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
         except ContradictionError:
             if len(self._seen) == 1:  # what the user says contradicts itself
                 raise
@@ -61,7 +61,7 @@ class _Queue:
 
 
 def counterfactuals(
-    case: Case,
+    q: Question,
     *,
     limit: int,
     metric: Metric,
@@ -75,8 +75,8 @@ def counterfactuals(
     if most is None:
         raise TypeError("limit=None: expected how many rows are wanted")
     stated = None if constraints is None else arguments.several(constraints, "constraints", EXAMPLE)
-    queue = _Queue(case, {"metric": metric, "weights": weights, "within": within, "constraints": stated})
-    queue.branch(frozenset(case.features(immutable, "immutable")))
+    queue = _Queue(q, {"metric": metric, "weights": weights, "within": within, "constraints": stated})
+    queue.branch(frozenset(q.features(immutable, "immutable")))
     answers: list[Explanation] = []
     while len(answers) < most and (next_one := queue.pop()) is not None:
         fixed, found = next_one

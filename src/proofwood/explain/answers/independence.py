@@ -25,7 +25,7 @@ from proofwood.ensembles.outline import outline_of_rows
 from proofwood.ensembles.regions import units
 from proofwood.ensembles.space import Key, position
 from proofwood.explain.answers.possible import Region
-from proofwood.explain.answers.session import Session
+from proofwood.explain.question import Engines
 from proofwood.explain.rule import Within, row_text, value_text
 from proofwood.explain.search.copies import Cells, Copies, TwoCopies
 from proofwood.explain.search.differing import Differing
@@ -83,9 +83,9 @@ class Independence(Kept):
         return f"the class depends on {self.feature}: {label} with {one} and {then} with {other}, where {rest}"
 
 
-def independence(session: Session, feature: Key, where: Mapping[Key, object] | None, clock: Clock) -> Independence:
+def independence(engines: Engines, feature: Key, where: Mapping[Key, object] | None, clock: Clock) -> Independence:
     """The answer, with the options of :meth:`proofwood.Explainer.independent_of`."""
-    model = session.model
+    model = engines.model
     model.of_every_row("whether the class depends on a feature")
     at = position(feature, model.feature_names, "feature")
     asked = _Asked(model, Region(model, {} if where is None else where), at)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from proofwood import arguments, memory
-from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certifier, uncertified
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError
+from proofwood.explain.question import Question
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import Kind
 
@@ -43,38 +43,38 @@ class Listing(Iterator[Explanation]):
 
 
 def listing(
-    case: Case, *, limit: int | None, kind: Kind | None, first: Kind, memory_limit: int | str | None
+    q: Question, *, limit: int | None, kind: Kind | None, first: Kind, memory_limit: int | str | None
 ) -> Listing:
     """The list, with the options of :meth:`proofwood.Explainer.enumerate` and the memory limit of each step."""
-    case.require_plausible()
+    q.require_plausible()
     arguments.choice(kind, "kind", (None, "abductive", "contrastive"))
     arguments.choice(first, "first", ("abductive", "contrastive"))
     most = arguments.count(limit, "limit")
-    run = Enumeration(case.questions, first=first)
+    run = Enumeration(q, first=first)
     doubts: list[Explanation] = []
-    return Listing(itertools.islice(_listed(case, run, kind, doubts, memory_limit), most), run, doubts)
+    return Listing(itertools.islice(_listed(q, run, kind, doubts, memory_limit), most), run, doubts)
 
 
 def _listed(
-    case: Case, run: Enumeration, kind: Kind | None, doubts: list[Explanation], memory_limit: int | str | None
+    q: Question, run: Enumeration, kind: Kind | None, doubts: list[Explanation], memory_limit: int | str | None
 ) -> Iterator[Explanation]:
     """Explanations of a kind; those of any kind that are so only up to rounding are added to ``doubts``."""
-    case.restart()
+    q.restart()
     for item in memory.stepwise(memory_limit, iter(run)):
-        low, high = case.box(item.features)
+        low, high = q.box(item.features)
         box = {"low": low, "high": high} if item.kind == "abductive" else {}
-        found = case.explanation(item.kind, item.features, "minimal", item.witnesses, **box)
+        found = q.explanation(item.kind, item.features, "minimal", item.witnesses, **box)
         if not found.exact:
             doubts.append(found)
         if kind is None or item.kind == kind:
             yield found
-            case.restart()
+            q.restart()
 
 
-def enumeration_certificate(case: Case) -> dict[str, Any]:
+def enumeration_certificate(q: Question) -> dict[str, Any]:
     """All explanations with their proofs; NoCertificateError if the time is over before."""
-    uncertified(case.model)
-    run = Enumeration(case.questions)
+    uncertified(q.model)
+    run = Enumeration(q)
     found = list(run)
     if not run.complete:
         raise NoCertificateError(
@@ -82,4 +82,4 @@ def enumeration_certificate(case: Case) -> dict[str, Any]:
         )
     kinds = [[one.features for one in found if one.kind == kind] for kind in ("abductive", "contrastive")]
     rows = [row for one in found for row in one.witnesses.values()]
-    return certifier(Certifier, case, rows).enumeration(*kinds)
+    return certifier(Certifier, q, rows).enumeration(*kinds)

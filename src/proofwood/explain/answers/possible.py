@@ -19,9 +19,9 @@ from proofwood.ensembles.kept import Kept
 from proofwood.ensembles.outline import outline_of_rows
 from proofwood.ensembles.space import Key, position
 from proofwood.explain.answers.certified import uncertified
-from proofwood.explain.answers.session import Session
 from proofwood.explain.proofs.possible import possible_certificate
 from proofwood.explain.proofs.refute import NoCertificateError
+from proofwood.explain.question import Engines
 from proofwood.explain.rule import Limits, Within, row_text
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -162,15 +162,15 @@ class Region:
         return row
 
 
-def possible(session: Session, where: Mapping[Key, object], clock: Clock, *, certificate: bool = False) -> Possible:
+def possible(engines: Engines, where: Mapping[Key, object], clock: Clock, *, certificate: bool = False) -> Possible:
     """The answer, with the options of :meth:`proofwood.Explainer.possible`.
 
     Of a limit of time, the search has half where a certificate is asked for.
     """
     arguments.flags(certificate=certificate)
     if certificate:
-        uncertified(session.model)
-    model = session.model
+        uncertified(engines.model)
+    model = engines.model
     region = Region(model, where)
     codes = range(len(model.classes))
     left = clock.seconds_left
@@ -178,7 +178,7 @@ def possible(session: Session, where: Mapping[Key, object], clock: Clock, *, cer
     answers: dict[int, bool | None] = {}
     rows: dict[int, FloatArray] = {}
     for code in codes:
-        answers[code], row = _answer(session, region, code, asking)
+        answers[code], row = _answer(engines, region, code, asking)
         if row is not None:
             rows[code] = row
     labels = model.classes.tolist()
@@ -194,15 +194,15 @@ def possible(session: Session, where: Mapping[Key, object], clock: Clock, *, cer
     return replace(found, certificate=content, seconds=clock.seconds)
 
 
-def _answer(session: Session, region: Region, code: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
+def _answer(engines: Engines, region: Region, code: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
     """Whether a class is possible in a region, with a row that the model gives it."""
-    model = session.model
-    for oracle in (session.oracle, session.sure):
+    model = engines.model
+    for oracle in (engines.oracle, engines.sure):
         if clock.over:
             return None, None
         asked = oracle.ask_box(region.low, region.high, 0 if code else 1, targets=[code], seconds=clock.seconds_left)
         if asked.changes is False:
-            return (False if oracle is session.oracle else None), None
+            return (False if oracle is engines.oracle else None), None
         if asked.witness is None:
             return None, None
         row = region.row(asked.witness)

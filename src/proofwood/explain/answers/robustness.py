@@ -9,12 +9,12 @@ from typing import Any
 
 from proofwood.ensembles.considered import among_rows
 from proofwood.ensembles.space import Key
-from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.nearest.prices import Metric
+from proofwood.explain.nearest.measure import Metric
 from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.proofs.refute import NoCertificateError
+from proofwood.explain.question import Question
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +88,12 @@ class Robustness:
 
 
 def robustness(
-    case: Case, *, metric: Metric, weights: Weights, immutable: Iterable[Key], certificate: bool = False
+    q: Question, *, metric: Metric, weights: Weights, immutable: Iterable[Key], certificate: bool = False
 ) -> Robustness:
     """The answer, with the options of :meth:`proofwood.Explainer.robustness`."""
     try:
         found = counterfactual(
-            case,
+            q,
             metric=metric,
             weights=None if metric == "changes" else weights,
             immutable=immutable,

@@ -24,8 +24,8 @@ from proofwood.ensembles.outline import outline_of_rows
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.ensembles.space import Key
 from proofwood.explain.answers.possible import Region
-from proofwood.explain.answers.session import Session
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
+from proofwood.explain.question import Engines
 from proofwood.explain.rule import Within, row_text
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -209,9 +209,9 @@ def _code(model: Explained, target: Any) -> int | None:
     return int(classes.index(target))
 
 
-def span(session: Session, where: Mapping[Key, object], target: Any, clock: Clock) -> Range:
+def span(engines: Engines, where: Mapping[Key, object], target: Any, clock: Clock) -> Range:
     """The answer, with the options of :meth:`proofwood.Explainer.range`."""
-    model = session.model
+    model = engines.model
     model.of_every_row("a range")
     region = Region(model, where)
     total = Sum(model, _code(model, target))

@@ -1,7 +1,7 @@
 """What a change of a column costs, as a user states it: per unit, in each direction, by category, or by a function.
 
 A :class:`Tariff` says what it costs that a column of one row gets another value. Prices of cells are made from it in
-:mod:`proofwood.explain.nearest.prices`.
+:mod:`proofwood.explain.nearest.measure`.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Oracle(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class BoxQuestion:
     """May a row of a box get one of the classes ``targets`` rather than ``label``? What all engines can be asked.
 
     Parameters
@@ -135,12 +135,12 @@ def about_row(
     fixed: Sequence[int],
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
-) -> Question:
+) -> BoxQuestion:
     """The question of :meth:`Oracle.ask`."""
     kept = tuple(sorted({int(feature) for feature in fixed}))
     low, high = scores.box(cells, kept)
     others = _others(scores, label, targets)
-    return Question(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
+    return BoxQuestion(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
 
 
 def about_box(
@@ -150,13 +150,13 @@ def about_box(
     label: int,
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
-) -> Question:
+) -> BoxQuestion:
     """The question of :meth:`Oracle.ask_box`."""
     low, high = np.asarray(low), np.asarray(high)
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
     others = _others(scores, label, targets)
-    return Question(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
+    return BoxQuestion(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
 
 
 def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:
@@ -168,7 +168,7 @@ def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tu
 
 
 class QuestionOracle:
-    """Both kinds of questions, for an engine that answers a :class:`Question`.
+    """Both kinds of questions, for an engine that answers a :class:`BoxQuestion`.
 
     Parameters
     ----------
@@ -206,11 +206,11 @@ class QuestionOracle:
         """As :meth:`Oracle.ask_box`; ValueError if ``label`` or a target is no class."""
         return self._answer(about_box(self.scores, low, high, label, targets, seconds))
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: BoxQuestion) -> Answer:
         """The answer to a question that has targets, a box that is not empty, and time left."""
         raise NotImplementedError
 
-    def _answer(self, question: Question) -> Answer:
+    def _answer(self, question: BoxQuestion) -> Answer:
         if not question.targets:
             return Answer(False, core=frozenset())
         if (question.low > question.high).any():

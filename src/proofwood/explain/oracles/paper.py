@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, QuestionOracle
 from proofwood.papers.rfxpl.clauses import Forest
 from proofwood.papers.rfxpl.formula import Formula
 
@@ -44,7 +44,7 @@ class PaperOracle(QuestionOracle):
             formula.session.close()
         self._formulas.clear()
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: BoxQuestion) -> Answer:
         """The answer to a question, the time to build the formula included in its limit.
 
         Raises
@@ -74,7 +74,7 @@ class PaperOracle(QuestionOracle):
             raise AssertionError("the solver's model does not change the class by the votes counted anew")
         return Answer(True, witness, winner)
 
-    def _limits(self, formula: Formula, question: Question, feature: int) -> list[int]:
+    def _limits(self, formula: Formula, question: BoxQuestion, feature: int) -> list[int]:
         """Literals that keep a feature to its limits: one if each of its columns has one cell left."""
         columns = self.scores.features[feature]
         if all(question.low[column] == question.high[column] for column in columns):

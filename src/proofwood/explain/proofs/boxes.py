@@ -1,7 +1,7 @@
 """Makes trees of boxes: proofs that no row of a region can have a class, written down by the search with messages.
 
 What they mean, and that they need not be trusted, is said where they are checked:
-:mod:`proofwood.certificates.boxes` and :mod:`proofwood.certificates.rivals`.
+:mod:`proofwood.certificates.boxes`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.searches import CHANGES, INTERRUPT, MEMORY, SAME, SearchOptions, native_model
-from proofwood.explain.search.cheapest import NEVER, PriceOptions
+from proofwood.explain.nearest.search import NEVER, PriceOptions
+from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
 from proofwood.memory import note_lack
 from proofwood.model.node_table import IntArray
-
-_OPTIONS = asdict(SearchOptions(clauses=False, record=True))
 
 
 class TooManyBoxesError(RuntimeError):
@@ -38,95 +36,50 @@ class BoxProver:
 
     def __init__(self, scores: ScoreModel) -> None:
         self.scores = scores
-        self._search_within = lru_cache(maxsize=2)(self._make_search)
-
         self._model_within = lru_cache(maxsize=2)(self._make_model)
 
     def _make_model(self, clauses: tuple[tuple[int, ...], ...]) -> _native.VoteModel:
         return native_model(replace(self.scores, clauses=(*self.scores.clauses, *clauses)))
 
-    def _make_search(self, clauses: tuple[tuple[int, ...], ...]) -> _native.VoteSearch:
-        return _native.VoteSearch(self._model_within(clauses), self.scores.feature_of.tolist(), _OPTIONS)
-
-    def against(
-        self,
-        low: IntArray,
-        high: IntArray,
-        label: int,
-        against: int,
-        *,
-        clock: Clock = ENDLESS,
-        clauses: Sequence[Sequence[int]] = (),
-    ) -> dict[str, Any] | Literal[False] | None:
-        """A tree of boxes that a class cannot come before the label in a box.
-
-        Parameters
-        ----------
-        low, high : (n_columns,) least and greatest cells
-        label, against : two classes
-        clock : of the proof
-        clauses : of literals of the model, which rows of the region satisfy too
-
-        Returns
-        -------
-        dict, False or None
-            The part of a certificate; False if the class can come first in a row of the box; None if time was over.
-
-        Raises
-        ------
-        TooManyBoxesError
-            If the tree has more numbers than are written.
-        KeyboardInterrupt
-            At Ctrl-C.
-        """
-        search = self._search_within(_hashable(clauses))
-        least = self.scores.threshold_of_win(against, label)
-        limits, near = self.scores.limits(low, high), np.asarray(low).tolist()
-        try:
-            outcome, _, _, stopped = search.ask(against, [(label, least)], limits, near, clock.seconds_left)
-        except ValueError as error:
-            raise TooManyBoxesError(str(error)) from error
-        if outcome != SAME:
-            if stopped == INTERRUPT:
-                raise KeyboardInterrupt
-            return False if outcome == CHANGES else None
-        numbers, exponent, ways = search.proof()
-        return {
-            "against": int(against),
-            "ways": [[one, clause] for one, clause in ways],
-            "boxes": _boxes(numbers.tolist(), exponent),
-        }
-
     def never_first(
         self,
         low: IntArray,
         high: IntArray,
-        against: int,
+        targets: Sequence[int],
         rivals: Sequence[int],
         *,
         clock: Clock = ENDLESS,
         clauses: Sequence[Sequence[int]] = (),
-    ) -> dict[str, Any] | Literal[False] | None:
-        """A tree of boxes that proves that no row of a box has a class before all of some rivals.
+        counts: Callable[[IntArray], bool] | None = None,
+    ) -> list[dict[str, Any]] | Literal[False] | None:
+        """Trees of boxes, one per target, that prove that no row of a box has it before all of some rivals.
 
         Parameters
         ----------
-        low, high, against, clock, clauses : as of :meth:`against`
-        rivals : other classes
+        low, high : (n_columns,) least and greatest cells
+        targets, rivals : classes
+        clock : of the proof
+        clauses : of literals of the model, which rows of the region satisfy too
+        counts : as in :meth:`not_below`
 
         Returns
         -------
-        dict, False or None
-            As of :meth:`against`, which the errors are, too.
+        list, False or None
+            Parts of a certificate; False if a target can come first in a row of the box; None if time was over.
+
+        Raises
+        ------
+        TooManyBoxesError
+            If the trees have more numbers than are written.
+        KeyboardInterrupt
+            At Ctrl-C.
         """
         nothing = [np.zeros(int(n) + 1, dtype=np.int64) for n in self.scores.n_thresholds]
-        found = self.not_below(
-            low, high, [against], rivals, own=np.asarray(low), prices=nothing, bound=1, clock=clock, clauses=clauses
-        )
+        asked: dict[str, Any] = {"own": np.asarray(low), "prices": nothing, "bound": 1, "counts": counts}
+        found = self.not_below(low, high, targets, rivals, **asked, clock=clock, clauses=clauses)
         if found is None:
             return None
-        parts, bound = found
-        return parts[0] if bound == 1 else False
+        return found[0] if found[1] == 1 else False
 
     def not_below(
         self,
@@ -146,7 +99,7 @@ class BoxProver:
 
         Parameters
         ----------
-        low, high, clock, clauses : as of :meth:`against`
+        low, high, clock, clauses : as of :meth:`never_first`, which the errors are, too
         targets, rivals : classes
         own : (n_columns,) a row from whose cells on prices do not fall
         prices : per column the price of each cell, a whole number from 0 on
@@ -192,7 +145,7 @@ class BoxProver:
                 "against": int(k),
                 "rivals": [int(rival) for rival in rivals],
                 "ways": clauses_of,
-                "boxes": _weighted_boxes(search.boxes(way).tolist()),
+                "boxes": _boxes(search.boxes(way).tolist()),
             }
             for way, k in enumerate(targets)
         ], int(found["upper"])
@@ -208,28 +161,13 @@ def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(map(int, clause)) for clause in clauses)
 
 
-def _boxes(numbers: list[int], exponent: int) -> list[list[Any]]:
-    """What the search wrote: per box ``[column, cut, above_first]`` or ``[unit, [[factor, column, steps], ...]]``."""
+def _boxes(numbers: list[int]) -> list[list[Any]]:
+    """What the search wrote: per box ``[column, cut]`` or ``[unit, edges, weights, shift]``."""
     boxes: list[list[Any]] = []
     at = 0
     while at < len(numbers):
         if numbers[at] == 0:
-            boxes.append(numbers[at + 1 : at + 4])
-            at += 4
-            continue
-        unit, n_edges = numbers[at + 1] - exponent, numbers[at + 2]
-        edges, at = _edges(numbers, at + 3, n_edges)
-        boxes.append([unit, edges])
-    return boxes
-
-
-def _weighted_boxes(numbers: list[int]) -> list[list[Any]]:
-    """What the search wrote: per box ``[column, cut, 0]`` or ``[unit, edges, weights, shift]``."""
-    boxes: list[list[Any]] = []
-    at = 0
-    while at < len(numbers):
-        if numbers[at] == 0:
-            boxes.append([*numbers[at + 1 : at + 3], 0])
+            boxes.append(numbers[at + 1 : at + 3])
             at += 3
             continue
         n = numbers[at + 1]

@@ -22,7 +22,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,8 @@ from proofwood.ensembles.regions import Unit, box_and_clauses, in_region, units
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
-from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
+from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
+from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, refuted
 from proofwood.explain.proofs.stated import Compared, limits_of, parts_of
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
@@ -50,6 +51,7 @@ from proofwood.solvers.session import SatSession
 __all__ = ["Certifier", "Check", "NoCertificateError", "OnlyRoundingError", "check_certificate", "write_certificate"]
 
 NONE = "no certificate for this explanation"
+Proved = TypeVar("Proved")
 
 
 class Certifier:
@@ -98,7 +100,11 @@ class Certifier:
         if not scores.may_be_first(scores.sums(self.cells), self.label):
             raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
         self.targets = None if targets is None else [int(k) for k in targets]
-        self.refuter = Refuter(scores, self.label, clock, self.targets)
+        self.clock, self.prover = clock, BoxProver(scores)
+        every = range(scores.n_classes)
+        self.others = [k for k in every if k != self.label and (self.targets is None or k in self.targets)]
+        self.rivals = [k for k in every if k not in self.others]
+        """The classes before which one of ``others`` has to come: the label, and those that are no targets."""
 
     # ----------------------------------------------------------------------------------------------------------- kinds
 
@@ -170,7 +176,7 @@ class Certifier:
         q = Questions(self.oracle, self.cells, self.label, targets=self.targets) if questions is None else questions
         proofs = self._sufficient(chosen) if kind == "abductive" else []
         witness = self._changed(chosen) if kind == "contrastive" else {}
-        q.clock = self.refuter.clock
+        q.clock = self.clock
         best = smallest(q, kind=kind, keep=kept, free=left_out)
         if best is not None and best.lower_bound < len(chosen):
             if best.optimal:
@@ -186,7 +192,7 @@ class Certifier:
         used = self._needed([*(members(mask) for mask in masks), *own], left_out, len(chosen))
         sets = [one for one in used if one not in own]
         clauses = hitting_clauses([*sets, *own], left_out, len(chosen))
-        proof = refuted(clauses, self.refuter.clock, f"{NONE}: its size")
+        proof = refuted(clauses, self.clock, f"{NONE}: its size")
         assert proof is not None
         if kind == "contrastive":
             sufficient = [{"features": one, "proofs": self._sufficient(one)} for one in sets]
@@ -213,7 +219,7 @@ class Certifier:
         abductive, contrastive : features of each
         """
         kinds = [sorted(sorted(int(f) for f in one) for one in sets) for sets in (abductive, contrastive)]
-        proof = refuted(map_clauses(*kinds), self.refuter.clock, f"{NONE}: that these are all")
+        proof = refuted(map_clauses(*kinds), self.clock, f"{NONE}: that these are all")
         if proof is None:
             raise ValueError("the enumeration is not complete: some set meets all contrastive sets and holds no other")
         changes = [{"features": one, **self._changed(one)} for one in kinds[1]]
@@ -278,32 +284,32 @@ class Certifier:
         shown, self._refused = self._refused, []
         return [{**part, "shown": shown} for part in proofs] if shown else proofs
 
-    def _no_row_in(
-        self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = (), *, rounded: bool = False
-    ) -> list[dict[str, Any]] | None:
-        """Proofs that no row of a box has another class, rows shown where rounding decides; None if one has.
+    def _closed(self, what: str, prove: Callable[[], Proved | None]) -> Proved:
+        """What boxes prove; NoCertificateError if that took too long."""
+        try:
+            proved = None if self.clock.over else prove()
+        except TooManyBoxesError as error:
+            raise NoCertificateError(f"{NONE}: {what} has too many boxes: {error}") from None
+        if proved is None:
+            raise NoCertificateError(f"{NONE}: {what} was not proved in time")
+        return proved
 
-        With ``rounded`` it is known that rounding decides somewhere.
-        """
-        proofs = None if rounded else self.refuter.box(low, high, clauses)
-        if proofs is not None or not self.scores.margin or self.refuter.clock.over:
-            return proofs
-        nothing = [np.zeros(int(n) + 1, dtype=np.int64) for n in self.scores.n_thresholds]
-        asked: dict[str, Any] = {"own": np.asarray(low), "prices": nothing, "bound": 1, "clauses": clauses}
-        targets, rivals, clock = self.refuter.others, self.refuter.rivals, self.refuter.clock
-        found = self.refuter.prover.not_below(low, high, targets, rivals, **asked, clock=clock, counts=self._counts)
-        if found is None:
-            raise NoCertificateError(f"{NONE}: its boxes were not closed in time")
-        return self._with_rows(found[0]) if found[1] == 1 else None
+    def _no_row_in(
+        self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()
+    ) -> list[dict[str, Any]] | None:
+        """Per other class a proof that no row of a box has it, with the rows that were shown; None if one has it."""
+        asked: dict[str, Any] = {"clauses": clauses, "counts": self._counts, "clock": self.clock}
+        proofs: list[dict[str, Any]] | Literal[False] = self._closed(
+            "that no row has another class",
+            lambda: self.prover.never_first(low, high, self.others, self.rivals, **asked),
+        )
+        return None if proofs is False else self._with_rows(proofs)
 
     def _no_row_of(self, named: Sequence[tuple[int, tuple[IntArray, IntArray]]]) -> list[dict[str, Any]] | None:
         """Per other class proofs that none of some named boxes has a row of it; None if one may have."""
-        proofs = self.refuter.boxes(named)
-        if proofs is not None or not self.scores.margin:
-            return proofs
         together: list[dict[str, Any]] = []
         for name, box in named:
-            parts = self._no_row_in(*box, rounded=True)
+            parts = self._no_row_in(*box)
             if parts is None:
                 return None
             for at, part in enumerate(parts):
@@ -311,6 +317,8 @@ class Certifier:
                     together.append({**part, "proofs": [], "shown": []})
                 together[at]["proofs"].append([name, part["boxes"]])
                 together[at]["shown"] += part.get("shown", [])
+        if not named:
+            return [{"against": k, "rivals": self.rivals, "ways": [], "proofs": [], "shown": []} for k in self.others]
         return [{key: value for key, value in part.items() if key != "boxes"} for part in together]
 
     def _needed(self, sets: list[list[int]], without: Sequence[int], size: int) -> list[list[int]]:
@@ -318,7 +326,7 @@ class Certifier:
         if size == 0:
             return []
         clauses = hitting_clauses(sets, without, size)
-        with SatSession(seconds=self.refuter.clock.seconds_left) as session:
+        with SatSession(seconds=self.clock.seconds_left) as session:
             session.block(max((abs(literal) for clause in clauses for literal in clause), default=0))
             first = session.block(len(sets))
             for number in range(len(sets)):
@@ -368,7 +376,7 @@ class Certifier:
             lambda: (
                 self._ask(low, high)
                 if self.targets is not None
-                else ask(self.cells, self.label, fixed, seconds=self.refuter.clock.seconds_left)
+                else ask(self.cells, self.label, fixed, seconds=self.clock.seconds_left)
             ),
             what,
         )
@@ -397,9 +405,7 @@ class Certifier:
         witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
-            witness = ask_region(
-                self._sure, low, high, self.label, targets=self.targets, clock=self.refuter.clock
-            ).witness
+            witness = ask_region(self._sure, low, high, self.label, targets=self.targets, clock=self.clock).witness
             change = None if witness is None else self._as_change(witness)
         if change is None or witness is None:
             raise OnlyRoundingError(f"{NONE}: the {what} changes the class only up to rounding")
@@ -407,7 +413,7 @@ class Certifier:
         return change
 
     def _ask(self, low: IntArray, high: IntArray) -> Answer:
-        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.refuter.clock)
+        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
 
     @cached_property
     def _sure(self) -> Oracle:

@@ -7,11 +7,10 @@ certificates accepts (:mod:`proofwood.certificates.boxes`), which shares no code
 from __future__ import annotations
 
 from proofwood.certificates.boxes import BoxTree
-from proofwood.certificates.rivals import RivalTree
 from proofwood.certificates.trees import Trees
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, QuestionOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.stated import parts_of
@@ -47,7 +46,7 @@ class CheckedOracle(QuestionOracle):
         model.of_every_row("a proof by boxes")
         return cls(model.scores, parts_of(model).stated)
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: BoxQuestion) -> Answer:
         """A row that the class can change in, or that boxes have none."""
         clock = question.clock
         found = self._search.ask_box(
@@ -57,32 +56,26 @@ class CheckedOracle(QuestionOracle):
             if found.witness is not None and found.label not in question.reached(self.scores, found.witness):
                 raise AssertionError(f"the row that the search answers with does not get class {found.label}")
             return found
-        for against in question.targets:
-            closed = self._closed(question, against)
-            if closed is None:
-                return UNKNOWN
-            if not closed:
-                raise AssertionError(f"a search says that class {against} is not possible, another that it is")
+        closed = self._closed(question)
+        if closed is None:
+            return UNKNOWN
+        if not closed:
+            raise AssertionError("a search says that another class is not possible, another that it is")
         return Answer(False, core=frozenset(question.fixed))
 
-    def _closed(self, question: Question, against: int) -> bool | None:
-        """Whether boxes show that a class cannot come before the label, or all rivals; None if that took too long."""
+    def _closed(self, question: BoxQuestion) -> bool | None:
+        """Whether boxes show that no target comes before the label, or before all rivals; None if that took too long.
+
+        Unless some other class is no target, who comes before the label is enough.
+        """
         low, high, clock = question.low, question.high, question.clock
         rivals = [k for k in range(self.scores.n_classes) if k not in question.targets]
         try:
-            if clock.over:
-                return None
-            part = self._prover.against(low, high, question.label, against, clock=clock)
-            if part is False and question.strict:
-                part = self._prover.never_first(low, high, against, rivals, clock=clock)
+            parts = None if clock.over else self._prover.never_first(low, high, question.targets, rivals, clock=clock)
         except TooManyBoxesError:
             return None
-        if not part:
-            return None if part is None else False
-        if "rivals" in part:
-            fault = RivalTree(self._trees, part, low, high, rivals, plain=True).fault()
-        else:
-            fault = BoxTree(self._trees, part, low, high, question.label, plain=True).fault()
-        if fault is not None:
-            raise AssertionError(f"the checker refuses the boxes against class {against}: {fault}")
-        return True
+        for part in parts or ():
+            fault = BoxTree(self._trees, part, low, high, rivals, plain=True).fault()
+            if fault is not None:
+                raise AssertionError(f"the checker refuses the boxes against class {part['against']}: {fault}")
+        return None if parts is None else parts is not False

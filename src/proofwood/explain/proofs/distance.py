@@ -14,8 +14,7 @@ from proofwood.certificates.content import values_to_json
 from proofwood.certificates.distances import allowed
 from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
 from proofwood.certificates.space import Limit, values_of
-from proofwood.explain.nearest.prices import Permitted
-from proofwood.explain.proofs.boxes import TooManyBoxesError
+from proofwood.explain.nearest.measure import Permitted
 from proofwood.explain.proofs.certificate import NONE, Certifier
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.stated import limits_of, parts_of
@@ -49,7 +48,7 @@ class DistanceCertifier(Certifier):
         metric : "l1", "l2", "linf" or "changes"
         weights : of each column of the table, as a certificate has them
         prices : per column of the grid the price of each cell by the search, infinite where it may not be taken; of
-            "changes" those of :func:`proofwood.explain.nearest.prices.count_prices`
+            "changes" those of :func:`proofwood.explain.nearest.measure.count_prices`
         immutable : features that stay
         permitted : from columns of categories to the codes that they may have
         found : cells of the nearest row of another class; None: there is none
@@ -203,27 +202,11 @@ class DistanceCertifier(Certifier):
         most = sum(int(price[cell]) for price, cell in zip(whole, found.tolist(), strict=True))
         if bound is not None:
             most = min(most, math.floor(total * scale))
-        others = [k for k in range(self.scores.n_classes) if (self.targets is None or k in self.targets)]
-        others = [k for k in others if k != self.label]
-        rivals = [k for k in range(self.scores.n_classes) if k not in others]
-        try:
-            proved = None
-            if not self.refuter.clock.over:
-                proved = self.refuter.prover.not_below(
-                    low,
-                    high,
-                    others,
-                    rivals,
-                    own=self.cells,
-                    prices=whole,
-                    bound=most,
-                    clock=self.refuter.clock,
-                    counts=self._counts,
-                )
-        except TooManyBoxesError as error:
-            raise NoCertificateError(f"{NONE}: its boxes are too many: {error}") from None
-        if proved is None:
-            raise NoCertificateError(f"{NONE}: its distance was not proved in time")
+        asked: dict[str, Any] = {"own": self.cells, "prices": whole, "bound": most, "counts": self._counts}
+        proved = self._closed(
+            "its distance",
+            lambda: self.prover.not_below(low, high, self.others, self.rivals, **asked, clock=self.clock),
+        )
         proofs, told["bound"] = self._with_rows(proved[0]), proved[1]
         told["least"] = root(told["bound"] / scale, measure.power)
         if told["least"] <= 0:

@@ -66,11 +66,11 @@ def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, clock: C
     what = f"{NONE}: the boxes against class {code}"
     rivals = [k for k in range(prover.scores.n_classes) if k != code]
     try:
-        part = prover.never_first(low, high, code, rivals, clock=clock)
+        parts = prover.never_first(low, high, [code], rivals, clock=clock)
     except TooManyBoxesError as error:
         raise NoCertificateError(f"{what} are too many: {error}") from None
-    if part is None:
+    if parts is None:
         raise NoCertificateError(f"{what} were not closed in time")
-    if part is False:
+    if parts is False:
         raise AssertionError(f"one search says that class {code} is not possible, another that it is")
-    return part
+    return parts[0]

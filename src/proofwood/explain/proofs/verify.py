@@ -21,7 +21,7 @@ from proofwood.certificates.stated import Stated, limits_in
 from proofwood.engines.run import Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.linear import read_constraints
-from proofwood.explain.nearest.prices import Metric, permitted_codes
+from proofwood.explain.nearest.measure import Metric, permitted_codes
 from proofwood.explain.nearest.tariffs import read_tariff
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.certificate import Certifier

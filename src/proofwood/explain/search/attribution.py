@@ -140,7 +140,7 @@ def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
         # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
         masks = _sampled(q, masks, limit=limit, clock=clock)
     # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
-    certain = [q.known(q.all & ~(1 << feature)) is True for feature in range(q.n)]
+    certain = [q.follows(q.all & ~(1 << feature)) is True for feature in range(q.n)]
     return shares(masks, q.n, certain, complete=found.complete)
 
 
@@ -154,7 +154,7 @@ def _sampled(q: Questions, known: list[int], *, limit: int | None, clock: Clock)
         chance.shuffle(order)
         # Nothing that is known goes along: it would draw the answer towards the explanations found so far.
         anew = Questions(q.oracle, q.cells, q.label, targets=q.targets, clock=clock)
-        found = abductive(anew, order=order, method="deletion")
+        found = abductive(anew, order=order)
         if found.complete:
             masks[mask_of(found.features)] = None
     return list(masks)

@@ -13,18 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 from proofwood.explain.oracles.oracle import about_row
 from proofwood.explain.search import restarts
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.model.node_table import IntArray
 
-Method = Literal["auto", "deletion", "dichotomic"]
 Kind = Literal["abductive", "contrastive"]
 
 MANY = 24
-"""Candidates from which ``"auto"`` releases several features at once."""
+"""Candidates from which on several features are released at once, in groups that grow and shrink."""
 
 
 class NotSufficientError(ValueError):
@@ -74,7 +73,6 @@ def abductive(
     free: Collection[int] = (),
     start: Collection[int] | None = None,
     proved: bool = False,
-    method: Method = "auto",
 ) -> Found:
     """A subset-minimal set of features that suffices for the class.
 
@@ -88,7 +86,6 @@ def abductive(
     free : features that must not belong to it
     start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
     proved : whether ``start`` is known to suffice
-    method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups
 
     Returns
     -------
@@ -104,8 +101,6 @@ def abductive(
     before = q.calls
     for features in (order or (), keep, free, start or ()):
         _check(q, features)
-    if method not in get_args(Method):
-        raise ValueError(f"method={method!r}: expected one of {', '.join(get_args(Method))}")
     kept, banned = mask_of(keep), mask_of(free)
     if kept & banned:
         raise ValueError(
@@ -132,16 +127,15 @@ def abductive(
         current = q.core_of(current) | kept
     ranked = list(dict.fromkeys([*(order or ()), *q.release_order()]))
     if not strict:
-        current = _with_little_effort(q, current, kept, ranked, method, allowed)
-    current, complete = shrink(q, current, kept, ranked, strict=strict, method=method)
+        current = _with_little_effort(q, current, kept, ranked, allowed)
+    current, complete = shrink(q, current, kept, ranked, strict=strict)
     return Found(frozenset(members(current)), complete, witnesses=witnesses_of(q, current), calls=q.calls - before)
 
 
-def _with_little_effort(q: Questions, current: int, kept: int, ranked: list[int], method: Method, allowed: int) -> int:
+def _with_little_effort(q: Questions, current: int, kept: int, ranked: list[int], allowed: int) -> int:
     """A first pass, and other orders if that leaves questions open; returns a set that suffices."""
     candidates = [f for f in ranked if current & ~kept & (1 << f)]
-    grouped = method == "dichotomic" or (method == "auto" and len(candidates) >= MANY)
-    current, left = _pass(q, current, kept, candidates, None, False, grouped, turns=restarts.TURNS)
+    current, left = _pass(q, current, kept, candidates, None, False, turns=restarts.TURNS)
     return restarts.easier(q, current, left, kept, allowed) if left else current
 
 
@@ -152,7 +146,6 @@ def shrink(
     order: Iterable[int] | None = None,
     *,
     strict: bool = False,
-    method: Method = "auto",
 ) -> tuple[int, bool]:
     """Release features of a sufficient set until none can be spared, or the time is over.
 
@@ -166,7 +159,6 @@ def shrink(
     kept : mask of features that stay
     order : features to release first in front; ascending by default
     strict : whether to follow the order even where a proof did not need a later feature
-    method : see :func:`abductive`
 
     Returns
     -------
@@ -177,8 +169,7 @@ def shrink(
     while ranked:
         left = q.clock.seconds_left
         cap = None if left is None or share > 1.0 else share * left / len(ranked)
-        grouped = method == "dichotomic" or (method == "auto" and len(ranked) >= MANY)
-        current, ranked = _pass(q, current, kept, ranked, cap, strict, grouped)
+        current, ranked = _pass(q, current, kept, ranked, cap, strict)
         if cap is None or q.clock.over:
             break
         share *= 4.0
@@ -192,11 +183,10 @@ def _pass(
     ranked: list[int],
     cap: float | None,
     strict: bool,
-    grouped: bool,
     turns: int | None = None,
 ) -> tuple[int, list[int]]:
     """Ask for every candidate once, alone or in groups; returns the set and the candidates that stay open."""
-    left, size = list(ranked), 1
+    left, size, grouped = list(ranked), 1, len(ranked) >= MANY
     opened: list[int] = []
     while left:
         group = left[:size]

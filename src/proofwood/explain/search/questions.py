@@ -9,6 +9,7 @@ asks through one :class:`Questions`, and none asks what is known.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -39,6 +40,24 @@ def members(mask: int) -> list[int]:
     return found
 
 
+@dataclass(eq=False)
+class Known:
+    """What questions about one row, its class and the classes looked for have taught.
+
+    Parameters
+    ----------
+    sufficient : masks of sets proved to suffice, none of them a superset of another
+    changing : mask of the changed features of each witness known -> cells of the witness
+    bounds : what each tree adds at most, if that was worked out
+    order : features of least effect first, likewise
+    """
+
+    sufficient: list[int]
+    changing: dict[int, IntArray] = field(default_factory=dict)
+    bounds: TreeBounds | None = None
+    order: list[int] | None = None
+
+
 class Questions:
     """What is known about one row, and an oracle for the rest.
 
@@ -49,12 +68,12 @@ class Questions:
     label : its class
     targets : other classes to look for; all by default. "Suffices" then means: suffices against these classes
     clock : of all questions together; another one may take its place
+    known : what earlier questions about the same have taught, which these add to
 
     Attributes
     ----------
     calls : questions that reached the oracle
-    sufficient : masks of sets proved to suffice, none of them a superset of another
-    changing : mask of the changed features of each witness known -> cells of the witness
+    sufficient, changing : as in :class:`Known`
     """
 
     def __init__(
@@ -65,6 +84,7 @@ class Questions:
         *,
         targets: Sequence[int] | None = None,
         clock: Clock = ENDLESS,
+        known: Known | None = None,
     ) -> None:
         self.oracle = oracle
         self.scores = oracle.scores
@@ -87,26 +107,25 @@ class Questions:
         # A row agrees with itself on all that the model looks at: nothing to ask, and true even where rounding leaves
         # the sums in doubt.
         self._seen = [f for f, columns in enumerate(self.scores.features) if self.scores.n_thresholds[[*columns]].any()]
-        self.sufficient: list[int] = [mask_of(self._seen)]
-        self.changing: dict[int, IntArray] = {}
-        self._bounds: TreeBounds | None = None
-        self._order: list[int] | None = None
+        self.known = Known([mask_of(self._seen)]) if known is None else known
+        self.sufficient, self.changing = self.known.sufficient, self.known.changing
         self.clock = clock
 
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _tree_bounds(self) -> TreeBounds:
-        if self._bounds is None:
-            self._bounds = TreeBounds(self.scores, self.cells, self.label, self.targets)
-        return self._bounds
+        if self.known.bounds is None:
+            self.known.bounds = TreeBounds(self.scores, self.cells, self.label, self.targets)
+        return self.known.bounds
 
     def release_order(self) -> list[int]:
         """Features of least effect first; as they are numbered if the time is over before that is known."""
-        if self._order is None:
+        if self.known.order is None:
             if self.clock.over:
                 return list(range(self.n))
-            self._order = release_order(self.scores, self.cells, self.label, self.targets, bounds=self._tree_bounds())
-        return self._order
+            bounds = self._tree_bounds()
+            self.known.order = release_order(self.scores, self.cells, self.label, self.targets, bounds=bounds)
+        return self.known.order
 
     def greedy_seed(self, keep: Collection[int] = (), order: Sequence[int] | None = None) -> frozenset[int]:
         """A set that bounds tree by tree prove to suffice; all features if the time is over.
@@ -145,12 +164,10 @@ class Questions:
         bool or None
             None if the oracle stopped before it knew.
         """
-        known = self.known(fixed)
+        known = self.follows(fixed)
         if known is not None:
             return known
-        if lacked():
-            return None
-        if self.clock.over:
+        if lacked() or self.clock.over:
             return None
         seconds = self.clock.within(seconds).seconds_left
         self.calls += 1
@@ -195,7 +212,7 @@ class Questions:
         self.calls += 1
         return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
 
-    def known(self, fixed: int) -> bool | None:
+    def follows(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""
         for core in self.sufficient:
             if core & ~fixed == 0:
@@ -236,5 +253,4 @@ class Questions:
         """Remember a set that suffices."""
         if any(known & ~core == 0 for known in self.sufficient):
             return
-        self.sufficient = [known for known in self.sufficient if core & ~known]
-        self.sufficient.append(core)
+        self.sufficient[:] = [*(known for known in self.sufficient if core & ~known), core]

@@ -20,15 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from proofwood import arguments
-from proofwood.data.kinds import Kind
 from proofwood.ensembles.door import Admitted
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.fingerprint import plain
 from proofwood.ensembles.outcomes import Within
-from proofwood.explain.answers.case import OutlierError
-from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.question import OutlierError
 from proofwood.explain.search.extract import NotSufficientError
 from proofwood.explain.table.records import (
     CHANGES,
@@ -65,15 +62,11 @@ class RowExplainer(Protocol):
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features that explanations are made of."""
 
-    @property
-    def oracle(self) -> Oracle:
-        """The engine, with all it has learned."""
+    def fresh(self, model: Explained | None = None, *, time_limit: float | None) -> RowExplainer:
+        """The same explainer, with nothing learned yet, or one of another reading of the model."""
 
-    def fresh(self, *, time_limit: float | None) -> RowExplainer:
-        """The same explainer, with nothing learned yet."""
-
-    def with_gaps_of(self, rows: FloatArray, kinds: Mapping[int, Kind] | None = None) -> RowExplainer:
-        """The explainer over a space that these rows are in."""
+    def forget(self) -> None:
+        """Give back what the engine has learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +163,7 @@ def explain_rows(
     options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
     _check_weights(options.get("weights"))
     time_limit = arguments.seconds(time_limit)
-    arguments.flags(**{name: options[name] for name in ("smallest", "inflate", "greedy") if name in options})
+    arguments.flags(**{name: options[name] for name in ("smallest", "inflate") if name in options})
     arguments.instance(path, "path", (str, os.PathLike, type(None)), "the name of a file, or None")
     arguments.instance(verbose, "verbose", (int, np.integer), "an integer")
     if callback is not None and not callable(callback):
@@ -179,9 +172,11 @@ def explain_rows(
         arguments.choice(executor, "executor", ("joblib", "dask", "serial"))
     runner = make_executor(executor, n_jobs, client)
     limit = explainer.time_limit if time_limit is None else time_limit
-    admitted = explainer.model.admit(X)
+    model = explainer.model.with_types_of(X)
+    admitted = model.admit(X)
     rows, filled = admitted.values, admitted.filled
-    explainer = explainer.with_gaps_of(rows, admitted.kinds if kind in CHANGES else None)
+    model = model.with_gaps_of(rows, admitted.kinds if kind in CHANGES else None)
+    explainer = explainer.fresh(model, time_limit=limit)
     header = {
         "format": FORMAT,
         "kind": kind,
@@ -198,7 +193,7 @@ def explain_rows(
     checkpoint = Checkpoint(path, header, len(rows))
     try:
         left = [p for p in pieces if not all(row in checkpoint.records for group in p.groups for row in group)]
-        task = Task(explainer.fresh(time_limit=limit), kind, options)
+        task = Task(explainer, kind, options)
         with (
             Reporter(len(rows), kind, verbose=verbose, callback=callback, done=len(checkpoint.records)) as reporter,
             closing(runner.run(explain_piece, task, left)) as results,
@@ -260,7 +255,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     """
     explainer = task.explainer.fresh(time_limit=task.explainer.time_limit)
     # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
-    shared = task.kind == "abductive" and not task.options.keys() & {"order", "start", "method"}
+    shared = task.kind == "abductive" and not task.options.keys() & {"order", "start"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
     records: list[Record] = []
     as_record = robustness_record if task.kind == "robustness" else record_of
@@ -274,7 +269,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
             if found is not None:
                 found = replace(found, row=rows[0], cells=cells, calls=0, filled=gaps[0])
             else:
-                found = _asked(explainer, task, ReadRow(rows[0], cells, label, gaps[0]))
+                found = _asked(explainer, task, Admitted.one(rows[0], label, piece.filled[at - len(group)]))
                 if reuse is not None:
                     reuse.learn(found)
             records += [
@@ -282,17 +277,15 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
                 for index, row, gap in zip(group, rows, gaps, strict=True)
             ]
     finally:
-        close = getattr(explainer.oracle, "close", None)
-        if close is not None:
-            close()
+        explainer.forget()
     return records
 
 
-def _asked(explainer: RowExplainer, task: Task, row: ReadRow) -> Explanation:
+def _asked(explainer: RowExplainer, task: Task, row: Admitted) -> Explanation:
     model = explainer.model
     target = task.options.get("target")
     if target is not None:
-        label = model.classes.tolist()[row.label]
+        label = model.classes.tolist()[row.codes[0]]
         if label in arguments.classes_of(target):
             return _impossible(explainer, task.kind, row, f"the model predicts {label!r} already")
     try:
@@ -303,9 +296,10 @@ def _asked(explainer: RowExplainer, task: Task, row: ReadRow) -> Explanation:
     return answer
 
 
-def _impossible(explainer: RowExplainer, kind: Any, row: ReadRow, message: str) -> Explanation:
+def _impossible(explainer: RowExplainer, kind: Any, row: Admitted, message: str) -> Explanation:
     kind = "counterfactual" if kind == "robustness" else kind
     return Explanation(
-        kind=kind, features=(), row=row.row, label=row.label, status="impossible", seconds=0.0, calls=0,
-        engine=explainer.oracle.name, model=explainer.model, cells=row.cells, message=message, filled=row.filled,
+        kind=kind, features=(), row=row.values[0], label=int(row.codes[0]), status="impossible", seconds=0.0, calls=0,
+        engine=explainer.engine, model=explainer.model, cells=explainer.model.cells(row.values[0]), message=message,
+        filled=tuple(np.flatnonzero(row.filled[0]).tolist()),
     )  # fmt: skip

@@ -19,10 +19,10 @@ from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.fingerprint import fingerprint, plain
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
-from proofwood.explain.answers.case import features_of
 from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.nearest.prices import stated_prices
+from proofwood.explain.nearest.measure import measure_of
+from proofwood.explain.question import features_of
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
@@ -127,6 +127,9 @@ def explanation_of(
         witnesses |= dict.fromkeys(features, witness)
     targets = record.get("targets")
     asked = {name: options.get(name) for name in ("weights", "within")}
+    measure = None
+    if kind == "counterfactual" and isinstance(model, Explained) and (witnesses or record["status"] == "none"):
+        measure = measure_of(model, row, cells, options.get("metric", "l1"), asked["weights"], within=asked["within"])
     explanation = Explanation(
         kind=cast("Any", kind),
         features=tuple(record["features"]),
@@ -146,11 +149,7 @@ def explanation_of(
         immutable=tuple(features_of(model.feature_names, options.get("immutable") or (), "immutable")),
         distance=record.get("distance", math.nan),
         lower_bound=record.get("lower_bound", math.nan),
-        prices=(
-            stated_prices(model, row, cells, options.get("metric", "l1"), **asked)
-            if kind == "counterfactual" and isinstance(model, Explained) and (witnesses or record["status"] == "none")
-            else None
-        ),
+        prices=None if measure is None else measure.prices,
         metric=options.get("metric", "l1"),
         asked=asked,
         message=record.get("message", ""),

@@ -20,11 +20,10 @@ from typing import Literal
 import numpy as np
 
 from proofwood.engines.run import Clock, Stopped
-from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.linear import LinearRow
-from proofwood.explain.nearest.prices import Metric
-from proofwood.explain.search.counterfactual import TOLERANCE, Nearest
-from proofwood.explain.search.values import Box, Program, TiedColumn, Values
+from proofwood.explain.nearest.measure import Measure
+from proofwood.explain.nearest.search import TOLERANCE, Nearest
+from proofwood.explain.nearest.values import Box, Program, TiedColumn, Values
 from proofwood.model.node_table import FloatArray, IntArray
 
 ROUNDS = 10
@@ -58,13 +57,9 @@ class Task:
 
     Parameters
     ----------
-    model : what is explained
-    row : (n_inputs,) the row
-    cells : (n_columns,) its cells
-    prices : per grid column the least price of a value in each cell; for "l2" its square
+    measure : what changes cost, without constraints; prices are squares for "l2"
     tied : columns that constraints speak of
     rows : the constraints, over the columns of ``tied``
-    metric : "l1", "l2" or "linf"
     base : what every row pays beside the prices of its cells; for "linf" what its dearest change costs at least
     box : cells of the rows that are looked for
     find : the nearest row of another class by prices, in a box, near some cells, to which prices are 0 (unless "linf")
@@ -73,13 +68,9 @@ class Task:
     clock : of the search
     """
 
-    model: Explained
-    row: FloatArray
-    cells: IntArray
-    prices: Sequence[FloatArray]
+    measure: Measure
     tied: Sequence[Tied]
     rows: Sequence[LinearRow]
-    metric: Metric
     base: float
     box: tuple[IntArray, IntArray]
     find: Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]
@@ -129,7 +120,7 @@ def satisfying(task: Task) -> Satisfying:
 class _Search:
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.program = Program([one.column for one in task.tied], task.rows, task.metric, task.clock)
+        self.program = Program([one.column for one in task.tied], task.rows, task.measure.metric, task.clock)
         self.best: tuple[FloatArray, IntArray] | None = None
         self.upper = math.inf
         self.doubtful = math.inf  # what rows of boxes cost in which no numbers of float64 were found, or not in time
@@ -191,7 +182,7 @@ class _Search:
         found, rest = self._nearest(node, values, of_values=paid if single else None)
         if found.status == "none":
             return
-        if self.task.metric == "linf":
+        if not self.task.measure.is_sum:
             bound = max(bound, rest, found.lower_bound, paid)
         else:
             bound = max(bound, rest + found.lower_bound, self.task.base + paid)
@@ -271,7 +262,7 @@ class _Search:
         values : interval of each column of ``tied``
         of_values : what these columns cost, where that is known; their cells then cost nothing
         """
-        prices, near, rest = list(self.task.prices), self.task.cells.copy(), self.task.base
+        prices, near, rest = list(self.task.measure.prices), self.task.measure.cells.copy(), self.task.base
         for one, (low, high) in zip(self.task.tied, values, strict=True):
             for g in one.grids:
                 price = prices[g]
@@ -285,14 +276,14 @@ class _Search:
         never = Nearest("none", None, -1, math.inf, math.inf, 0)
         if any(math.isinf(prices[g][cell]) for g, cell in enumerate(near.tolist())):
             return never, rest
-        if self.task.metric != "linf":
+        if self.task.measure.is_sum:
             for g, cell in enumerate(near.tolist()):
                 if prices[g][cell]:  # every row of the box pays that; cells nearer to the row are outside
                     rest += float(prices[g][cell])
                     prices[g] = np.maximum(0.0, prices[g] - prices[g][cell])
         beside = of_values or 0.0
-        total = rest + beside if self.task.metric != "linf" else max(rest, beside)
-        if math.isfinite(self.upper) and self.task.metric != "linf":
+        total = rest + beside if self.task.measure.is_sum else max(rest, beside)
+        if math.isfinite(self.upper) and self.task.measure.is_sum:
             most = self.upper - total
             if most < 0:
                 return never, total
@@ -301,15 +292,15 @@ class _Search:
 
     def _clipped(self, one: Tied, g: int, low: float, high: float) -> FloatArray:
         """Prices of the cells of a column, of which only an interval may be taken."""
-        stated = self.task.prices[g]
+        stated = self.task.measure.prices[g]
         column = one.column
-        if column.own is None or not stated.any() or self.task.model.grid.columns[g].role != "value":
+        if column.own is None or not stated.any() or self.task.measure.model.grid.columns[g].role != "value":
             return stated
-        least, greatest = self.task.model.grid.ends(g)
+        least, greatest = self.task.measure.model.grid.ends(g)
         own = float(column.own)
         nearest = np.clip(own, np.maximum(least, low), np.minimum(greatest, high))
         paid = np.where(nearest > own, float(column.up), float(column.down)) * np.abs(nearest - own)
-        paid = paid * paid if self.task.metric == "l2" else paid
+        paid = paid * paid if self.task.measure.metric == "l2" else paid
         # beyond the ends of the interval nothing is taken, and prices must not fall there
         price = np.maximum(stated, np.where(np.isnan(paid), 0.0, paid))
         first, last = self._cell(g, low), self._cell(g, high)
@@ -319,7 +310,7 @@ class _Search:
         return price
 
     def _cell(self, g: int, value: float) -> int:
-        return int(np.searchsorted(self.task.model.grid.columns[g].thresholds, value, side="left"))
+        return int(np.searchsorted(self.task.measure.model.grid.columns[g].thresholds, value, side="left"))
 
     # -------------------------------------------------------------------------------------------------------- intervals
 
@@ -347,7 +338,7 @@ class _Search:
         """Least and greatest value of a column in a box."""
         least, greatest = one.low, one.high
         for g in one.grids:
-            a, is_open, b, _ = self.task.model.interval(g, int(low[g]), int(high[g]))
+            a, is_open, b, _ = self.task.measure.model.interval(g, int(low[g]), int(high[g]))
             if math.isfinite(a):
                 least = max(least, math.nextafter(a, math.inf) if is_open else a)
             greatest = min(greatest, b)

@@ -1,19 +1,23 @@
-"""One question about one row: the row, what is known about it, and the limit of time."""
+"""What is asked about one row of a table: model, row, classes that matter, clock, and what is known so far."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from proofwood import arguments
+from proofwood.data.columns import as_frame, is_frame
+from proofwood.data.sparse import is_sparse
 from proofwood.engines.run import Clock
+from proofwood.ensembles.door import Admitted
+from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.space import Key, position
-from proofwood.explain.answers.reading import ReadRow
-from proofwood.explain.answers.session import Session
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation, ExplanationKind
-from proofwood.explain.search.questions import Questions
+from proofwood.explain.oracles.engines import OF_PLAUSIBLE, make_oracle
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.questions import Known, Questions
 from proofwood.model.node_table import FloatArray, IntArray
 
 SURE_TURNS = 5
@@ -26,46 +30,94 @@ class OutlierError(ValueError):
     """A question about plausible rows that is asked of a row that is not plausible."""
 
 
-class Case:
-    """What all answers about a row are made with.
+class Engines:
+    """The engines that answer questions about a model, with all they have learned, and what is known of the last row.
 
     Parameters
     ----------
-    session : the model and its engines
-    row : what is asked about
+    model : what is explained
+    name : of the engine
+    """
+
+    def __init__(self, model: Explained, name: str) -> None:
+        self.model, self.name = model, name
+        # The own engines need a while to take in a large model, which is no part of the first question.
+        self._oracle = make_oracle(name, model.scores) if name in OF_PLAUSIBLE else None
+        self._sure: Oracle | None = None
+        self._last: tuple[IntArray, int, tuple[int, ...] | None, Known] | None = None
+
+    def forget(self) -> None:
+        """Give back the memory of what the engines have learned; they begin anew with the next question."""
+        close = getattr(self._oracle, "close", None)
+        if close is not None:
+            close()
+        self._oracle = self._sure = self._last = None
+
+    @property
+    def oracle(self) -> Oracle:
+        """The engine, built when it is first used and kept with all it has learned."""
+        if self._oracle is None:
+            self._oracle = make_oracle(self.name, self.model.scores)
+        return self._oracle
+
+    @property
+    def sure(self) -> Oracle:
+        """An engine to which only those rows have another class that have it whatever rounding does."""
+        if self._sure is None:
+            self._sure = make_oracle("auto", self.model.scores.sure())
+        return self._sure
+
+    def known(self, cells: IntArray, label: int, targets: tuple[int, ...] | None) -> Known | None:
+        """What the last questions have taught, if they were about the same."""
+        if self._last is None:
+            return None
+        row, code, classes, known = self._last
+        return known if (code, classes) == (label, targets) and np.array_equal(row, cells) else None
+
+    def keep(self, asked: Questions) -> None:
+        """Remember what questions about a row teach, until there are others."""
+        self._last = asked.cells, asked.label, asked.targets, asked.known
+
+
+class Question(Questions):
+    """What is asked about one row of a table, and what all answers about it are made with.
+
+    Parameters
+    ----------
+    engines : the model and its engines
+    given : the row, as it was read
     clock : of the question: reading the row and building the engine are in it
-    target : a class or list of classes that matter, None for all others
+    target : a class or list of classes that matter, as the user states it; None for all others
 
     Attributes
     ----------
-    questions : what is known about the row; they end when the limit is reached
-    asked : ``weights`` and ``within``, where these are part of the question
+    row : (n_inputs,) the row; its ``cells``, ``label`` and ``targets`` are those of :class:`Questions`
+    filled : inputs in which the row lacks a value, and ``row`` has what a step of a pipeline fills in
+    reading : how the reading was checked, see :attr:`proofwood.explain.explanation.Explanation.reading`
+    stated : ``weights`` and ``within``, where these are part of the question
     """
 
-    def __init__(self, session: Session, row: ReadRow, clock: Clock, *, target: Any = None) -> None:
-        self.session, self.model, self.scores = session, session.model, session.model.scores
-        self.row, self.cells, self.label = row.row, row.cells, row.label
-        self.filled, self.reading = row.filled, row.reading
-        self.clock = self._since = clock
-        self._turns = SURE_TURNS
-        self.asked: Mapping[str, Any] = {}
-        self.questions: Questions = session.questions(row, target)
-        self.questions.clock = clock
-        self._calls = self.questions.calls
+    def __init__(self, engines: Engines, given: Admitted, clock: Clock, *, target: Any = None) -> None:
+        self.engines, self.model = engines, engines.model
+        self.row, self.reading = given.values[0], given.reading
+        self.filled = tuple(np.flatnonzero(given.filled[0]).tolist())
+        codes = self.model.predict_codes(given.values) if self.model.is_relative else given.codes
+        cells, label = self.model.cells(self.row), int(codes[0])
+        targets = _codes_of(self.model, target, label)
+        known = engines.known(cells, label, targets)
+        super().__init__(engines.oracle, cells, label, targets=targets, clock=clock, known=known)
+        engines.keep(self)
+        self._since, self._turns = clock, SURE_TURNS
+        self.stated: Mapping[str, Any] = {}
 
     @property
     def seconds(self) -> float:
         """Seconds since the beginning, or since :meth:`restart`."""
         return self._since.seconds
 
-    @property
-    def calls(self) -> int:
-        """Questions that reached the engine since the beginning, or since :meth:`restart`."""
-        return self.questions.calls - self._calls
-
     def restart(self) -> None:
         """Count seconds and calls from here on: for the next answer of a list."""
-        self._since, self._calls = Clock(), self.questions.calls
+        self._since, self.calls = Clock(), 0
 
     def features(self, keys: Iterable[Key], what: str) -> list[int]:
         """Indices of features given by name or index; ``what`` is named in the error."""
@@ -108,14 +160,14 @@ class Case:
             status=status,
             seconds=self.seconds,
             calls=self.calls,
-            engine=self.session.oracle.name,
+            engine=self.oracle.name,
             model=self.model,
             cells=self.cells,
             witness_cells=dict(sorted(witnesses.items())),
-            targets=self.questions.targets,
+            targets=self.targets,
             filled=self.filled,
             reading=self.reading,
-            asked=self.asked,
+            asked=self.stated,
             **{**more, "keep": tuple(more.get("keep", ()))},
         )
 
@@ -149,15 +201,15 @@ class Case:
 
     def is_counted(self, row: FloatArray) -> bool:
         """Whether the model itself gives a row (n_inputs,) another class (of the targets), and it is plausible."""
-        code, targets = int(self.model.predict_codes(row[np.newaxis])[0]), self.questions.targets
-        reached = code != self.label if targets is None else code in targets
-        return reached and bool(self.model.are_plausible(row[np.newaxis])[0])
+        return int(self.model.predict_codes(row[np.newaxis])[0]) in self._others and bool(
+            self.model.are_plausible(row[np.newaxis])[0]
+        )
 
     @property
     def _others(self) -> list[int]:
         """Classes that count as another one."""
-        targets = self.questions.targets
-        return [k for k in (range(self.scores.n_classes) if targets is None else targets) if k != self.label]
+        every = range(self.scores.n_classes) if self.targets is None else self.targets
+        return [k for k in every if k != self.label]
 
     def _is_plausible(self, cells: IntArray) -> bool | None:
         """Whether a row is plausible; None if rounding decides."""
@@ -175,7 +227,7 @@ class Case:
         if scores.margin == 0:
             return scores.winner(cells) in self._others
         sums = scores.sums(cells)
-        if self.questions.targets is None and any(
+        if self.targets is None and any(
             sums[k] - sums[self.label] >= scores.threshold_of_win(k, self.label, margin=False) + scores.margin
             for k in self._others
         ):
@@ -188,9 +240,9 @@ class Case:
         The effort is limited: such a question may be far harder than those before it, and what hangs on it is whether
         the status says "up to rounding".
         """
-        q = self.questions
-        asked = self.session.sure.ask(
-            self.cells, self.label, list(fixed), targets=q.targets, seconds=q.clock.seconds_left, turns=self._turns
+        seconds = self.clock.seconds_left
+        asked = self.engines.sure.ask(
+            self.cells, self.label, list(fixed), targets=self.targets, seconds=seconds, turns=self._turns
         )
         if asked.changes is None:
             self._turns = SURE_TURNS_LATER
@@ -214,6 +266,75 @@ class Case:
         return shown
 
 
+def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...] | None:
+    """Codes of the classes that a user names; None for all others."""
+    if target is None:
+        return None
+    classes = model.classes.tolist()
+    codes = []
+    for name in arguments.classes_of(target):
+        if not isinstance(name, Hashable) or name not in classes:
+            raise ValueError(f"target={name!r} is not a class of the model: expected one of {classes}")
+        codes.append(classes.index(name))
+    if label in codes:
+        raise ValueError(f"target={target!r}: the model predicts {classes[label]!r} for this row already")
+    return tuple(sorted(set(codes)))
+
+
 def features_of(names: tuple[str, ...], keys: Iterable[Key], what: str) -> list[int]:
     """Indices of features given by name or index, each once; ``what`` is named in the error."""
     return list(dict.fromkeys(position(key, names, what) for key in arguments.several(keys, what, repr(names[0]))))
+
+
+def read_one(model: Explained, x: Any) -> tuple[Explained, Admitted]:
+    """One row, of which the model itself was asked, and the model as it reads rows of its types.
+
+    Parameters
+    ----------
+    model : what is explained
+    x : array, series, mapping from names to values, or table of one row in any container
+
+    Raises
+    ------
+    DataError
+        If the row does not fit the model; MisreadError where the model predicts another class for it.
+    ValueError
+        If there are more rows, or none.
+    """
+    table = as_table(x)
+    n_rows = _length(table)
+    if n_rows is not None and n_rows != 1:
+        raise ValueError(f"x has {n_rows} rows: expected one. For a table, use explain(X).")
+    model = model.with_types_of(table)
+    return model, model.admit(table, table=not isinstance(x, Mapping))
+
+
+def _length(table: Any) -> int | None:
+    """Number of rows; None where that is not known, as of a list that is no table."""
+    if hasattr(table, "shape") and len(table.shape) == 2:
+        return int(table.shape[0])
+    return len(table) if isinstance(table, list) else None
+
+
+def as_table(x: Any) -> Any:
+    """A row as a table of one row, its values as they are."""
+    if isinstance(x, Mapping):
+        row = {str(name): [value] for name, value in x.items()}
+        try:
+            import pandas as pd  # optional: it takes any value
+        except ImportError:
+            import polars as pl  # start-up time: few rows are mappings
+
+            return pl.DataFrame(row)
+        return pd.DataFrame(row)
+    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a series of pandas
+        return x.to_frame().T.infer_objects()
+    if is_sparse(x):
+        return x if len(x.shape) == 2 else x.reshape(1, -1)
+    if is_frame(x):
+        return as_frame(x) if not hasattr(x, "shape") else x
+    if isinstance(x, list | tuple):
+        nested = len(x) > 0 and all(isinstance(row, list | tuple | np.ndarray) for row in x)
+        return [list(row) for row in x] if nested else [list(x)]
+    array = x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
+    return array[np.newaxis] if array.ndim == 1 else array

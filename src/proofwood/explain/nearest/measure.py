@@ -1,10 +1,14 @@
-"""What a change costs: a price per cell of the grid, and the distance of two rows in the units of the table."""
+"""What a change costs: a price for each cell of the grid, and the distance of two rows in the units of the table.
+
+A :class:`Measure` is made once for a question, by :func:`measure_of`: the one place that looks at the name of a metric.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -24,36 +28,118 @@ MOST = 1e300
 """Most that a change may add to a sum of prices; what costs more would count as forbidden."""
 
 
-def cell_prices(
-    model: Explained, row: FloatArray, cells: IntArray, weights: Weights | None = None, metric: Metric = "l1"
-) -> tuple[list[FloatArray], Tariff]:
-    """Least price of a value in each cell, by grid column.
-
-    A number costs its weight per unit of change, another category the weight of its feature, unless a table or a
-    function says otherwise. From a missing value to a present one the price is 1; a present value does not become
-    missing. Where a column of the table has two grid columns for its numbers, the first one, which has all thresholds,
-    is priced.
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """What it costs that the columns of one row leave their cells.
 
     Parameters
     ----------
     model : Explained
     row : (n_inputs,) the row
     cells : (n_columns,) its cells
-    weights : see :func:`proofwood.explain.nearest.tariffs.read_tariff`
-    metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares), or
-        the dearest one ("linf"). For "changes" see :func:`count_prices`
-
-    Returns
-    -------
-    prices : per grid column (n_thresholds + 1,)
+    metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares),
+        the dearest one ("linf"), or the number of features that change ("changes")
     tariff : what is stated of prices
+    prices : per grid column (n_thresholds + 1,) least price of a value in each cell: 0 at the row's own, not falling
+        away from it, inf where the cell may not be taken
+    permitted : from columns of categories to the codes that they may have
+    fixed : features that do not change
+    """
+
+    model: Explained
+    row: FloatArray
+    cells: IntArray
+    metric: Metric
+    tariff: Tariff
+    prices: tuple[FloatArray, ...]
+    permitted: Permitted
+    fixed: tuple[int, ...]
+
+    @property
+    def box(self) -> tuple[IntArray, IntArray]:
+        """Least and greatest cells (n_columns,) of the rows that leave ``fixed`` as they are."""
+        return self.model.scores.box(self.cells, self.fixed)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the prices of a row add up."""
+        return self.metric != "linf"
+
+    def length(self, total: float) -> float:
+        """The distance that a sum of prices, or the dearest one, stands for."""
+        return math.sqrt(total) if self.metric == "l2" else float(total)
+
+    def raised(self, price: float) -> float:
+        """What a price adds to the sum that is least."""
+        return float(raised(price, self.metric))
+
+    def of(self, row: FloatArray) -> float:
+        """The distance of a row (n_inputs,), by its values; of "changes" the number of features that differ."""
+        if self.metric == "changes":
+            differs = ~((self.row == row) | (np.isnan(self.row) & np.isnan(row)))
+            return float(sum(differs[self.model.inputs_of(f)].any() for f in range(self.model.scores.n_features)))
+        return _distance(self.model, self.row, row, self.tariff, self.metric)
+
+    def nearest_in(self, cells: IntArray) -> FloatArray:
+        """The row (n_inputs,) of some cells (n_columns,) that is nearest.
+
+        Of categories that are alike to the model it has the cheapest one that is permitted.
+        """
+        model, tariff, permitted = self.model, self.tariff, self.permitted
+        found = model.row(cells, like=self.row)
+        for j in {*tariff.codes, *permitted}:
+            for g in model.grid.of_input[j]:
+                column = model.grid.columns[g]
+                if found[j] != self.row[j] and column.role == "codes" and column.single and cells[g] == 1:
+                    codes = [code for code in _codes_of(model, g) if code in permitted.get(j, (code,))]
+                    if codes and not np.isnan(found[j]):
+                        found[j] = min(codes, key=lambda code: tariff.codes[j][code] if j in tariff.codes else 0.0)
+        return found
+
+
+def measure_of(
+    model: Explained,
+    row: FloatArray,
+    cells: IntArray,
+    metric: Metric,
+    weights: Weights | None = None,
+    *,
+    within: Mapping[Key, object] | None = None,
+    fixed: Iterable[int] = (),
+) -> Measure | None:
+    """The measure that a user states; None where no prices of cells say how many features change.
+
+    Parameters
+    ----------
+    model, row, cells, metric, fixed : as in :class:`Measure`
+    weights : see :func:`proofwood.explain.nearest.tariffs.read_tariff`
+    within : from columns or features to ``"up"``, ``"down"``, ``(low, high)``, or a list of categories (two, the
+        first and the last one, where they have an order)
 
     Raises
     ------
     TypeError, ValueError
-        If prices are not as they should be, or their column does not exist.
+        If prices are not as they should be, a column does not exist, what it is permitted makes no sense for it, or
+        the row itself is not permitted.
     """
     tariff = read_tariff(model, row, weights)
+    counted = metric == "changes"
+    prices = count_prices(model, cells) if counted else cell_prices(model, tariff, cells, metric)
+    if prices is None:
+        return None
+    permitted = _forbid(model, row, cells, prices, within or {}, None if counted else tariff, metric)
+    return Measure(model, row, cells, metric, tariff, tuple(prices), permitted, tuple(fixed))
+
+
+def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metric = "l1") -> list[FloatArray]:
+    """Least price of a value in each cell, by grid column.
+
+    A number costs its weight per unit of change, another category the weight of its feature, unless a table or a
+    function says otherwise. From a missing value to a present one the price is 1; a present value does not become
+    missing. Where a column of the table has two grid columns for its numbers, the first one, which has all thresholds,
+    is priced.
+    """
+    row = tariff.row
     of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
     prices = []
     for g, column in enumerate(model.grid.columns):
@@ -75,7 +161,7 @@ def cell_prices(
         elif column.role == "value_missing_high" and not missing:  # paid for by the other column of the same numbers
             price[np.isinf(_prices_of_numbers(model, tariff, g, own, metric))] = np.inf
         prices.append(price)
-    return prices, tariff
+    return prices
 
 
 def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
@@ -151,31 +237,6 @@ def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArra
         )
 
 
-def cheapest_row(
-    model: Explained, row: FloatArray, cells: IntArray, tariff: Tariff, permitted: Permitted | None = None
-) -> FloatArray:
-    """The row of these cells that is nearest to another one.
-
-    Of categories that are alike to the model it has the cheapest one that is permitted.
-
-    Parameters
-    ----------
-    model, row, tariff : as of :func:`cell_prices`
-    cells : (n_columns,) cells of the row wanted
-    permitted : as :func:`forbid` returns it
-    """
-    found = model.row(cells, like=row)
-    permitted = permitted or {}
-    for j in {*tariff.codes, *permitted}:
-        for g in model.grid.of_input[j]:
-            column = model.grid.columns[g]
-            if found[j] != row[j] and column.role == "codes" and column.single and cells[g] == 1:
-                codes = [code for code in _codes_of(model, g) if code in permitted.get(j, (code,))]
-                if codes and not np.isnan(found[j]):
-                    found[j] = min(codes, key=lambda code: tariff.codes[j][code] if j in tariff.codes else 0.0)
-    return found
-
-
 def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
     """Prices of cells whose sum is the number of features that change; None where no prices per cell say that.
 
@@ -222,32 +283,18 @@ def _price_others(price: FloatArray, own: int) -> None:
     price[own] = 0.0
 
 
-def forbid(
+def _forbid(
     model: Explained,
     row: FloatArray,
     cells: IntArray,
     prices: Sequence[FloatArray],
     within: Mapping[Key, object],
-    tariff: Tariff | None = None,
-    metric: Metric = "l1",
+    tariff: Tariff | None,
+    metric: Metric,
 ) -> Permitted:
-    """Make infinite the prices of cells without a value that ``within`` permits.
+    """Make infinite the prices of cells without a value that ``within`` permits; the codes of categories that it does.
 
-    Parameters
-    ----------
-    model, row, cells, prices, metric : as of :func:`cell_prices`
-    within : from columns or features to ``"up"``, ``"down"``, ``(low, high)``, or a list of categories (two, the
-        first and the last one, where they have an order)
-    tariff : with which prices were made; None where they count changes
-
-    Returns
-    -------
-    From columns of categories to the codes that ``within`` permits, the row's own among them.
-
-    Raises
-    ------
-    ValueError
-        If a column does not exist, what it is permitted makes no sense for it, or the row itself is not permitted.
+    Without a ``tariff`` prices count changes.
     """
     names = [given.name for given in model.inputs]
     permitted: dict[int, frozenset[int]] = {}
@@ -268,7 +315,7 @@ def forbid(
 
 
 def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
-    """What :func:`forbid` says of columns of categories."""
+    """From columns of categories to the codes that ``within`` permits, the row's own among them."""
     names = [given.name for given in model.inputs]
     positions = {key: position(key, names, "within") for key in within if key in names or not isinstance(key, str)}
     return {
@@ -276,30 +323,6 @@ def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, obje
         for key, j in positions.items()
         if model.inputs[j].kind is Kind.NOMINAL
     }
-
-
-def stated_prices(
-    model: Explained,
-    row: FloatArray,
-    cells: IntArray,
-    metric: Metric,
-    weights: Weights | None,
-    within: Mapping[Key, object] | None,
-) -> tuple[FloatArray, ...] | None:
-    """Per column price of each cell by what a user states; None where no prices say how many features change.
-
-    Parameters
-    ----------
-    model, row, cells, metric, weights : as of :func:`cell_prices`
-    within : as of :func:`forbid`
-    """
-    counts = count_prices(model, cells) if metric == "changes" else None
-    if metric == "changes" and counts is None:
-        return None
-    priced, tariff = cell_prices(model, row, cells, weights, metric)
-    prices = counts or priced
-    forbid(model, row, cells, prices, within or {}, None if counts else tariff, metric)
-    return tuple(prices)
 
 
 def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
@@ -383,7 +406,7 @@ def _forbid_choices(
                 prices[g][1:] = np.inf
 
 
-def distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric = "l1") -> float:
+def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
     """Price of the way from one row to another, as :func:`cell_prices` counts it."""
     total, dearest = 0.0, 0.0
     halves: set[int] = set()
@@ -405,12 +428,7 @@ def distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tarif
             share = 0.5 if j in halves and not (np.isnan(row[j]) or np.isnan(other[j])) else 1.0
             total += share * float(raised(one, metric))
             dearest = max(dearest, one)
-    return float(dearest) if metric == "linf" else length_of(total, metric)
-
-
-def length_of(total: float, metric: Metric) -> float:
-    """The distance that a sum of prices stands for."""
-    return math.sqrt(total) if metric == "l2" else float(total)
+    return float(dearest) if metric == "linf" else math.sqrt(total) if metric == "l2" else float(total)
 
 
 Some = TypeVar("Some", float, FloatArray)

@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.linear import LinearRow
-from proofwood.explain.search.rational import Row, least
+from proofwood.explain.nearest.rational import Row, least
 
 Number = Fraction
 Box = list[tuple[Fraction | None, Fraction | None]]

@@ -1,0 +1,463 @@
+"""The nearest row of another class: the one search behind counterfactuals, radii and smallest changes.
+
+What a row costs is the sum of the prices of its cells, or the dearest of them. Sums are minimised by a branch and bound
+with messages in C++ (:func:`cheapest`). Its prices are integers: scaled by a power of two and rounded down, so that
+what is proved of them bounds the true prices. The dearest price is found by bisection (:func:`dearest`): a price
+permits every cell that costs no more, which is a box of cells around the row, and whether some row of it has another
+class is one question. In C++ prices are then ranks, and rows that are found are pulled back towards the row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.explain.nearest.measure import Measure
+from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, SearchOracle, native_model
+from proofwood.explain.search.questions import Questions
+from proofwood.memory import note_lack
+from proofwood.model.node_table import FloatArray, IntArray
+
+TOLERANCE = 1e-9
+"""Relative difference of two prices that does not count: what sums of floats are good for."""
+PRICE_BITS = 43
+"""The dearest cell costs less than ``2**PRICE_BITS``."""
+NEVER = 2**60
+"""Price of a cell that may not be taken."""
+UPPER = 4
+"""Where the interval of prices is parted, once a part of it is proved: so much of it stays above."""
+Cells = tuple[IntArray, IntArray]
+"""Least and greatest cells (n_columns,) of a box."""
+Accept = Callable[[IntArray], bool]
+_Reply = IntArray | bool | None
+"""A row of another class; False if there is none, None if the time is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The cheapest row of another class that was found.
+
+    Parameters
+    ----------
+    status : "optimal"; "feasible": a limit was reached with a row; "unknown": without; "none": no such row, proved
+    cells : (n_columns,) cells of the row, None without one
+    label : its class, -1 without a row
+    distance : its price, inf without a row
+    lower_bound : no row of another class costs less
+    calls : questions to the oracle
+    """
+
+    status: Literal["optimal", "feasible", "unknown", "none"]
+    cells: IntArray | None
+    label: int
+    distance: float
+    lower_bound: float
+    calls: int
+
+
+def nearest(q: Questions, measure: Measure, accept: Accept | None = None) -> Nearest:
+    """The nearest row of another class by a measure, among those that leave its ``fixed`` features as they are.
+
+    Parameters
+    ----------
+    q : questions about the row; changes that are known begin the search
+    measure : what changes cost
+    accept : as in :func:`cheapest`
+    """
+    low, high = measure.box
+    starts = [
+        row
+        for row in q.changing.values()
+        if ((low <= row) & (row <= high)).all()
+        and all(np.isfinite(price[cell]) for price, cell in zip(measure.prices, row, strict=True))
+    ]
+    if measure.is_sum:
+        return cheapest(q, measure.prices, (low, high), accept=accept, starts=starts)
+    return dearest(q, measure.prices, (low, high), accept=accept, starts=starts)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceOptions:
+    """Switches of the search; none changes an answer.
+
+    Parameters
+    ----------
+    sweeps : messages bound the boxes; without, single leaves and cells
+    settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
+    climb : local search for cheap rows
+    first_rounds, further_rounds : of sweeps, in the first box and in each further one
+    large : needs of leaves from which on local search begins in small parts of the ensemble
+    """
+
+    sweeps: bool = True
+    settle: bool = True
+    climb: bool = True
+    first_rounds: int = 20
+    further_rounds: int = 3
+    large: int = 200_000
+
+
+DEFAULT_OPTIONS = PriceOptions()
+
+
+def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | None = None) -> list[FloatArray]:
+    """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row, or from ``near``."""
+    cells = q.cells if near is None else near
+    given = [np.asarray(price, dtype=np.float64) for price in prices]
+    scores = q.scores
+    if len(given) != scores.n_columns:
+        raise ValueError(f"prices has {len(given)} columns, expected {scores.n_columns}")
+    if _sound(given, cells, scores.n_thresholds + 1):
+        return given
+    for column, price in enumerate(given):
+        own, last = int(cells[column]), int(scores.n_thresholds[column])
+        if price.shape != (last + 1,) or price[own] != 0:
+            raise ValueError(f"prices[{column}] must have {last + 1} entries, and be 0 at the cell {own} of the row")
+        if (
+            np.isnan(price).any()
+            or (price[:own] < price[1 : own + 1]).any()
+            or (price[own:-1] > price[own + 1 :]).any()
+        ):
+            raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
+    return given
+
+
+def _sound(prices: Sequence[FloatArray], cells: IntArray, sizes: IntArray) -> bool:
+    """Whether all prices are as :func:`check_prices` wants them, all columns looked at together."""
+    if not prices or any(price.shape != (size,) for price, size in zip(prices, sizes.tolist(), strict=True)):
+        return False
+    flat = np.concatenate(prices)
+    place = np.arange(flat.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own = np.repeat(cells, sizes)
+    near, far = flat[:-1], flat[1:]
+    falls = np.where(place[:-1] >= own[:-1], near > far, near < far) & (place[1:] > 0)
+    return not (falls.any() or np.isnan(flat).any() or flat[place == own].any())
+
+
+def cheapest(
+    q: Questions,
+    prices: Sequence[FloatArray],
+    box: Cells | None = None,
+    *,
+    near: IntArray | None = None,
+    accept: Accept | None = None,
+    starts: Sequence[IntArray] = (),
+    options: PriceOptions = DEFAULT_OPTIONS,
+) -> Nearest:
+    """The row of another class with the least sum of prices.
+
+    Parameters
+    ----------
+    q : questions about the row; its oracle is asked for a first row where ``starts`` has none
+    prices : per column (n_thresholds + 1,) price of each cell: 0 at the row's own, not falling away from it, inf: never
+    box : cells of the rows that are looked for; by default all
+    near : (n_columns,) cells of the box from which prices do not fall away; those of the row by default
+    accept : whether a row counts; asked about rows only that rounding might decide about, and must say the same of all
+        rows of the same leaves
+    starts : rows known to be of another class, within the box: if the time is over no worse row is the answer
+    options : switches
+
+    Raises
+    ------
+    ValueError
+        If prices are not as described.
+    KeyboardInterrupt
+        At Ctrl-C.
+    """
+    given, calls = check_prices(q, prices, near), q.calls
+    low, high = q.scores.box(q.cells, ()) if box is None else box
+    center = q.cells if near is None else near
+    rows = [np.asarray(row, dtype=np.int64) for row in starts]
+    if not rows:
+        left = q.clock.seconds_left
+        answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=center)
+        if answer.changes is False:
+            return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
+        if answer.witness is not None:
+            rows.append(answer.witness)
+    best, lower = _Row(), 0.0
+    for row in rows:
+        best = best.or_cheaper(q, given, row, accept)
+    while not q.clock.over:
+        found, unit = _search(q, given, best, (low, high), center, rows, accept, options)
+        before = best.distance
+        if found["way"] >= 0:
+            best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
+        if best.cells is None:
+            lower = math.inf if found["done"] else found["lower"] * unit
+            break
+        lower = max(lower, found["lower"] * unit)
+        if best.distance - lower <= TOLERANCE * best.distance:
+            return best.nearest("optimal", best.distance, q.calls - calls)
+        if not found["done"] or best.distance >= before:
+            break
+        rows = []  # prices of the size of the best row's tell more: begin again with them
+    if best.cells is not None:
+        return best.nearest("feasible", min(lower, best.distance), q.calls - calls)
+    return Nearest("none" if math.isinf(lower) else "unknown", None, -1, math.inf, lower, q.calls - calls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of another class, its class and its price; none yet."""
+
+    cells: IntArray | None = None
+    label: int = -1
+    distance: float = math.inf
+
+    def or_cheaper(self, q: Questions, prices: Sequence[FloatArray], row: IntArray, accept: Accept | None) -> _Row:
+        """The cheaper one of this row and another one, which counts if it is accepted."""
+        distance = float(sum(price[cell] for price, cell in zip(prices, row, strict=True)))
+        if distance >= self.distance or not (accept is None or accept(row)):
+            return self
+        return _Row(row, _label(q, row), distance)
+
+    def nearest(self, status: Literal["optimal", "feasible"], lower: float, calls: int) -> Nearest:
+        """As an answer."""
+        return Nearest(status, self.cells, self.label, self.distance, lower, calls)
+
+
+def _label(q: Questions, row: IntArray) -> int:
+    """The class that a row has, or may have if rounding decides: one that is asked for."""
+    targets = _targets(q)
+    if len(targets) == 1:
+        return targets[0]
+    winner = q.scores.winner(row)
+    if winner in targets:
+        return winner
+    sums = q.scores.sums(row)
+    return max(targets, key=lambda k: int(sums[k]))
+
+
+def _search(
+    q: Questions,
+    prices: Sequence[FloatArray],
+    best: _Row,
+    box: Cells,
+    near: IntArray,
+    starts: Sequence[IntArray],
+    accept: Accept | None,
+    options: PriceOptions,
+) -> tuple[dict[str, Any], float]:
+    """What the native search finds among rows of the price of ``best`` at most, and that of a unit of its integers."""
+    unit, whole = integer_prices(prices, best.distance)
+    if best.cells is None:
+        most = sum(int(column[column < NEVER].max()) for column in whole)
+    else:
+        most = sum(int(column[cell]) for column, cell in zip(whole, best.cells, strict=True))
+    search = _native.NearestSearch(
+        q.oracle.model if isinstance(q.oracle, SearchOracle) else native_model(q.scores),
+        ways(q),
+        [column.tolist() for column in whole],
+        box[0].tolist(),
+        box[1].tolist(),
+        near.tolist(),
+        most + 1,
+        asdict(options),
+    )
+    return _run(search, q, starts, accept), unit
+
+
+def _run(
+    search: _native.NearestSearch,
+    q: Questions,
+    starts: Sequence[IntArray],
+    accept: Accept | None,
+) -> dict[str, Any]:
+    """What the search found when it ended, or the time."""
+    for row in starts:
+        search.start_from(row.tolist())
+    while True:
+        found = search.run(q.clock.seconds_left)
+        if found["doubtful"] is None:
+            break
+        search.decide(accept is None or accept(np.array(found["doubtful"], dtype=np.int64)))
+    _note(found["stopped"])
+    return found
+
+
+def _note(stopped: int) -> None:
+    """Pass on what stopped a search: an interrupt, or a lack of memory."""
+    if stopped == INTERRUPT:
+        raise KeyboardInterrupt
+    if stopped == MEMORY:
+        note_lack()
+
+
+def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[IntArray]]:
+    """A power of two, and the prices in multiples of it, rounded down; those above ``limit`` are never paid."""
+    if not prices:
+        return math.ldexp(1.0, -PRICE_BITS), []
+    of = np.cumsum([price.size for price in prices])[:-1]
+    every = np.concatenate(prices)
+    paid = np.isfinite(every) & (every <= limit)
+    dearest = float(every[paid].max(initial=0.0))
+    bits = PRICE_BITS - (math.frexp(dearest)[1] if dearest > 0 else 0)
+    whole = np.full(every.size, NEVER, dtype=np.int64)
+    whole[paid] = np.floor(np.ldexp(every[paid], bits)).astype(np.int64)
+    return math.ldexp(1.0, -bits), np.split(whole, of)
+
+
+def _targets(q: Questions) -> list[int]:
+    """The classes that are looked for."""
+    return [k for k in range(q.scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
+
+
+def ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
+    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo.
+
+    Where rows have to be plausible, it must also win against its shadow; see ``native_model``.
+    """
+    scores, targets = q.scores, _targets(q)
+    rest = [k for k in range(scores.n_classes) if k not in targets]
+
+    beside = scores.beside
+
+    def plausible(k: int) -> tuple[int, int, int, int]:
+        assert beside is not None
+        sure = beside.threshold_of_win(1, 0, margin=False) + beside.margin
+        return k, scores.n_classes + k, beside.threshold_of_win(1, 0), sure
+
+    def contest(k: int, other: int) -> tuple[int, int, int, int]:
+        sure = scores.threshold_of_win(k, other, margin=False) + scores.margin
+        return k, other, scores.threshold_of_win(k, other), sure
+
+    also = [] if beside is None else targets
+    return [[contest(k, other) for other in rest] + [plausible(k) for one in also if one == k] for k in targets]
+
+
+def dearest(
+    q: Questions,
+    prices: Sequence[FloatArray],
+    box: Cells | None = None,
+    *,
+    near: IntArray | None = None,
+    accept: Accept | None = None,
+    starts: Sequence[IntArray] = (),
+) -> Nearest:
+    """The row of another class with the least price of its dearest cell.
+
+    Parameters
+    ----------
+    q, box, near, accept, starts : as in :func:`cheapest`
+    prices : likewise, but they need not be 0 at ``near``
+    """
+    search = _Bisection(q, check_prices(q, prices) if near is None else list(prices), box)
+    before = q.calls
+    best, least, bound = search.first()
+    if best is not None and accept is not None and not accept(best):  # rounding decides about this row
+        best, least, bound = search.run(lambda radius: search.accepted(radius, near, accept, starts), start=bound)
+    return search.nearest(best, least, bound, q.calls - before)
+
+
+class _Bisection:
+    def __init__(self, q: Questions, prices: Sequence[FloatArray], box: Cells | None) -> None:
+        self.q, self.prices = q, prices
+        self.low, self.high = q.scores.box(q.cells, ()) if box is None else box
+        inside = ((self.low <= q.cells) & (q.cells <= self.high)).all()
+        self.around_row = inside and all(price[own] == 0 for price, own in zip(prices, q.cells, strict=True))
+        paid = [price[low : high + 1] for price, low, high in zip(prices, self.low, self.high, strict=True)]
+        every = np.unique(np.concatenate([[0.0], *paid]))
+        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs that
+        self.radii = every[np.isfinite(every) & (every >= least)]
+
+    def first(self) -> tuple[IntArray | None, float, float]:
+        """As :meth:`run` with what the oracle says, in C++ where it is a native search."""
+        if self.around_row and isinstance(self.q.oracle, SearchOracle) and all(len(way) == 1 for way in ways(self.q)):
+            return self.native(self.q.oracle)
+        return self.run(self.ask)
+
+    def native(self, oracle: SearchOracle) -> tuple[IntArray | None, float, float]:
+        """As :meth:`run` in C++, where each class that is looked for has one other to win against.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            At Ctrl-C.
+        """
+        q, radii = self.q, self.radii
+        if q.clock.over:
+            return None, math.inf, float(radii[0])
+        ranks = [np.where(np.isfinite(price), np.searchsorted(radii, price), NEVER) for price in self.prices]
+        search = _native.RadiusSearch(
+            oracle.model,
+            [rival for (rival,) in ways(q)],
+            [rank.tolist() for rank in ranks],
+            self.low.tolist(),
+            self.high.tolist(),
+            q.cells.tolist(),
+            radii.size,
+            oracle.options.clauses,
+            oracle.options.messages,
+        )
+        found = search.run(q.clock.seconds_left)
+        q.calls += int(found["questions"])
+        _note(found["stopped"])
+        lower = int(found["lower"])
+        bound = float(radii[lower]) if lower < radii.size else math.inf
+        if found["best"] is None:
+            return None, math.inf, bound
+        return np.array(found["best"], dtype=np.int64), float(radii[found["upper"]]), bound
+
+    def run(self, ask: Callable[[float], _Reply], start: float = 0.0) -> tuple[IntArray | None, float, float]:
+        """Cells of the nearest row, its price, and what no row costs less; without a row, None and inf.
+
+        Parameters
+        ----------
+        ask : for a row of another class that costs no more than so much
+        start : no row costs less
+        """
+        radii = self.radii
+        first = int(np.searchsorted(radii, start))  # the least price that may do
+        last, best = radii.size, None  # the least price that is known to do, and its row
+        lowest, middle = first, radii.size - 1
+        while first < last:
+            answer = ask(float(radii[middle]))
+            if answer is None:
+                break
+            if isinstance(answer, bool):
+                first = middle + 1
+            else:
+                best = answer
+                last = int(np.searchsorted(radii, self._price(best)))
+            # Proofs that there is no row take longer than rows: from the first one on more rows are asked for.
+            middle = (first + last) // 2 if lowest == first else last - 1 - (last - first) // UPPER
+        if best is not None:
+            return best, float(radii[last]), float(radii[first])
+        return None, math.inf, float(radii[first]) if first < radii.size else math.inf
+
+    def nearest(self, cells: IntArray | None, least: float, bound: float, calls: int) -> Nearest:
+        """As an answer."""
+        if cells is None:
+            return Nearest("none" if math.isinf(bound) else "unknown", None, -1, math.inf, bound, calls)
+        return Nearest("optimal" if least <= bound else "feasible", cells, -1, least, min(bound, least), calls)
+
+    def ask(self, radius: float) -> _Reply:
+        """What the oracle of the questions says."""
+        low, high = self.low.copy(), self.high.copy()
+        for column, price in enumerate(self.prices):
+            permitted = np.flatnonzero(price[low[column] : high[column] + 1] <= radius)
+            low[column], high[column] = low[column] + permitted[0], low[column] + permitted[-1]
+        answer = self.q.ask_box(low, high, near=self.q.cells)
+        if answer.changes is None:
+            return None
+        return answer.witness if answer.witness is not None else False
+
+    def accepted(
+        self, radius: float, near: IntArray | None, accept: Accept | None, starts: Sequence[IntArray]
+    ) -> _Reply:
+        """A row that counts, by its sum of prices: within the radius they are 0, and beyond it nothing is permitted."""
+        within = [np.where(price <= radius, 0.0, np.inf) for price in self.prices]
+        inside = [row for row in starts if all(price[cell] == 0 for price, cell in zip(within, row, strict=True))]
+        found = cheapest(self.q, within, (self.low, self.high), near=near, accept=accept, starts=inside)
+        if found.cells is not None:
+            return found.cells
+        return False if found.status == "none" else None
+
+    def _price(self, cells: IntArray) -> float:
+        return max((float(price[cell]) for price, cell in zip(self.prices, cells, strict=True)), default=0.0)
