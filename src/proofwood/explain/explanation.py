@@ -21,7 +21,6 @@ from proofwood.ensembles.explained import Explained, model_of
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
 from proofwood.explain.nearest.measure import Metric, measure_of
-from proofwood.explain.proofs.verify import Claim, Verified, verify
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told
 from proofwood.explain.show.plot import plot_explanation
@@ -31,6 +30,8 @@ from proofwood.printable import printable
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
+
+    from proofwood.explain.proofs.verify import Verified
 
 ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
 VERIFY_SECONDS = 60.0
@@ -345,6 +346,8 @@ class Explanation(Rejoined):
         ValueError
             If there is nothing to verify, or the model is not there.
         """
+        from proofwood.explain.proofs.verify import Claim, verify  # start-up time: few answers are looked at again
+
         seconds = arguments.seconds(seconds, "seconds")
         if model is not None or isinstance(self.model, Outline):
             return self.with_model(model).verify(seconds=seconds)

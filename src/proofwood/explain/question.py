@@ -147,9 +147,11 @@ class Question(Questions):
         if status not in ("none", "unknown"):
             each = {id(cells): cells for cells in witnesses.values()}
             real = dict(zip(each, self.are_real(list(each.values())), strict=True))
+            kept = set(more.get("keep", ()))  # which nothing has to show to be needed
+            witnesses = {f: cells for f, cells in witnesses.items() if f not in kept or real[id(cells)]}
             if self.scores.margin and kind != "counterfactual":
                 witnesses = self._shown(kind, chosen, witnesses, real)
-            needed = {id(cells) for feature, cells in witnesses.items() if feature not in more.get("keep", ())}
+            needed = {id(cells) for feature, cells in witnesses.items() if feature not in kept}
             if not status.endswith(UP_TO_ROUNDING) and not all(real.get(one, True) for one in needed):
                 status += UP_TO_ROUNDING
         return Explanation(

@@ -18,7 +18,15 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.explain.nearest.measure import Measure
-from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, SearchOracle, native_model
+from proofwood.explain.oracles.searches import (
+    INTERRUPT,
+    MEMORY,
+    NEVER,
+    PRICE_OPTIONS,
+    PriceOptions,
+    SearchOracle,
+    native_model,
+)
 from proofwood.explain.search.questions import Questions
 from proofwood.memory import note_lack
 from proofwood.model.node_table import FloatArray, IntArray
@@ -27,8 +35,6 @@ TOLERANCE = 1e-9
 """Relative difference of two prices that does not count: what sums of floats are good for."""
 PRICE_BITS = 43
 """The dearest cell costs less than ``2**PRICE_BITS``."""
-NEVER = 2**60
-"""Price of a cell that may not be taken."""
 UPPER = 4
 """Where the interval of prices is parted, once a part of it is proved: so much of it stays above."""
 Cells = tuple[IntArray, IntArray]
@@ -81,30 +87,6 @@ def nearest(q: Questions, measure: Measure, accept: Accept | None = None) -> Nea
     return dearest(q, measure.prices, (low, high), accept=accept, starts=starts)
 
 
-@dataclass(frozen=True, slots=True)
-class PriceOptions:
-    """Switches of the search; none changes an answer.
-
-    Parameters
-    ----------
-    sweeps : messages bound the boxes; without, single leaves and cells
-    settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
-    climb : local search for cheap rows
-    first_rounds, further_rounds : of sweeps, in the first box and in each further one
-    large : needs of leaves from which on local search begins in small parts of the ensemble
-    """
-
-    sweeps: bool = True
-    settle: bool = True
-    climb: bool = True
-    first_rounds: int = 20
-    further_rounds: int = 3
-    large: int = 200_000
-
-
-DEFAULT_OPTIONS = PriceOptions()
-
-
 def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | None = None) -> list[FloatArray]:
     """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row, or from ``near``."""
     cells = q.cells if near is None else near
@@ -147,7 +129,7 @@ def cheapest(
     near: IntArray | None = None,
     accept: Accept | None = None,
     starts: Sequence[IntArray] = (),
-    options: PriceOptions = DEFAULT_OPTIONS,
+    options: PriceOptions = PRICE_OPTIONS,
 ) -> Nearest:
     """The row of another class with the least sum of prices.
 

@@ -90,6 +90,34 @@ class SearchOptions:
 DEFAULT_OPTIONS = SearchOptions()
 
 
+NEVER = 2**60
+"""Price of a cell that may not be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceOptions:
+    """Switches of the search for the least sum of prices; none changes an answer.
+
+    Parameters
+    ----------
+    sweeps : messages bound the boxes; without, single leaves and cells
+    settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
+    climb : local search for cheap rows
+    first_rounds, further_rounds : of sweeps, in the first box and in each further one
+    large : needs of leaves from which on local search begins in small parts of the ensemble
+    """
+
+    sweeps: bool = True
+    settle: bool = True
+    climb: bool = True
+    first_rounds: int = 20
+    further_rounds: int = 3
+    large: int = 200_000
+
+
+PRICE_OPTIONS = PriceOptions()
+
+
 def native_model(scores: ScoreModel) -> _native.VoteModel:
     """The ensemble as native searches read it.
 

@@ -16,8 +16,7 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.nearest.search import NEVER, PriceOptions
-from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
+from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, NEVER, PriceOptions, native_model
 from proofwood.memory import note_lack
 from proofwood.model.node_table import IntArray
 
