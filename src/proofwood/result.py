@@ -1,4 +1,4 @@
-"""What every engine returns: a model, what it costs, what is proved about it, and how hard that was."""
+"""What every engine returns: a model, its cost, what is proved about it, and how hard that was."""
 
 from __future__ import annotations
 

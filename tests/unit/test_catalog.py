@@ -99,7 +99,7 @@ def test_parquet_and_csv_agree(tmp_path):
         ("t.csv", "a,a\n1,2\n", "'a' occurs more than once"),
         ("t.csv", "a,b\n1,2,3\n", "Expected 2 fields on every line"),
         ("t.csv", "a,b\n1,2\n3,4,5\n", "cannot read"),
-        ("t.csv", "a\né\n".encode("latin1"), "no UTF-8"),
+        ("t.csv", "a\né\n".encode("latin1"), "not UTF-8"),
         ("t.csv", b"\x1f\x8bxxxx", "cannot unpack"),
         ("t.csv", b"PAR1xxxx", "Parquet file by its content"),
         ("t.parquet", b"PAR1xxxx", "cannot read .* as Parquet"),

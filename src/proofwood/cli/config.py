@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value(value: Any, kind: type, several: bool, metavar: str) -> Any:
-    """A value of the file as typer takes it; ValueError that says what was expected."""
+    """A value of the file as typer takes it; ValueError with what was expected."""
     if several:
         items = value if isinstance(value, list) else [value]
         return [_single(item, kind) for item in items]

@@ -1,4 +1,4 @@
-"""Options that several commands take, and what is typed for them as the library takes it."""
+"""Options that several commands share, and the conversion of what is typed to what the library takes."""
 
 from __future__ import annotations
 

@@ -393,7 +393,7 @@ def _unseen(table: Any, j: int, row: int, column: Column, *, frame: bool) -> str
 
 
 def _without_columns(values: Any, schema: Schema) -> Any:
-    """``values`` without what was left out, if it is as wide as the training data."""
+    """``values`` without the columns that were left out, if it is as wide as the training data."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.shape[1] == len(schema.columns):
         return _without(values, schema.left_out)
     return values

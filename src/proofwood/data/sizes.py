@@ -18,7 +18,7 @@ from proofwood.files import CHUNK
 NUMBER = 8
 """Bytes of a number."""
 TEXT = 16
-"""Bytes of a text, beside what it says."""
+"""Bytes of a text besides its characters."""
 CELL = 32
 """Bytes of a cell of a sheet, empty ones between others too."""
 

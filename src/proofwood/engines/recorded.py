@@ -67,7 +67,7 @@ class Recorded:
 
     @contextmanager
     def contradictions(self) -> Iterator[None]:
-        """Errors of the native search about what is recorded, with the name of the file."""
+        """Errors of the native search about the records, with the name of the file."""
         try:
             yield
         except ValueError as error:

@@ -19,7 +19,7 @@ Limits = tuple[float, float] | frozenset[int]
 
 
 def among_rows(model: Space) -> str:
-    """Of which rows something is said, in words that follow a claim; empty where it is all rows."""
+    """The rows that a claim is about, in words that follow it; empty if it is about all rows."""
     told = among(StatedSpace(space_content(model)), model.tested, model.knowledge.texts, gaps=False)
     return told if model.plausible is None else f"{told}; among plausible rows: {model.plausible.text}"
 

@@ -278,7 +278,7 @@ class Text:
         return ValueError(f"{self.what}: {why}")
 
     def column(self, node: ast.expr) -> int:
-        """Index of the column that a name stands for; ValueError if it is none."""
+        """Index of the column with a name; ValueError if no column has it."""
         if not isinstance(node, ast.Name):
             raise self.error(f"{self.shown(node)} is not a column: expected the name of one")
         name = self.quoted.get(node.id, node.id)

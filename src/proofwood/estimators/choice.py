@@ -76,7 +76,7 @@ def sizes(max_depths: Sequence[int], minima: Sequence[int]) -> list[Size]:
 
 
 def score_name(scoring: Any) -> str:
-    """What ``scoring``, as scikit-learn takes it, is called in texts and pictures."""
+    """The name of ``scoring`` (as scikit-learn takes it) in texts and pictures."""
     if scoring is None:
         return "accuracy"
     return scoring.replace("_", " ") if isinstance(scoring, str) else "score"

@@ -38,7 +38,7 @@ _FEW_SHARE, _FEW_SECONDS = 0.3, 1.5e-7
 _LEAST_SECONDS = 5e-8
 """Seconds per value that preparing all rows takes at least: with less time left it is not begun."""
 _FEWEST_ROWS = 200
-"""Rows that a first tree wants; of a table that is too wide to read so many, a leaf is the first answer."""
+"""Rows that a first tree needs; if a table is too wide to read so many in time, a leaf is the first answer."""
 
 
 @documented

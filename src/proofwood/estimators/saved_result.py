@@ -7,7 +7,7 @@ from proofwood.model.storage import SavedResult
 from proofwood.result import Part, ProgressEvent, Result, Stats, Status
 
 UNTOLD = ("the file does not tell which",)
-"""Scope of a result whose file is older than scopes."""
+"""Scope of a result whose file was written before scopes existed."""
 
 
 def saved_result(result: Result) -> SavedResult:

@@ -407,7 +407,7 @@ class Explanation(Rejoined):
         return told.as_html(self.rule(), self._summary() + self._space(), *self._table())
 
     def _space(self) -> str:
-        """Of which rows something is said, in words that follow a claim; empty where it is all rows."""
+        """The rows that a claim is about, in words that follow it; empty if it is about all rows."""
         return among_rows(self.model) + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

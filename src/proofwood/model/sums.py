@@ -64,7 +64,7 @@ def sums_by_digits(
 
 
 def holds_nan(X: FloatArray) -> bool:
-    """Whether a value is NaN. One sum says that none is, and few values are NaN where the sum is."""
+    """Whether a value is NaN. One sum shows that none is; if the sum is NaN, the values are checked one by one."""
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
 

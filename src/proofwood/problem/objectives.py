@@ -55,7 +55,7 @@ class Rounding(NamedTuple):
         return exact_sum(self.weights)
 
     def take(self, rows: IntArray) -> Rounding:
-        """The same for some of the rows, which must hold all of positive weight."""
+        """The same for some of the rows; these must include all rows of positive weight."""
         return self._replace(weights=self.weights[rows])
 
     def sum(self, chosen: BoolArray) -> Fraction:

@@ -12,7 +12,7 @@ from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, Node
 from proofwood.report.words import Words
 
 MOST_ROWS = 20_000
-"""Rows whose way a report holds."""
+"""Most rows whose path a report holds."""
 MOST_CELLS = 40_000
 """Values of rows that a report holds."""
 MOST_CHARACTERS = 500_000

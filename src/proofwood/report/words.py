@@ -59,7 +59,7 @@ class Words:
         return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
 
     def answer(self, node: int, low: bool) -> str:
-        """What is so where the answer is yes (``low``), or no."""
+        """The statement that holds if the answer is yes (``low``), or no."""
         table, column = self.table, int(self.table.feature[node])
         name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):

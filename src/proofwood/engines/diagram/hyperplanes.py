@@ -51,7 +51,7 @@ def search_univariate(run: DiagramRun, engine: str, random_state: int) -> None:
 
 
 def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Program | None = None) -> str | None:
-    """Work on ``run`` until it is done or the time is up; what stopped it before."""
+    """Work on ``run`` until it is done or the time is up; why it stopped early, or None."""
     problem = run.problem
     if run.clock.over:
         return "time_limit"

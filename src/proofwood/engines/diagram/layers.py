@@ -157,7 +157,7 @@ class LayerSearch:
 
 
 def _without_nodes(problem: DiagramProblem) -> int:
-    """Cost of the best leaf, which the search does not look at."""
+    """Cost of the best leaf, which the search leaves out."""
     return problem.cost.of_diagram(problem.leaf_errors, 0)
 
 

@@ -69,7 +69,7 @@ def work_univariate(
     shares: Shares = DEFAULT_SHARES,
     program: Program | None = None,
 ) -> str | None:
-    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped it before."""
+    """Work on ``run``, of a univariate problem, until it is done or the time is up; why it stopped early, or None."""
     problem = run.problem
     if run.clock.over:
         return "time_limit"

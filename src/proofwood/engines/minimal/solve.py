@@ -230,7 +230,7 @@ def _native_search(
     dual: Any = None,
     elapsed: float = 0.0,
 ) -> dict[str, Any]:
-    """What one native search tells, with what an earlier one told.
+    """The answer of one native search that begins with that of an earlier one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Models whose members are models: their readings over columns that they share, and sums of what they say."""
+"""Models whose members are models: their readings over shared columns, and the sums of their answers."""
 
 from __future__ import annotations
 

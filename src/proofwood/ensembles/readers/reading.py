@@ -223,7 +223,7 @@ def columns_of(X: Any, names: Sequence[str], needed: Set[int] | None = None) -> 
 
 
 def as_numbers(column: Any, name: str) -> FloatArray:
-    """(n_rows,) numbers of a column, NaN where missing; DataError if one is none."""
+    """(n_rows,) numbers of a column, NaN where missing; DataError if a value is not a number."""
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         return np.asarray(column, dtype=np.float64)

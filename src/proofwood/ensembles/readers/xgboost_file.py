@@ -398,7 +398,7 @@ def _unreached(begins: IntArray, low: IntArray, high: IntArray) -> IntArray:
 
 
 def _leaf_values(tree: Mapping[str, Any], n_outputs: int) -> npt.NDArray[np.float32]:
-    """(n_nodes, n_outputs) scores of the leaves of a tree with vector leaves; what other nodes have does not matter."""
+    """(n_nodes, n_outputs) scores of the leaves of a tree with vector leaves; rows of other nodes do not matter."""
     low = _integers(tree["left_children"])
     if "leaf_weights" in tree:  # one row per leaf, whose number stands where that of a child would
         rows = np.asarray(tree["leaf_weights"], dtype=np.float32).reshape(-1, n_outputs)

@@ -494,7 +494,7 @@ def whole_content(model: Explained, kind: str, status: str, *, signed: bool = Tr
 
 
 def _least(masks: Iterable[int]) -> list[int]:
-    """Those of some sets, as bit masks, that hold no other one."""
+    """The minimal ones of some sets, as bit masks."""
     kept: list[int] = []
     for mask in sorted(set(masks), key=int.bit_count):
         if not any(other & ~mask == 0 for other in kept):

@@ -206,7 +206,7 @@ def _flows(out: Builder, slots: Slots) -> None:
 
 
 def _topology(out: Builder, problem: DiagramProblem, slots: Slots) -> None:
-    """Eqs. 6 to 8, 11 and 12: which nodes are in use, and what joins them."""
+    """Eqs. 6 to 8, 11 and 12: which nodes are in use, and which arcs join them."""
     d, y_low, y_high = (out.blocks[name] for name in ("d", "y-", "y+"))
     for node in range(slots.n_inner):
         leave_low, leave_high = slots.leaving(node)

@@ -167,7 +167,7 @@ def _meaning(model: Exported, column: int) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal of UTF-8; what is not plain ASCII in octal, which ends after three digits."""
+    """A literal in UTF-8; other characters than plain ASCII are octal, which ends after three digits."""
     if "\0" in text:
         raise ExportError(f"the text {text!r} holds a zero byte, which ends a text of C: replace it")
     require_utf8(text)

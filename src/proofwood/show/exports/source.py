@@ -224,7 +224,7 @@ def require_one_type(model: Exported, column: int, where: str) -> None:
 
 
 def require_exact_levels(model: Exported, column: int, where: str) -> None:
-    """Refuse whole numbers as categories that a float64 does not hold; ``where`` says what keeps them as such."""
+    """Refuse categories that are whole numbers beyond float64; ``where`` names the form that does not hold them."""
     for number in model.columns[column].level_numbers:
         if isinstance(number, int) and abs(number) > EXACT_INTEGERS:
             raise ExportError(

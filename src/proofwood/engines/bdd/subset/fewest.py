@@ -64,7 +64,7 @@ def _search(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | Non
 
 
 def _by_size(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | None) -> None:
-    """Sizes from the bound on: the first with a set, or the size of the set at hand if all smaller ones have none."""
+    """Try sizes from the bound on: the first size with a set, or that of the set at hand if no smaller one has any."""
     for size in range(run.lower, run.rows.n_tests + 1):
         if run.upper <= size:
             break

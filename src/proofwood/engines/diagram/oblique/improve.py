@@ -230,7 +230,7 @@ class Improvement:
                 self.current, self.score = moved, moved.score()
 
     def _forgiven(self, than: Score, errors: float) -> bool:
-        """Whether the current draft is worse by no more than about so many errors, drawn at random."""
+        """Whether the current draft is worse by at most about ``errors`` errors, drawn at random."""
         problem = self.current.priced.problem
         unit = problem.cost.error_price * max(1, problem.rows.total // problem.rows.n_rows)
         return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(errors) * unit

@@ -136,7 +136,7 @@ def _promising(
 def insert(
     draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
 ) -> Draft | None:
-    """A new node on one arc, between it and a terminal; where the arc leads to a shared node, a copy of that node."""
+    """A new node on an arc that leads to a terminal; if the arc leads to a shared node, a copy of that node."""
     priced = draft.priced
     node = draft.nodes[key]
     target = node.high if side else node.low
