@@ -19,9 +19,9 @@ from sklearn.datasets import load_iris
 
 from proofwood import OptimalBDDClassifier, OptimalTreeClassifier, load
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.show.exports.source import ExportError
 from tests.deployed_models import hard_rows, models, oblique
+from tests.tables import chain, table_of
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
@@ -347,18 +347,8 @@ def test_diagrams_too_large_to_unroll_are_refused(method):
         first = 2 * layer + 1
         low.append(min(first, n - 2) if layer < depth else n - 2)
         high.append(min(first + 1, n - 1) if layer < depth else n - 1)
-    feature = [(j + 1) // 2 for j in range(2 * depth + 1)] + [LEAF, LEAF]
     clf = OptimalTreeClassifier(0).fit(np.eye(depth + 1), np.arange(depth + 1) % 2)
-    clf.model_ = NodeTable(
-        feature=feature,
-        threshold=[0.5] * (2 * depth + 1) + [np.nan] * 2,
-        low=[*low, LEAF, LEAF],
-        high=[*high, LEAF, LEAF],
-        label=[0] * (n - 1) + [1],
-        weight=np.ones((n, 2)),
-        rows=[2] * n,
-        missing_low=[True] * n,
-    )
+    clf.model_ = table_of([(j + 1) // 2 for j in range(2 * depth + 1)], low, high, [0, 1])
     with pytest.raises(ExportError, match=r"to_python\(\)"):
         getattr(clf, method)()
     session: dict[str, Any] = {}
@@ -371,17 +361,7 @@ def test_diagrams_too_large_to_unroll_are_refused(method):
 def test_deep_trees_become_functions_that_compile():
     n = 200
     clf = OptimalTreeClassifier(0).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
-    inner = np.arange(n)
-    clf.model_ = NodeTable(
-        feature=np.concatenate([np.zeros(n), np.full(n + 1, LEAF)]),
-        threshold=np.concatenate([inner + 0.5, np.full(n + 1, np.nan)]),
-        low=np.concatenate([n + inner, np.full(n + 1, LEAF)]),
-        high=np.concatenate([inner[1:], [2 * n], np.full(n + 1, LEAF)]),
-        label=np.concatenate([np.zeros(n), np.arange(n + 1) % 2]),
-        weight=np.ones((2 * n + 1, 2)),
-        rows=np.full(2 * n + 1, 2),
-        missing_low=np.ones(2 * n + 1, dtype=bool),
-    )
+    clf.model_ = chain(n)
     session: dict[str, Any] = {}
     exec(clf.to_python(), session)
     values = np.arange(-1, n + 2) * 1.0
