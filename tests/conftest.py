@@ -7,12 +7,13 @@ import hashlib
 import importlib.util
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -41,6 +42,13 @@ def ctrl_c_raises() -> None:
 def drawn_alike() -> None:
     """Models without a ``random_state`` draw from numpy's global state: in each test the same."""
     np.random.seed(0)  # noqa: NPY002 - this is the state that scikit-learn takes by default
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Small models are learned faster by one thread than by many."""
+    with threadpool_limits(1):
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,6 +20,28 @@ PRICES = (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction
 RATIOS = (Fraction(0), Fraction(1, 2), Fraction(4, 5), Fraction(9, 10), Fraction(1))
 
 
+def problem_of(
+    ranks: Any,
+    codes: Any,
+    widths: tuple[int, ...] = (1, 2),
+    *,
+    alpha: float = 0.1,
+    weights: Any = None,
+    tests_of: Any = None,
+    n_classes: int | None = None,
+    oblique: bool = False,
+    **more: Any,
+) -> DiagramProblem:
+    """The problem of these ranks, with a test of each that occurs if nothing else is said, and two classes at least."""
+    ranks = np.asarray(ranks)
+    tests = ranks.max(axis=0) if tests_of is None else np.asarray(tests_of)
+    n_classes = max(2, int(np.max(codes)) + 1) if n_classes is None else n_classes
+    rows = RankedRows.from_ranks(ranks, tests, codes, n_classes=n_classes, sample_weight=weights)
+    columns = rows.ranks / np.maximum(1, tests) if oblique else None
+    cost = DiagramCost.of(alpha=alpha, total=rows.total, widths=widths)
+    return DiagramProblem(rows, widths, cost, columns=columns, **more)
+
+
 def diagram_problem(
     rng: np.random.Generator, *, max_rows: int = 12, max_tests: int = 6, max_slots: int = 5, constraints: bool = False
 ) -> DiagramProblem:

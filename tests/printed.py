@@ -340,13 +340,13 @@ def by_rules(rows: Rows, rules: list[dict[str, Any]]) -> list[list[Any]]:
     for values, numbers in zip(rows.plain, rows.numbers.tolist(), strict=True):
         held = []
         for rule in rules:
-            if all(_plain_holds(condition, values, numbers, place, rows.columns) for condition in rule["conditions"]):
+            if all(plain_holds(condition, values, numbers, place, rows.columns) for condition in rule["conditions"]):
                 held.append(rule["class"])
         found.append(held)
     return found
 
 
-def _plain_holds(condition: dict[str, Any], values: list[Any], numbers: list[float], place: dict, columns: Any) -> bool:
+def plain_holds(condition: dict[str, Any], values: list[Any], numbers: list[float], place: dict, columns: Any) -> bool:
     if "sum" in condition:
         by_name = {column.name: j for j, column in enumerate(columns)}
         terms = [(factor, by_name[name]) for name, factor in condition["sum"].items()]
@@ -388,8 +388,17 @@ def by_words(rows: Rows, rules: list[tuple[list[str], int]]) -> list[list[int]]:
 # ------------------------------------------------------------------------------------------------------- databases
 
 
+TABLE, QUOTED = 'my "rows"', '"my ""rows"""'
+"""Name of the table of rows, and the same in SQL."""
+
+
 def by_sqlite(rows: Rows, query: Callable[[str], str]) -> list[Any]:
     """The predictions of a query, given the name of the table, in SQLite; dates are ISO text."""
+    return [row[-1] for row in sqlite_rows(rows, query)]
+
+
+def sqlite_rows(rows: Rows, query: Callable[[str], str]) -> list[Any]:
+    """What a query finds."""
     types = {bool: "INTEGER", int: "INTEGER", float: "REAL", str: "TEXT"}
     names, declared = _names(rows), []
     values = [[_lite(value) for value in row] for row in rows.plain]
@@ -397,11 +406,11 @@ def by_sqlite(rows: Rows, query: Callable[[str], str]) -> list[Any]:
         sample = next((row[j] for row in values if row[j] is not None), "")
         declared.append(f"{name} {types[type(sample)]}")
     connection = sqlite3.connect(":memory:")
-    connection.execute(f"CREATE TABLE the_rows (place INTEGER, {', '.join(declared)})")
+    connection.execute(f"CREATE TABLE {QUOTED} (place INTEGER, {', '.join(declared)})")
     marks = ", ".join("?" * (len(names) + 1))
-    connection.executemany(f"INSERT INTO the_rows VALUES ({marks})", [(i, *row) for i, row in enumerate(values)])
-    text = query("the_rows").rstrip().rstrip(";") + " ORDER BY place"
-    found = [row[-1] for row in connection.execute(text)]
+    connection.executemany(f"INSERT INTO {QUOTED} VALUES ({marks})", [(i, *row) for i, row in enumerate(values)])
+    text = query(TABLE).rstrip().rstrip(";") + " ORDER BY place"
+    found = connection.execute(text).fetchall()
     connection.close()
     return found
 
@@ -417,6 +426,11 @@ def _names(rows: Rows) -> list[str]:
 
 def by_duckdb(rows: Rows, query: Callable[[str], str]) -> list[Any]:
     """The predictions of a query, given the name of the table, in DuckDB with the types of the rows."""
+    return [row[-1] for row in duckdb_rows(rows, query)]
+
+
+def duckdb_rows(rows: Rows, query: Callable[[str], str]) -> list[Any]:
+    """What a query finds."""
     import duckdb
 
     types = {
@@ -437,13 +451,13 @@ def by_duckdb(rows: Rows, query: Callable[[str], str]) -> list[Any]:
         declared.append(f"{name} {typed}")
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'America/Caracas'")  # of the session, on which nothing may depend
-    connection.execute(f"CREATE TABLE the_rows (place INTEGER, {', '.join(declared)})")
+    connection.execute(f"CREATE TABLE {QUOTED} (place INTEGER, {', '.join(declared)})")
     literals = ", ".join(
         "(" + ", ".join([str(i), *(_duck(value) for value in row)]) + ")" for i, row in enumerate(rows.plain)
     )
-    connection.execute(f"INSERT INTO the_rows VALUES {literals}")
-    text = query("the_rows").rstrip().rstrip(";") + " ORDER BY place"
-    found = [row[-1] for row in connection.execute(text).fetchall()]
+    connection.execute(f"INSERT INTO {QUOTED} VALUES {literals}")
+    text = query(TABLE).rstrip().rstrip(";") + " ORDER BY place"
+    found = connection.execute(text).fetchall()
     connection.close()
     return found
 
@@ -466,11 +480,12 @@ def _duck(value: Any) -> str:
 # ------------------------------------------------------------------------------------------------------- programs
 
 
-def by_python(rows: Rows, program: str) -> list[Any]:
-    """The predictions of a module of Python."""
+def by_python(rows: Rows, program: str, ask: str = "predict", *, texts: bool = False) -> list[Any]:
+    """What a function of a module of Python says of each row, its dates as they are or as text."""
     session: dict[str, Any] = {}
     exec(compile(program, "model.py", "exec"), session)
-    return [session["predict"](row) for row in _keyed(rows, rows.plain)]
+    plain = [[as_text(value) for value in row] for row in rows.plain] if texts else rows.plain
+    return [session[ask](row) for row in _keyed(rows, plain)]
 
 
 def _keyed(rows: Rows, values: list[list[Any]]) -> list[Any]:
@@ -480,19 +495,19 @@ def _keyed(rows: Rows, values: list[list[Any]]) -> list[Any]:
     return [dict(zip(names, row, strict=True)) for row in values]
 
 
-def by_javascript(rows: Rows, program: str, folder: Path) -> list[Any]:
-    """The predictions of a module of JavaScript."""
+def by_javascript(rows: Rows, program: str, folder: Path, ask: str = "predict") -> list[Any]:
+    """What a function of a module of JavaScript says of each row."""
     plain = [[_lite(value) for value in row] for row in rows.plain]
     (folder / "model.js").write_text(program, encoding="ascii")
     (folder / "rows.json").write_text(json.dumps(_keyed(rows, plain)))
-    code = 'console.log(JSON.stringify(require("./rows.json").map(require("./model.js").predict)))'
+    code = f'console.log(JSON.stringify(require("./rows.json").map(require("./model.js").{ask})))'
     done = subprocess.run(["node", "-e", code], capture_output=True, cwd=folder, check=False)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return json.loads(done.stdout)
 
 
-def by_c(rows: Rows, program: str, folder: Path) -> list[Any]:
-    """The predictions of a program in C."""
+def by_c(rows: Rows, program: str, folder: Path, *, shares: bool = False) -> list[Any]:
+    """The predictions of a program in C, or the shares of the classes."""
     source, library = folder / "model.c", folder / f"model{len(list(folder.iterdir()))}.so"
     source.write_text(program, encoding="ascii")
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -518,10 +533,12 @@ def by_c(rows: Rows, program: str, folder: Path) -> list[Any]:
     classes = rows.model.classes_
     names = (ctypes.c_char_p * len(classes)).in_dll(made, "class_names")
     shown = [name.decode() for name in names]
-    found = []
+    found, out = [], (ctypes.c_double * len(classes))()
     for row in numbers:
         pointer = np.ascontiguousarray(row).ctypes.data_as(ctypes.POINTER(ctypes.c_double))
-        found.append(shown[made.predict(pointer)])
+        if shares:
+            made.predict_proba(pointer, out)
+        found.append(list(out) if shares else shown[made.predict(pointer)])
     return found
 
 

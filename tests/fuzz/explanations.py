@@ -191,10 +191,11 @@ MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (
 )  # fmt: skip
 
 
-def numbers(n: int) -> list[Any]:
+def numbers(n: int, models: Sequence[Callable[[np.random.Generator], Case]] | None = None) -> list[Any]:
     """Numbers of `make` from 0, as parameters of a test that name the package that a case needs."""
-    names = [MODELS[number % len(MODELS)].__name__ for number in range(n)]
-    needs = [[pytest.mark.needs(name)] if name in ("xgboost", "lightgbm") else [] for name in names]
+    made = MODELS if models is None else models
+    names = [made[number % len(made)].__name__.partition("_")[0] for number in range(n)]
+    needs = [[pytest.mark.needs(name)] if name in ("xgboost", "lightgbm", "catboost") else [] for name in names]
     return [pytest.param(number, marks=marks) for number, marks in enumerate(needs)]
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from proofwood import Explainer
 from tests.fuzz import explanations
@@ -387,9 +386,7 @@ MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (
 
 def numbers(n: int) -> list[Any]:
     """Numbers of `make` from 0, as parameters of a test that name the package that a case needs."""
-    names = [MODELS[number % len(MODELS)].__name__.partition("_")[0] for number in range(n)]
-    needs = [[pytest.mark.needs(name)] if name in ("xgboost", "lightgbm", "catboost") else [] for name in names]
-    return [pytest.param(number, marks=marks) for number, marks in enumerate(needs)]
+    return explanations.numbers(n, MODELS)
 
 
 def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
@@ -31,15 +30,6 @@ def folder(tmp_path_factory):
     result = invoke("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
     assert result.exit_code == 0, result.stderr
     return folder
-
-
-@pytest.fixture
-def noise(tmp_path):
-    """A table on which nothing is proved within a test."""
-    random = np.random.default_rng(0)
-    frame = pl.DataFrame(random.random((1500, 12))).with_columns(y=pl.Series(random.integers(0, 2, 1500)))
-    frame.write_csv(tmp_path / "noise.csv")
-    return tmp_path / "noise.csv"
 
 
 def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -12,15 +12,6 @@ from proofwood import OptimalTreeCV
 from tests.command_line import failed, worked
 from tests.interface.test_cli_json import answer
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evaluate")
-    worked("data", "iris", "--out", folder / "iris.csv")
-    worked("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
-    return folder
-
-
 # -------------------------------------------------------------------------------------------------------- evaluate
 
 

@@ -40,14 +40,6 @@ def answer(*arguments: object, code: int = 0) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("json")
-    worked("data", "iris", "--out", folder / "iris.csv")
-    worked("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
-    return folder
-
-
 # --------------------------------------------------------------------------------------------------------- schemas
 
 

@@ -12,8 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -28,18 +26,6 @@ from proofwood.exceptions import DataError
 from tests.command_line import COMMAND, failed, invoke, worked
 
 posix = pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals of POSIX")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Iris, a model of it, and noise on which nothing is proved within a test."""
-    folder = tmp_path_factory.mktemp("terminal")
-    worked("data", "iris", "--out", folder / "iris.csv")
-    worked("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
-    random = np.random.default_rng(0)
-    noise = pl.DataFrame(random.random((1500, 12))).with_columns(y=pl.Series(random.integers(0, 2, 1500)))
-    noise.write_csv(folder / "noise.csv")
-    return folder
 
 
 # ------------------------------------------------------------------------------------------------------------- help

@@ -35,11 +35,6 @@ CART = DecisionTreeClassifier(max_depth=2, random_state=0)
 
 
 @pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
 def found(iris):
     return compare(*iris, {"tree": OptimalTreeClassifier(2), "CART": CART})
 

@@ -24,6 +24,7 @@ from tests import printed
 from tests.command_line import failed, worked
 from tests.deployed_models import hard_rows, models
 from tests.printed import Rows
+from tests.tables import full_tree
 
 SQLGLOT = {"postgresql": "postgres", "sqlserver": "tsql"}
 
@@ -277,15 +278,11 @@ def test_no_test_is_written_that_the_tests_above_it_decide(seed):
     rng = np.random.default_rng(seed)
     depth = 5  # a full tree of random tests of two columns, many of them decided
     n = 2**depth - 1
-    inner = np.arange(n)
-    table = NodeTable(
-        feature=[*rng.integers(0, 2, n), *[LEAF] * (n + 1)],
-        threshold=[*rng.integers(0, 4, n), *[np.nan] * (n + 1)],
-        low=[*(2 * inner + 1), *[LEAF] * (n + 1)],
-        high=[*(2 * inner + 2), *[LEAF] * (n + 1)],
-        label=[0] * n + [int(k) for k in rng.integers(0, 3, n + 1)],
+    table = full_tree(
+        rng.integers(0, 2, n),
+        rng.integers(0, 3, n + 1),
+        rng.integers(0, 4, n),
         weight=np.ones((2 * n + 1, 3)),
-        rows=[1] * (2 * n + 1),
         missing_low=rng.random(2 * n + 1) < 0.5,
     )
     model = Exported(table, [Column("x"), Column("y")], np.arange(3), True, frozenset())
@@ -334,18 +331,7 @@ def test_what_a_database_cannot_hold_is_refused_in_words():
 def test_a_tree_nested_too_deep_for_sql_server_is_refused():
     pytest.importorskip("sqlglot")
     depth = 12
-    n = 2**depth - 1
-    inner = np.arange(n)
-    table = NodeTable(
-        feature=[*(np.log2(inner + 1).astype(int)), *[LEAF] * (n + 1)],
-        threshold=[*[0.5] * n, *[np.nan] * (n + 1)],
-        low=[*(2 * inner + 1), *[LEAF] * (n + 1)],
-        high=[*(2 * inner + 2), *[LEAF] * (n + 1)],
-        label=[0] * n + [k % 2 for k in range(n + 1)],
-        weight=np.ones((2 * n + 1, 2)),
-        rows=[1] * (2 * n + 1),
-        missing_low=[True] * (2 * n + 1),
-    )
+    table = full_tree(np.repeat(np.arange(depth), 2 ** np.arange(depth)), [0, 1] * 2 ** (depth - 1))
     model = Exported(table, [Column(f"x{j}") for j in range(depth)], np.arange(2), True, frozenset())
     with pytest.raises(ExportError, match="SQL Server takes 10"):
         to_sql(model, dialect="sqlserver")

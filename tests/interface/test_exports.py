@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import math
 import shutil
 import sqlite3
-import subprocess
 import sys
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -19,9 +15,11 @@ from sklearn.datasets import load_iris
 
 from proofwood import OptimalBDDClassifier, OptimalTreeClassifier, load
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.show.exports.source import ExportError
+from tests import printed
 from tests.deployed_models import hard_rows, models, oblique
+from tests.printed import Rows
+from tests.tables import chain, table_of
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
@@ -32,77 +30,26 @@ def fitted(kind: str) -> Any:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def case(request: pytest.FixtureRequest) -> tuple[Any, pd.DataFrame, list[Any]]:
-    """A model, a thousand hard rows, and what it predicts."""
+def case(request: pytest.FixtureRequest) -> Rows:
+    """A thousand hard rows of a model."""
     model = fitted(request.param)
-    rows = hard_rows(model)
-    assert len(rows) == 1000
-    return model, rows, model.predict(rows).tolist()
-
-
-def plain_rows(rows: pd.DataFrame, *, dates_as_text: bool = False) -> list[dict[str, Any]]:
-    """The rows as mappings of plain values, None where missing."""
-    found = []
-    for row in rows.astype(object).to_dict("records"):
-        plain = {}
-        for name, value in row.items():
-            if value is None or value is pd.NaT or value != value:
-                plain[name] = None
-            elif isinstance(value, pd.Timestamp):
-                plain[name] = value.isoformat(sep=" ") if dates_as_text else value.to_pydatetime()
-            elif isinstance(value, date):
-                plain[name] = value.isoformat() if dates_as_text else value
-            else:
-                plain[name] = value.item() if isinstance(value, np.generic) else value
-        found.append(plain)
-    return found
+    rows = Rows(model, hard_rows(model))
+    assert len(rows.frame) == 1000
+    return rows
 
 
 # --------------------------------------------------------------------------------------------------------------- SQL
 
 
-def declared(rows: pd.DataFrame, types: dict[str, str]) -> str:
-    """The columns of a table with their types."""
-    found = []
-    for name in rows.columns:
-        kind = type(next(row[name] for row in plain_rows(rows) if row[name] is not None))
-        quoted = name.replace('"', '""')
-        found.append(f'"{quoted}" {types[kind.__name__]}')
-    return ", ".join(found)
-
-
-def queried(connection: Any, model: Any, rows: pd.DataFrame, types: dict[str, str], *, as_text: bool) -> list[Any]:
-    values = [tuple(row.values()) for row in plain_rows(rows, dates_as_text=as_text)]
-    connection.execute(f'CREATE TABLE "my ""rows""" (number INTEGER, {declared(rows, types)})')
-    marks = ", ".join("?" * (rows.shape[1] + 1))
-    connection.executemany(f'INSERT INTO "my ""rows""" VALUES ({marks})', [(i, *v) for i, v in enumerate(values)])
-    query = model.to_sql('my "rows"', proba=True).rstrip().rstrip(";") + " ORDER BY number"
-    found = connection.execute(query).fetchall()
-    n_classes = len(model.classes_)
-    np.testing.assert_array_equal(np.array([row[-n_classes:] for row in found], dtype=float), model.predict_proba(rows))
-    return [row[-n_classes - 1] for row in found]
-
-
-def test_sql_in_sqlite(case):
-    model, rows, expected = case
-    types = {"bool": "INTEGER", "int": "INTEGER", "float": "REAL", "str": "TEXT", "datetime": "TEXT", "date": "TEXT"}
-    assert queried(sqlite3.connect(":memory:"), model, rows, types, as_text=True) == expected
-
-
-@pytest.mark.needs("duckdb")
-def test_sql_in_duckdb(case):
-    import duckdb
-
-    model, rows, expected = case
-    types = {
-        "bool": "BOOLEAN",
-        "int": "BIGINT",
-        "float": "DOUBLE",
-        "str": "VARCHAR",
-        "datetime": "TIMESTAMP",
-        "date": "DATE",
-    }
-    assert queried(duckdb.connect(), model, rows, types, as_text=False) == expected
+@pytest.mark.parametrize(
+    "ask", [printed.sqlite_rows, pytest.param(printed.duckdb_rows, marks=pytest.mark.needs("duckdb"))]
+)
+def test_sql(case, ask):
+    found = ask(case, lambda table: case.model.to_sql(table, proba=True))
+    n = len(case.model.classes_)
+    assert [row[-n - 1] for row in found] == case.predicted
+    shares = np.array([row[-n:] for row in found], dtype=float)
+    np.testing.assert_array_equal(shares, case.model.predict_proba(case.frame))
 
 
 def test_sql_of_columns_without_names_and_labels_of_other_types():
@@ -129,13 +76,10 @@ def test_sql_of_parts_of_a_name_and_of_an_expression():
 
 
 def test_python_module(case):
-    model, rows, expected = case
-    session: dict[str, Any] = {}
-    exec(compile(model.to_python(), "model.py", "exec"), session)
-    for as_text in (False, True):
-        plain = plain_rows(rows, dates_as_text=as_text)
-        assert [session["predict"](row) for row in plain] == expected
-    assert [session["predict_proba"](row) for row in plain] == model.predict_proba(rows).tolist()
+    program, shares = case.model.to_python(), case.model.predict_proba(case.frame).tolist()
+    for texts in (False, True):
+        assert printed.by_python(case, program, texts=texts) == case.predicted
+        assert printed.by_python(case, program, "predict_proba", texts=texts) == shares
 
 
 def test_python_without_names_takes_sequences():
@@ -151,31 +95,9 @@ def test_python_without_names_takes_sequences():
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_c_program(case, tmp_path):
-    model, rows, _ = case
-    source, library = tmp_path / "model.c", tmp_path / "model.so"
-    source.write_text(model.to_c(), encoding="ascii")
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
-    subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-lm"], check=True)
-    made = ctypes.CDLL(str(library))
-    made.predict.argtypes = [ctypes.POINTER(ctypes.c_double)]
-    numbers = model.to_numbers(rows)
-    texts = [j for j in set(model.model_.feature.tolist()) if j >= 0 and model.schema_.columns[j].levels]
-    for column in texts:  # by the texts themselves
-        made.level_code.restype = ctypes.c_double
-        for at, text in enumerate(rows.iloc[:, column].astype(object).tolist()):
-            given = None if text is None or text != text else text.encode()
-            numbers[at, column] = made.level_code(column, given)
-    names = (ctypes.c_char_p * len(model.classes_)).in_dll(made, "class_names")
-    assert [name.decode() for name in names] == model.classes_.tolist()
-    out = (ctypes.c_double * len(model.classes_))()
-    codes, shares = [], []
-    for row in numbers:
-        pointer = np.ascontiguousarray(row).ctypes.data_as(ctypes.POINTER(ctypes.c_double))
-        codes.append(made.predict(pointer))
-        made.predict_proba(pointer, out)
-        shares.append(list(out))
-    np.testing.assert_array_equal(model.classes_[codes], model.predict(rows))
-    np.testing.assert_array_equal(shares, model.predict_proba(rows))
+    program = case.model.to_c()
+    assert printed.by_c(case, program, tmp_path) == case.predicted
+    assert printed.by_c(case, program, tmp_path, shares=True) == case.model.predict_proba(case.frame).tolist()
 
 
 # -------------------------------------------------------------------------------------------------------- JavaScript
@@ -183,17 +105,9 @@ def test_c_program(case, tmp_path):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_javascript_module(case, tmp_path):
-    model, rows, expected = case
-    (tmp_path / "model.js").write_text(model.to_javascript(), encoding="ascii")
-    (tmp_path / "rows.json").write_text(json.dumps(plain_rows(rows, dates_as_text=True)))
-    (tmp_path / "run.js").write_text(
-        'const model = require("./model.js"); const rows = require("./rows.json");'
-        "console.log(JSON.stringify([rows.map(model.predict), rows.map(model.predictProba)]));"
-    )
-    run = subprocess.run(["node", str(tmp_path / "run.js")], capture_output=True, check=True)
-    found, shares = json.loads(run.stdout)
-    assert found == expected
-    assert shares == model.predict_proba(rows).tolist()
+    program, shares = case.model.to_javascript(), case.model.predict_proba(case.frame).tolist()
+    assert printed.by_javascript(case, program, tmp_path) == case.predicted
+    assert printed.by_javascript(case, program, tmp_path, "predictProba") == shares
 
 
 # -------------------------------------------------------------------------------------------------------------- ONNX
@@ -220,10 +134,9 @@ def onnx_answers(model: Any, rows: pd.DataFrame, missing: str, path: Any) -> tup
 @pytest.mark.needs("onnx", "onnxruntime")
 @pytest.mark.filterwarnings("ignore")
 def test_onnx_graph(case, tmp_path):
-    model, rows, expected = case
-    found, shares = onnx_answers(model, rows, "(missing)", tmp_path / "model.onnx")
-    assert found.tolist() == expected
-    np.testing.assert_array_equal(shares, model.predict_proba(rows))
+    found, shares = onnx_answers(case.model, case.frame, "(missing)", tmp_path / "model.onnx")
+    assert found.tolist() == case.predicted
+    np.testing.assert_array_equal(shares, case.model.predict_proba(case.frame))
 
 
 @pytest.mark.needs("onnx", "onnxruntime")
@@ -250,7 +163,7 @@ def test_onnx_refuses_a_level_that_is_to_mean_missing():
 def test_pmml_document(case, tmp_path):
     from pypmml import Model
 
-    model, rows, expected = case
+    model, rows, expected = case.model, case.frame, case.predicted
     model.to_pmml(tmp_path / "model.pmml")
     read = Model.load(str(tmp_path / "model.pmml"))
     numbers = model.to_numbers(rows)
@@ -276,36 +189,8 @@ def test_pmml_refuses_what_xml_cannot_hold():
 # ------------------------------------------------------------------------------------------------------------- rules
 
 
-def holds(condition: dict[str, Any], value: Any) -> bool:
-    if value is None or value != value:
-        return condition["missing"]
-    if not condition["present"]:
-        return False
-    if "in" in condition or "not_in" in condition:
-        return value in condition["in"] if "in" in condition else value not in condition["not_in"]
-    return condition.get("above", -math.inf) < value <= condition.get("up_to", math.inf)
-
-
 def test_exactly_one_rule_holds_and_names_the_class(case):
-    model, rows, expected = case
-    numbers, found = model.to_numbers(rows), model.rules()
-    plain = plain_rows(rows)
-    for at in range(0, 1000, 5):
-        values = dict(zip(model.feature_names_in_, numbers[at].tolist(), strict=True))
-        matched = []
-        for rule in found:
-            answers = []
-            for condition in rule["conditions"]:
-                if "sum" in condition:
-                    value = sum(factor * values[name] for name, factor in condition["sum"].items())
-                elif "in" in condition or "not_in" in condition:
-                    value = plain[at][condition["column"]]
-                else:
-                    value = values[condition["column"]]
-                answers.append(holds(condition, value))
-            if all(answers):
-                matched.append(rule["class"])
-        assert matched == [expected[at]]
+    assert printed.by_rules(case, case.model.rules()) == [[label] for label in case.predicted]
 
 
 def test_rules_in_words_and_as_a_frame():
@@ -347,18 +232,8 @@ def test_diagrams_too_large_to_unroll_are_refused(method):
         first = 2 * layer + 1
         low.append(min(first, n - 2) if layer < depth else n - 2)
         high.append(min(first + 1, n - 1) if layer < depth else n - 1)
-    feature = [(j + 1) // 2 for j in range(2 * depth + 1)] + [LEAF, LEAF]
     clf = OptimalTreeClassifier(0).fit(np.eye(depth + 1), np.arange(depth + 1) % 2)
-    clf.model_ = NodeTable(
-        feature=feature,
-        threshold=[0.5] * (2 * depth + 1) + [np.nan] * 2,
-        low=[*low, LEAF, LEAF],
-        high=[*high, LEAF, LEAF],
-        label=[0] * (n - 1) + [1],
-        weight=np.ones((n, 2)),
-        rows=[2] * n,
-        missing_low=[True] * n,
-    )
+    clf.model_ = table_of([(j + 1) // 2 for j in range(2 * depth + 1)], low, high, [0, 1])
     with pytest.raises(ExportError, match=r"to_python\(\)"):
         getattr(clf, method)()
     session: dict[str, Any] = {}
@@ -371,17 +246,7 @@ def test_diagrams_too_large_to_unroll_are_refused(method):
 def test_deep_trees_become_functions_that_compile():
     n = 200
     clf = OptimalTreeClassifier(0).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
-    inner = np.arange(n)
-    clf.model_ = NodeTable(
-        feature=np.concatenate([np.zeros(n), np.full(n + 1, LEAF)]),
-        threshold=np.concatenate([inner + 0.5, np.full(n + 1, np.nan)]),
-        low=np.concatenate([n + inner, np.full(n + 1, LEAF)]),
-        high=np.concatenate([inner[1:], [2 * n], np.full(n + 1, LEAF)]),
-        label=np.concatenate([np.zeros(n), np.arange(n + 1) % 2]),
-        weight=np.ones((2 * n + 1, 2)),
-        rows=np.full(2 * n + 1, 2),
-        missing_low=np.ones(2 * n + 1, dtype=bool),
-    )
+    clf.model_ = chain(n)
     session: dict[str, Any] = {}
     exec(clf.to_python(), session)
     values = np.arange(-1, n + 2) * 1.0
@@ -400,10 +265,8 @@ def test_hostile_names_stay_text():
     clf = OptimalTreeClassifier(3).fit(X, y)
     session: dict[str, Any] = {}
     exec(clf.to_python(), session)
-    rows = X.to_dict("records")
-    assert [session["predict"](row) for row in rows] == y.tolist()
-    connection = sqlite3.connect(":memory:")
-    assert queried(connection, clf, X, {"float": "REAL", "str": "TEXT"}, as_text=True) == y.tolist()
+    assert [session["predict"](row) for row in X.to_dict("records")] == y.tolist()
+    assert printed.by_sqlite(Rows(clf, X), clf.to_sql) == y.tolist()
     assert "</script>" not in clf.to_javascript()
     assert "*/" not in clf.to_c().split("*/", 1)[0]
 

@@ -11,8 +11,8 @@ import pytest
 import proofwood
 from proofwood import Explainer
 from proofwood.model import evaluate
-from proofwood.model.node_table import NodeTable
 from proofwood.model.thresholds import PrecisionError, without_levels
+from tests.tables import NAN, stump
 
 LARGE = np.array([0, 5, 7, 123456789, 2**31 - 5, 2**31 - 4, 2**31 - 3, 2**31], dtype=np.float64)
 LEARNERS = {
@@ -78,21 +78,11 @@ def test_many_large_codes_leave_room_in_a_diagram_of_few_tests():
 
 def test_levels_become_thresholds_in_the_time_of_their_count():
     codes = frozenset({0, 1, 5, 2**31 - 2, 2**31 - 1, 2**40})
-    stump = NodeTable(
-        feature=np.array([0, -1, -1]),
-        threshold=np.array([np.nan, np.nan, np.nan]),
-        low=np.array([1, -1, -1]),
-        high=np.array([2, -1, -1]),
-        label=np.array([0, 0, 1]),
-        weight=np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]),
-        rows=np.array([2, 1, 1]),
-        missing_low=np.array([True, True, True]),
-        levels=(codes, None, None),
-    )
-    flat, _ = without_levels(stump)
+    table = stump(NAN, levels=(codes, None, None))
+    flat, _ = without_levels(table)
     asked = {0.0, 1.0, 2.0, np.nan} | {float(code + step) for code in codes if code for step in (-1, 0, 1)}
     X = np.array(sorted(asked))[:, np.newaxis]
-    np.testing.assert_array_equal(evaluate.predict(flat, X), evaluate.predict(stump, X))
+    np.testing.assert_array_equal(evaluate.predict(flat, X), evaluate.predict(table, X))
 
 
 def test_levels_that_float32_rounds_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier, export_text
 
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load
@@ -21,11 +21,6 @@ from tests.deployed_models import hard_rows, labels, models, oblique, table
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton"]
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 def small_learners():

@@ -1,28 +1,12 @@
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import load_iris
-from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from proofwood import DataError, MinimalTreeClassifier, OptimalityWarning, load
 
 pd = pytest.importorskip("pandas")
-
-
-@parametrize_with_checks([MinimalTreeClassifier()])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +14,6 @@ def majority():
     """The majority of three bits, all eight rows: depth 3, six leaves."""
     X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
     return X, (X.sum(axis=1) >= 2).astype(int)
-
-
-@pytest.fixture(scope="module")
-def hard():
-    """Noise in a continuous table: depth and size are far from proved in a moment."""
-    random = np.random.default_rng(0)
-    return random.random((600, 10)), random.integers(0, 2, 600)
 
 
 # ------------------------------------------------------------------------------------------------ the fitted tree
@@ -145,7 +122,6 @@ def test_text_is_tested_level_by_level(tmp_path):
     again = load(tmp_path / "t.json")
     assert again.predict(pd.DataFrame(X.to_dict(as_series=False))).tolist() == y
     assert again.categories_ == tree.categories_
-    assert pickle.loads(pickle.dumps(tree)).predict(X).tolist() == y
 
 
 def test_text_in_arrays_and_lists():
@@ -192,15 +168,6 @@ def test_wrong_declarations(declared, message):
 # ------------------------------------------------------------------------------------------------ limits and errors
 
 
-def test_a_time_limit_keeps_a_tree_and_both_bounds(hard):
-    with pytest.warns(OptimalityWarning, match="gap"):
-        tree = MinimalTreeClassifier("nodes", time_limit=0.3).fit(*hard)
-    assert tree.score(*hard) == 1.0
-    assert tree.status_ == "feasible"
-    for part in tree.result_.parts:
-        assert part.lower_bound <= part.objective
-
-
 def test_too_many_thresholds_for_the_memory_leave_the_greedy_tree():
     random = np.random.default_rng(1)
     X = random.random((30_000, 10))
@@ -225,7 +192,6 @@ def test_too_many_thresholds_for_the_memory_leave_the_greedy_tree():
         ({"max_errors": 0.5}, "max_errors=0.5"),
         ({"max_depth": 1.5}, "max_depth=1.5"),
         ({"max_thresholds": 0}, "max_thresholds=0"),
-        ({"time_limit": 0}, "time_limit=0"),
     ],
 )
 def test_wrong_parameters(iris, parameters, message):
@@ -240,22 +206,9 @@ def test_a_depth_that_is_too_small_is_proved_so(majority, engine):
     assert MinimalTreeClassifier(max_depth=3, engine=engine).fit(*majority).objective_ == 3
 
 
-def test_the_callback_sees_bounds_that_close(iris):
-    events = []
-    tree = MinimalTreeClassifier("nodes", callback=events.append).fit(*iris)
-    assert events[-1].lower_bound == events[-1].objective == tree.objective_
-    assert all(event.lower_bound <= tree.objective_ <= event.objective for event in events)
-
-
 def test_both_engines_prove_the_same(iris):
     search, paper = (
         MinimalTreeClassifier("nodes", engine=engine, time_limit=None).fit(*iris) for engine in ("search", "paper")
     )
     assert [part.objective for part in search.result_.parts] == [part.objective for part in paper.result_.parts]
     assert search.status_ == paper.status_ == "optimal"
-
-
-def test_the_tools_of_scikit_learn(iris):
-    tree = MinimalTreeClassifier("depth")
-    assert clone(tree).get_params() == tree.get_params()
-    assert cross_val_score(tree, *iris, cv=3).mean() > 0.85

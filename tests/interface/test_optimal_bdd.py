@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 import warnings
 from fractions import Fraction
 
@@ -8,17 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from proofwood import OptimalBDDClassifier, OptimalityWarning, load
+from proofwood import OptimalBDDClassifier, load
 from proofwood.engines.bdd.subset import stages
 from proofwood.papers.maxsat_bdd.examples import Examples
-
-
-@parametrize_with_checks([OptimalBDDClassifier(2)])  # larger sets of tests take a search of half a minute
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +149,6 @@ def test_tests_of_three_classes_and_of_text(tmp_path):
     assert again.predict(X).tolist() == y
     assert again.order_.tolist() == diagram.order_.tolist()
     assert again.result_.parts == diagram.result_.parts
-    assert pickle.loads(pickle.dumps(diagram)).order_.tolist() == diagram.order_.tolist()
 
 
 def test_the_picture_has_dashed_edges_where_tests_hold(majority):
@@ -167,15 +158,6 @@ def test_the_picture_has_dashed_edges_where_tests_hold(majority):
     lines = diagram.plot().get_lines()
     assert [line.get_linestyle() for line in lines].count("--") == diagram.model_.n_splits
     assert "see #" in diagram.export_text()
-
-
-def test_a_time_limit_keeps_a_diagram_and_a_bound():
-    random = np.random.default_rng(0)
-    X, y = random.random((800, 20)), random.integers(0, 2, 800)
-    with pytest.warns(OptimalityWarning, match="gap"):
-        diagram = OptimalBDDClassifier(6, time_limit=0.5).fit(X, y)
-    assert diagram.status_ == "feasible"
-    assert diagram.lower_bound_ <= diagram.objective_ == (diagram.predict(X) != y).sum()
 
 
 @pytest.mark.parametrize(
@@ -194,26 +176,6 @@ def test_a_time_limit_keeps_a_diagram_and_a_bound():
 def test_wrong_parameters(majority, parameters, message):
     with pytest.raises(ValueError, match=message):
         OptimalBDDClassifier(**parameters).fit(*majority)
-
-
-def test_the_callback_sees_bounds_that_close(cancer):
-    events = []
-    X, y = cancer
-    diagram = OptimalBDDClassifier(3, max_thresholds=10, callback=events.append).fit(X, y)
-    assert events[-1].lower_bound == events[-1].objective == diagram.objective_
-    assert all(event.lower_bound <= diagram.objective_ <= event.objective for event in events)
-
-
-def test_threads_change_nothing(cancer):
-    X, y = cancer
-    one, three = (OptimalBDDClassifier(3, max_thresholds=10, n_jobs=jobs).fit(X, y) for jobs in (1, 3))
-    assert one.model_ == three.model_
-
-
-def test_the_tools_of_scikit_learn():
-    X, y = load_iris(return_X_y=True)
-    search = GridSearchCV(OptimalBDDClassifier(max_thresholds=4), {"max_features": [1, 2, 3]}, cv=3).fit(X, y)
-    assert search.best_score_ > 0.85
 
 
 def test_the_heuristic_chooses_among_all_tests_where_its_tree_uses_few() -> None:

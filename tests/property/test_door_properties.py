@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from sklearn.ensemble import (
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
-from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.ensembles.explained import Explained, explained
@@ -34,10 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 SEEDS = range(3)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def _of(package: str, name: str, **parameters: Any) -> Any:

@@ -22,7 +22,7 @@ from proofwood.show.exports.python import to_python
 from proofwood.show.exports.rules import rules
 from proofwood.show.exports.source import Exported
 from proofwood.show.exports.sql import to_sql
-from tests.interface.test_exports import holds
+from tests.printed import plain_holds
 from tests.strategies import examples
 
 LEVELS = ("a", "b'", "c", "d\\", "")
@@ -110,18 +110,12 @@ def test_programs_queries_and_rules_predict_what_the_table_predicts(table, given
     database.execute("CREATE TABLE t (x REAL, y REAL, code TEXT, size TEXT)")
     database.executemany("INSERT INTO t VALUES (:x, :y, :code, :size)", plain)
     assert [row[-1] for row in database.execute(to_sql(model, "t"))] == expected
-    listed = rules(model)
-    for row, of_row, label in zip(plain, numbers, expected, strict=True):
-        matched = [rule["class"] for rule in listed if all(true_of(one, row, of_row) for one in rule["conditions"])]
-        assert matched == [label]
-
-
-def true_of(condition: dict[str, Any], row: dict[str, Any], numbers: np.ndarray) -> bool:
-    if "sum" in condition:
-        return holds(condition, sum(factor * numbers["xy".index(name)] for name, factor in condition["sum"].items()))
-    if "in" in condition or "not_in" in condition:
-        return holds(condition, row[condition["column"]])
-    return holds(condition, numbers[["x", "y", "code", "size"].index(condition["column"])])
+    listed, place = rules(model), {column.name: j for j, column in enumerate(COLUMNS)}
+    for row, of_row, label in zip(plain, numbers.tolist(), expected, strict=True):
+        about = list(row.values()), of_row, place, COLUMNS
+        assert [rule["class"] for rule in listed if all(plain_holds(one, *about) for one in rule["conditions"])] == [
+            label
+        ]
 
 
 @examples(2.0)

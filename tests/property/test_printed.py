@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.model.node_table import NodeTable
 from tests.fuzz import printed
+from tests.tables import table_of
 
 
 @pytest.mark.parametrize("number", range(2_000_000, 2_000_008))
@@ -39,14 +40,11 @@ def test_a_gap_comes_where_some_row_with_one_does(seed):
     other = [int(rng.integers(k + 1, n + 2)) for k in range(n)]
     other[-1] = n + 1
     turned = rng.random(n) < 0.5
-    table = NodeTable(
-        feature=[*rng.integers(0, 3, n), LEAF, LEAF],
-        threshold=[*[0.5] * n, np.nan, np.nan],
-        low=[*(other[k] if turned[k] else k + 1 for k in range(n)), LEAF, LEAF],
-        high=[*(k + 1 if turned[k] else other[k] for k in range(n)), LEAF, LEAF],
-        label=[0] * (n + 1) + [1],
-        weight=np.ones((n + 2, 2)),
-        rows=[1] * (n + 2),
+    table = table_of(
+        rng.integers(0, 3, n),
+        [other[k] if turned[k] else k + 1 for k in range(n)],
+        [k + 1 if turned[k] else other[k] for k in range(n)],
+        [0, 1],
         missing_low=[*(rng.random(n) < 0.5), True, True],
     )
     # a row that lacks only the column tested shows all there is: others with gaps go fewer ways

@@ -11,22 +11,14 @@ from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.columns import read_columns
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, NodeTable
+from tests.tables import full_tree
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def bit_tree(*, root: int, low: int, high: int) -> NodeTable:
-    """A tree of depth two over bits; the leaves, in preorder, say 0, 1, 2, 3."""
-    return NodeTable(
-        feature=[root, low, LEAF, LEAF, high, LEAF, LEAF],
-        threshold=[0.5, 0.5, np.nan, np.nan, 0.5, np.nan, np.nan],
-        low=[1, 2, LEAF, LEAF, 5, LEAF, LEAF],
-        high=[4, 3, LEAF, LEAF, 6, LEAF, LEAF],
-        label=[0, 0, 0, 1, 2, 2, 3],
-        weight=np.ones((7, 4)),
-        rows=[4] * 7,
-        missing_low=[False] * 7,
-    )
+def bit_tree(*, root: int, low: int, high: int, threshold: float = 0.5) -> NodeTable:
+    """A tree of depth two over bits; the leaves say 0, 1, 2, 3."""
+    return full_tree([root, low, high], [0, 1, 2, 3], threshold, missing_low=[False] * 7)
 
 
 def test_thresholds_lie_between_distinct_values():
@@ -79,8 +71,8 @@ def test_lifting_keeps_counts_and_level_sets():
     binarizer = Binarizer.of(columns)
     table = bit_tree(root=1, low=3, high=0)
     lifted = binarizer.lift(table)
-    assert lifted.levels == (frozenset([1]), None, None, None, frozenset([0]), None, None)
-    assert lifted.feature.tolist() == [0, 1, LEAF, LEAF, 0, LEAF, LEAF]
+    assert lifted.levels == (frozenset([1]), None, frozenset([0]), None, None, None, None)
+    assert lifted.feature.tolist() == [0, 1, 0, LEAF, LEAF, LEAF, LEAF]
     assert lifted.threshold[1] == 1.5
     np.testing.assert_array_equal(lifted.weight, table.weight)
     bits = binarizer.transform(columns.values).astype(float)
@@ -91,19 +83,8 @@ def test_what_cannot_be_lifted_or_read():
     binarizer = Binarizer.of([[0.0], [1.0]])
     with pytest.raises(ValueError, match="tests bit 1, but there are 1"):
         binarizer.lift(bit_tree(root=0, low=1, high=0))
-    table = bit_tree(root=0, low=0, high=0)
-    moved = NodeTable(
-        table.feature,
-        np.where(table.feature == 0, 1.0, np.nan),
-        table.low,
-        table.high,
-        table.label,
-        table.weight,
-        table.rows,
-        table.missing_low,
-    )
     with pytest.raises(ValueError, match=r"threshold in \[0, 1\)"):
-        binarizer.lift(moved)
+        binarizer.lift(bit_tree(root=0, low=0, high=0, threshold=1.0))
     with pytest.raises(ValueError, match=r"expected \(n_rows, 1\)"):
         binarizer.transform([[1, 2]])
     for wrong in (0, 2.5, True):

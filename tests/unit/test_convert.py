@@ -13,23 +13,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from proofwood.model import evaluate
 from proofwood.model.convert import from_sklearn_tree, last_rounded_low, to_sklearn
 from proofwood.model.impurity import low_weights
-from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.node_table import LEAF, NodeTable
+from tests.tables import diamond, plane, stump
 
 NAN = float("nan")
-
-
-def table_of(threshold, **more):
-    columns = {
-        "feature": [0, LEAF, LEAF],
-        "threshold": [threshold, NAN, NAN],
-        "low": [1, LEAF, LEAF],
-        "high": [2, LEAF, LEAF],
-        "label": [0, 0, 1],
-        "weight": [[1, 1], [1, 0], [0, 1]],
-        "rows": [2, 1, 1],
-        "missing_low": [True] * 3,
-    }
-    return NodeTable(**{**columns, **more})
 
 
 def test_a_stump_by_hand():
@@ -122,33 +109,24 @@ def test_moved_thresholds_by_hand():
 
 
 def test_a_label_that_is_not_the_heaviest_class_still_predicts():
-    table = table_of(0.5, weight=[[3, 3], [0, 0], [1, 2]])
+    table = stump(0.5, weight=[[3, 3], [0, 0], [1, 2]])
     clf = to_sklearn(table, ["no", "yes"], feature_names=["x", "y"])
     X = pd.DataFrame([[0.0, 0.0], [1.0, 0.0]], columns=["x", "y"])
     assert clf.predict(X).tolist() == ["no", "yes"]
     assert clf.predict_proba(X).tolist() == [[1, 0], [1 / 3, 2 / 3]]
-    other = to_sklearn(table_of(0.5, weight=[[3, 3], [1, 2], [2, 1]]))
+    other = to_sklearn(stump(0.5, weight=[[3, 3], [1, 2], [2, 1]]))
     assert other.predict([[0.0], [1.0]]).tolist() == [0, 1]
     assert other.predict_proba([[0.0], [1.0]]).tolist() == [[1, 0], [0, 1]]
 
 
 def test_diagrams_are_unrolled():
-    diamond = NodeTable(
-        feature=[0, 1, 1, LEAF, LEAF],
-        threshold=[0.5, 0.5, 0.5, NAN, NAN],
-        low=[1, 3, 4, LEAF, LEAF],
-        high=[2, 4, 3, LEAF, LEAF],
-        label=[0, 0, 0, 0, 1],
-        weight=[[2, 2], [1, 1], [1, 1], [2, 0], [0, 2]],
-        rows=[4, 2, 2, 2, 2],
-        missing_low=[True] * 5,
-    )
+    table = diamond()
     rows, codes = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     with pytest.raises(ValueError, match=r"shares nodes.*to_sklearn\(X, y\)"):
-        to_sklearn(diamond)
-    low_weight = low_weights(diamond, np.array(rows, dtype=float), np.array(codes), np.ones(4))
+        to_sklearn(table)
+    low_weight = low_weights(table, np.array(rows, dtype=float), np.array(codes), np.ones(4))
     assert low_weight.tolist() == [[1, 1], [1, 0], [0, 1], [0, 0], [0, 0]]
-    for clf in (to_sklearn(diamond, low_weight=low_weight), to_sklearn(diamond, X=rows, codes=codes)):
+    for clf in (to_sklearn(table, low_weight=low_weight), to_sklearn(table, X=rows, codes=codes)):
         assert clf.predict(rows).tolist() == codes
         assert clf.tree_.n_node_samples.tolist() == [4, 2, 1, 1, 2, 1, 1]
         assert clf.tree_.weighted_n_node_samples.tolist() == [4, 2, 1, 1, 2, 1, 1]
@@ -169,12 +147,12 @@ def test_what_does_not_convert_says_so():
         from_sklearn_tree(DecisionTreeClassifier())
     with pytest.raises(ValueError, match="2 outputs"):
         from_sklearn_tree(DecisionTreeClassifier().fit(X, [[0, 1], [1, 0]]))
-    oblique = table_of(0.5, feature=[OBLIQUE, LEAF, LEAF], normals=Normals([0, 1, 1, 1], [0], [1.0]))
+    oblique = plane([1.0], 0.5)
     with pytest.raises(ValueError, match=r"oblique splits.*to_python"):
         to_sklearn(oblique)
     with pytest.raises(ValueError, match="classes has shape"):
-        to_sklearn(table_of(0.5), ["a"])
+        to_sklearn(stump(0.5), ["a"])
     with pytest.raises(ValueError, match="n_features is 1, but the model tests column 2"):
-        to_sklearn(table_of(0.5, feature=[2, LEAF, LEAF]), n_features=1)
+        to_sklearn(stump(feature=2), n_features=1)
     with pytest.raises(ValueError, match="1 names, expected 2"):
-        to_sklearn(table_of(0.5), n_features=2, feature_names=["a"])
+        to_sklearn(stump(0.5), n_features=2, feature_names=["a"])

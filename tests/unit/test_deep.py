@@ -18,7 +18,7 @@ from sklearn.base import clone
 from proofwood import Explainer, MinimalTreeClassifier, proved_rules
 from proofwood.model import evaluate, storage
 from proofwood.model.convert import from_sklearn_tree, to_sklearn
-from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.node_table import NodeTable
 from proofwood.report import write_report
 from proofwood.show import explain_path, export_graphviz, export_text, plot_tree, save_plot
 from proofwood.show.exports.source import ExportError
@@ -26,44 +26,18 @@ from proofwood.show.layout import MOST_PLACES, places
 from proofwood.show.plot import most_dpi, require_few_pixels
 from proofwood.show.plot_layers import plot_layers
 from proofwood.show.svg import model_svg
+from tests.tables import chain, plane, table_of
 
 mpl.use("Agg")
 DEEP, DEEPER = 2_500, 10_000
 ROWS = np.linspace(-1.0, DEEP + 1.0, 20).round()[:, None]
 
 
-def chain(depth: int) -> NodeTable:
-    """Tests of one column by growing thresholds, each with a leaf on its low side; the classes take turns."""
-    inner, ends, leaf = np.arange(depth), np.full(depth + 1, LEAF), np.arange(depth + 1) % 2
-    weight = np.zeros((2 * depth + 1, 2))
-    weight[depth + np.arange(depth + 1), leaf] = 1.0
-    weight[:depth] = np.cumsum(weight[depth:-1][::-1], axis=0)[::-1] + weight[-1]
-    return NodeTable(
-        feature=np.append(np.zeros(depth), ends),
-        threshold=np.append(inner + 0.5, np.full(depth + 1, np.nan)),
-        low=np.append(depth + inner, ends),
-        high=np.concatenate([inner[1:], [2 * depth], ends]),
-        label=np.append(weight[:depth].argmax(axis=1), leaf),
-        weight=weight,
-        rows=weight.sum(axis=1),
-        missing_low=np.ones(2 * depth + 1, dtype=bool),
-    )
-
-
 def layers(depth: int) -> NodeTable:
     """A diagram of one test in each layer, the edges of which end in two leaves."""
-    inner, ends = np.arange(depth), [LEAF, LEAF]
+    inner = np.arange(depth)
     odd, after = inner % 2 == 1, np.append(inner[1:], depth + 1)
-    return NodeTable(
-        feature=np.append(inner, ends),
-        threshold=np.append(np.full(depth, 0.5), [np.nan, np.nan]),
-        low=np.append(np.where(odd, depth, after), ends),
-        high=np.append(np.where(odd, after, depth + 1), ends),
-        label=[0] * (depth + 1) + [1],
-        weight=np.ones((depth + 2, 2)),
-        rows=[2] * (depth + 2),
-        missing_low=[True] * (depth + 2),
-    )
+    return table_of(inner, np.where(odd, depth, after), np.where(odd, after, depth + 1), [0, 1])
 
 
 def classifier(table: NodeTable, n_columns: int = 1) -> Any:
@@ -77,20 +51,7 @@ def classifier(table: NodeTable, n_columns: int = 1) -> Any:
 
 def weighted(n_terms: int) -> Any:
     """A classifier by one sum of many terms."""
-    table = NodeTable(
-        feature=[OBLIQUE, LEAF, LEAF],
-        threshold=[0.1, np.nan, np.nan],
-        low=[1, LEAF, LEAF],
-        high=[2, LEAF, LEAF],
-        label=[0, 0, 1],
-        weight=[[2, 2], [2, 0], [0, 2]],
-        rows=[4, 2, 2],
-        missing_low=[True] * 3,
-        normals=Normals(
-            np.array([0, n_terms, n_terms, n_terms]), np.arange(n_terms), np.linspace(-1.0, 1.0, n_terms) + 1e-3
-        ),
-    )
-    return classifier(table, n_terms)
+    return classifier(plane(np.linspace(-1.0, 1.0, n_terms) + 1e-3, 0.1), n_terms)
 
 
 @pytest.fixture(scope="module")

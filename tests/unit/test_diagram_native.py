@@ -16,24 +16,9 @@ from proofwood.engines.diagram.kernel import error_prices, price
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem, Rate
 from proofwood.problem.ranked import RankedRows
+from tests import naive_diagrams as naive
 from tests.conftest import LoadData
-
-
-def make(
-    ranks: object,
-    codes: object,
-    *,
-    tests_of: object = None,
-    widths: tuple[int, ...] = (1, 2),
-    alpha: float = 0.1,
-    weights: object = None,
-    n_classes: int | None = None,
-    **limits: object,
-) -> DiagramProblem:
-    table = np.asarray(ranks, dtype=np.int32)
-    most = table.max(axis=0) if tests_of is None else np.asarray(tests_of)
-    rows = RankedRows.from_ranks(table, most, codes, n_classes=n_classes, sample_weight=weights)
-    return DiagramProblem(rows, widths, DiagramCost.of(alpha=alpha, total=rows.total, widths=widths), **limits)
+from tests.diagram_problems import problem_of
 
 
 def random_problem(
@@ -45,7 +30,7 @@ def random_problem(
     alpha = float(rng.choice([0, 0.01, 0.1, 0.3, 1]))
     weights = rng.integers(1, 5, n) if rng.random() < 0.5 else None
     codes = rng.integers(0, classes, n)
-    return make(
+    return problem_of(
         ranks,
         codes,
         tests_of=ranks.max(axis=0),
@@ -55,26 +40,6 @@ def random_problem(
         n_classes=classes,
         **limits,
     )
-
-
-def every_diagram(problem: DiagramProblem, widths: tuple[int, int]) -> int:
-    """Least cost of all diagrams of at most 1 + ``widths[1]`` nodes in two layers whose arcs differ."""
-    n_classes, n_tests = problem.rows.n_classes, problem.rows.n_tests
-    ends = [~code for code in range(n_classes)]
-    found = [count(problem, Diagram.leaf(code)) for code in range(n_classes)]
-    for k in range(1 + widths[1] + 1):
-        if k == 0 or n_tests == 0:
-            continue
-        layer = (0,) + (1,) * (k - 1)
-        tops = [pair for pair in product([*ends, *range(1, k)], repeat=2) if set(range(1, k)) <= set(pair)]
-        leaves = [pair for pair in product(ends, repeat=2) if pair[0] != pair[1]]
-        for top, *rest in product(tops, *[leaves] * (k - 1)):
-            low = (top[0], *(pair[0] for pair in rest))
-            high = (top[1], *(pair[1] for pair in rest))
-            for tests in product(range(n_tests), repeat=k):
-                if top[0] != top[1]:
-                    found.append(count(problem, Diagram(layer, low, high, tests)))
-    return min(counted.cost for counted in found if not counted.broken)
 
 
 def checked(problem: DiagramProblem, diagram: Diagram) -> int:
@@ -124,7 +89,7 @@ def test_enumeration_of_two_layers_finds_nothing_cheaper(limits: dict[str, objec
         problem = random_problem(seed, n=9, columns=2, widths=(1, 2), **limits)
         start = construct(problem, random_state=seed, n_starts=2)
         cost = checked(problem, improve(problem, start, random_state=seed, max_rounds=60))
-        least = every_diagram(problem, (1, 2))
+        least = naive.cheapest(problem)[0]
         assert cost >= least
         missed += cost > least
     assert missed == 0
@@ -169,7 +134,7 @@ def test_large_prices_are_exact() -> None:
 
 def test_exclusive_or_needs_both_columns_at_once() -> None:
     bits = np.array(list(product([0, 1], repeat=4)))
-    problem = make(bits, bits[:, 1] ^ bits[:, 3], widths=(1, 2), alpha=0.1)
+    problem = problem_of(bits, bits[:, 1] ^ bits[:, 3], widths=(1, 2), alpha=0.1)
     found = improve(problem, construct(problem, random_state=1, n_starts=5), random_state=1, max_rounds=10)
     assert count(problem, found).errors == 0
     assert found.n_splits == 3
@@ -177,14 +142,14 @@ def test_exclusive_or_needs_both_columns_at_once() -> None:
 
 def test_parity_of_six_bits_in_a_narrow_skeleton() -> None:
     bits = np.array(list(product([0, 1], repeat=6)))
-    problem = make(bits, bits.sum(axis=1) % 2, widths=(1, 2, 2, 2, 2, 2), alpha=0.01)
+    problem = problem_of(bits, bits.sum(axis=1) % 2, widths=(1, 2, 2, 2, 2, 2), alpha=0.01)
     found = improve(problem, construct(problem, random_state=0, n_starts=5), random_state=0, max_rounds=3000)
     assert count(problem, found).errors == 0
     assert found.n_splits == 11
 
 
 def test_one_class_is_a_leaf() -> None:
-    problem = make([[0], [1], [2]], [1, 1, 1], n_classes=3)
+    problem = problem_of([[0], [1], [2]], [1, 1, 1], n_classes=3)
     for diagram in (construct(problem, random_state=0), improve(problem, Diagram.leaf(0), max_rounds=5)):
         assert diagram.n_splits == 0
         assert diagram.constant == 1
@@ -198,14 +163,14 @@ def test_without_tests_only_a_leaf_is_left() -> None:
 
 
 def test_rows_that_no_test_tells_apart() -> None:
-    problem = make([[1, 1]] * 5, [0, 0, 1, 1, 1], tests_of=[2, 3], widths=(1, 2))
+    problem = problem_of([[1, 1]] * 5, [0, 0, 1, 1, 1], tests_of=[2, 3], widths=(1, 2))
     assert construct(problem, random_state=0).constant == 1
     found = improve(problem, Diagram((0,), (~0,), (~1,), (0,)), max_rounds=5)
     assert count(problem, found).errors == 2
 
 
 def test_weights_decide() -> None:
-    problem = make([[0], [0], [1]], [0, 1, 1], weights=[5, 1, 1], widths=(1,), alpha=0)
+    problem = problem_of([[0], [0], [1]], [0, 1, 1], weights=[5, 1, 1], widths=(1,), alpha=0)
     found = construct(problem, random_state=0)
     assert count(problem, found).errors == 1
 
@@ -214,7 +179,7 @@ def test_no_node_is_lighter_than_asked() -> None:
     ranks = np.arange(16).reshape(-1, 1)
     codes = np.arange(16) // 2 % 2
     for least in (1, 4, 8, 16, 17):
-        problem = make(ranks, codes, widths=(1, 2, 4), alpha=0, min_weight=least)
+        problem = problem_of(ranks, codes, widths=(1, 2, 4), alpha=0, min_weight=least)
         found = improve(problem, construct(problem, random_state=0), max_rounds=200)
         assert not count(problem, found).broken
         assert (found.n_splits == 0) == (least == 17)
@@ -222,8 +187,8 @@ def test_no_node_is_lighter_than_asked() -> None:
 
 def test_a_tree_shares_nothing() -> None:
     bits = np.array(list(product([0, 1], repeat=3)))
-    free = make(bits, bits.sum(axis=1) % 2, widths=(1, 2, 2), alpha=0)
-    tree = make(bits, bits.sum(axis=1) % 2, widths=(1, 2, 2), alpha=0, tree=True)
+    free = problem_of(bits, bits.sum(axis=1) % 2, widths=(1, 2, 2), alpha=0)
+    tree = problem_of(bits, bits.sum(axis=1) % 2, widths=(1, 2, 2), alpha=0, tree=True)
     found = [improve(p, construct(p, random_state=0), max_rounds=300) for p in (free, tree)]
     assert [count(p, d).errors for p, d in zip((free, tree), found, strict=True)] == [0, 2]
 
@@ -236,13 +201,13 @@ def test_a_search_ends_at_its_target() -> None:
 
 
 def test_the_start_is_returned_where_nothing_is_better() -> None:
-    problem = make([[0], [1]], [0, 1], widths=(1,), alpha=1)
+    problem = problem_of([[0], [1]], [0, 1], widths=(1,), alpha=1)
     start = Diagram((0,), (~0,), (~1,), (0,))
     assert count(problem, improve(problem, start, max_rounds=0)).cost == 0
 
 
 def test_arguments_out_of_range_are_refused() -> None:
-    problem = make([[0], [1]], [0, 1], widths=(1,))
+    problem = problem_of([[0], [1]], [0, 1], widths=(1,))
     with pytest.raises(ValueError, match="is not a share"):
         construct(problem, random_state=0, feature_share=0)
     with pytest.raises(ValueError, match="number of starts"):

@@ -8,17 +8,19 @@ from hypothesis.extra import numpy as hnp
 
 from proofwood.model import ensemble, evaluate
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from tests.tables import stump, table_of
 
 NAN = float("nan")
 
 
 def mixed_table():
     """Root: oblique x0 - 2 x1 <= 1. Low: level test of x2 in {0, 3}. High: x0 <= 5. Both share the leaf 4."""
-    return NodeTable(
-        feature=[OBLIQUE, 2, 0, LEAF, LEAF, LEAF],
-        threshold=[1.0, NAN, 5.0, NAN, NAN, NAN],
-        low=[1, 3, 4, LEAF, LEAF, LEAF],
-        high=[2, 4, 5, LEAF, LEAF, LEAF],
+    return table_of(
+        [OBLIQUE, 2, 0],
+        [1, 3, 4],
+        [2, 4, 5],
+        [0, 1, 2],
+        [1.0, NAN, 5.0],
         label=[0, 0, 1, 0, 1, 2],
         weight=[[4, 4, 2], [4, 1, 0], [0, 3, 2], [4, 0, 0], [0, 4, 0], [0, 0, 0]],
         rows=[10, 5, 5, 4, 4, 0],
@@ -125,17 +127,12 @@ def test_rows_do_not_depend_on_the_rows_beside_them(X):
 # --------------------------------------------------------------- ensembles
 
 
-def stump(threshold, weight, label=(0, 0, 1)):
-    edges = ([1, LEAF, LEAF], [2, LEAF, LEAF])
-    return NodeTable([0, LEAF, LEAF], [threshold, NAN, NAN], *edges, label, weight, [2, 1, 1], [True] * 3)
-
-
 def members():
     """At x = 1.5 they say class 1, 1 and 0; the third is the surest of its vote, and has most weight in its leaf."""
     return (
-        stump(0.0, [[5, 5], [3, 1], [2, 3]]),
-        stump(1.0, [[5, 5], [3, 1], [2, 3]]),
-        stump(2.0, [[50, 50], [40, 0], [10, 50]]),
+        stump(0.0, weight=[[5, 5], [3, 1], [2, 3]]),
+        stump(1.0, weight=[[5, 5], [3, 1], [2, 3]]),
+        stump(2.0, weight=[[50, 50], [40, 0], [10, 50]]),
     )
 
 
@@ -160,7 +157,7 @@ def test_how_ensembles_vote(vote, weights, scores, code):
     ("arguments", "says"),
     [
         (((),), "at least one member"),
-        (((stump(0.0, np.ones((3, 2))), stump(0.0, np.ones((3, 3)))),), "the same classes"),
+        (((stump(weight=np.ones((3, 2))), stump(weight=np.ones((3, 3)))),), "the same classes"),
         ((members(), [1.0]), r"weights has shape \(1,\)"),
         ((members(), [0.0, 0.0, 0.0]), "at least one of them positive"),
         ((members(), [1.0, -1.0, 1.0]), "not negative"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +35,6 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, register_reader
 from proofwood.data.kinds import Kind
@@ -49,11 +47,7 @@ from proofwood.ensembles.steps import Step
 from proofwood.exceptions import DataError, MisreadError
 from proofwood.model.node_table import FloatArray, IntArray
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def _data(n_classes: int, seed: int, *, n: int = 120, missing: float = 0.0) -> tuple[FloatArray, IntArray]:

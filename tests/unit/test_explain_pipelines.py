@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
 from proofwood.data.kinds import Kind
@@ -39,12 +37,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 from tests.bits import added_up, leaf_scores
 from tests.fuzz import pipelines
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with threadpool_limits(1):
-        yield
-
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 FEW: dict[str, Any] = {"max_iter": 6, "min_samples_leaf": 3, "early_stopping": False}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
 from proofwood.ensembles.regions import in_region, units
@@ -32,11 +30,7 @@ from tests.fuzz.explanations import MODELS, check, make
 from tests.statements import changed, failures
 from tests.statements import refused as is_refused
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def _two_ways() -> tuple[Explainer, FloatArray]:

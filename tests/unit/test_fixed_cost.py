@@ -14,25 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from proofwood import OptimalTreeClassifier, jobs, memory
 from proofwood.estimators.input import classes_and_codes
-from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.model.node_table import LEAF
 from proofwood.model.reshape import preorder
 from proofwood.model.sums import holds_infinity, holds_nan
 from proofwood.problem.objectives import TreeCost
+from tests.tables import stump
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
-
-
-def small_tree() -> NodeTable:
-    return NodeTable(
-        feature=np.array([1, LEAF, LEAF]),
-        threshold=np.array([0.5, np.nan, np.nan]),
-        low=np.array([1, LEAF, LEAF]),
-        high=np.array([2, LEAF, LEAF]),
-        label=np.array([0, 0, 1]),
-        weight=np.array([[3.0, 2.0], [3.0, 0.0], [0.0, 2.0]]),
-        rows=np.array([5, 3, 2]),
-        missing_low=np.array([True, True, True]),
-    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +103,7 @@ def test_one_sum_finds_what_is_not_finite(at: int) -> None:
 
 
 def test_a_changed_table_is_checked_where_it_changed() -> None:
-    table = small_tree()
+    table = stump(feature=1)
     walker = table.walker
     counted = table.changed(rows=np.array([7, 4, 3]))
     assert counted.rows.tolist() == [7, 4, 3]
@@ -135,7 +123,7 @@ def test_a_changed_table_is_checked_where_it_changed() -> None:
 
 
 def test_a_table_in_preorder_stays_as_it_is() -> None:
-    table = small_tree()
+    table = stump(feature=1)
     assert preorder(table) is table
     turned = table.changed(low=np.array([2, LEAF, LEAF]), high=np.array([1, LEAF, LEAF]))
     assert preorder(turned).label.tolist() == [0, 1, 0]

@@ -5,22 +5,8 @@ import pytest
 
 from proofwood.data.views import View, Views, set_ranks
 from proofwood.estimators.posed_tree import Sets, sets_of
-from proofwood.model.node_table import NodeTable
 from proofwood.model.reshape import with_absent_levels
-
-
-def stump(levels=None, threshold=np.nan):
-    return NodeTable(
-        feature=np.array([0, -1, -1]),
-        threshold=np.array([threshold, np.nan, np.nan]),
-        low=np.array([1, -1, -1]),
-        high=np.array([2, -1, -1]),
-        label=np.array([0, 0, 1]),
-        weight=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),
-        rows=np.array([4, 2, 2]),
-        missing_low=np.array([True, True, True]),
-        levels=None if levels is None else (frozenset(levels), None, None),
-    )
+from tests.tables import NAN, stump, table_of
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -65,33 +51,23 @@ def test_a_set_of_ranks_is_a_set_of_levels_with_or_without_gaps():
     X = np.array([[0.0], [1.0], [3.0], [np.nan]])
     assert views.by_sets == (0,)
     assert views.values(X).ravel().tolist() == [1, 0, 2, 3]
-    lifted = views.lift(stump(levels=(1, 3)))
+    lifted = views.lift(stump(NAN, levels=(frozenset((1, 3)), None, None)))
     assert lifted.levels[0] == {0, 2}
     assert lifted.missing_low[0]
-    other = views.lift(stump(levels=(0, 2)))
+    other = views.lift(stump(NAN, levels=(frozenset((0, 2)), None, None)))
     assert other.levels[0] == {1, 3}
     assert not other.missing_low[0]
 
 
 def test_a_threshold_on_two_levels_is_a_set():
     views = Views((View(0, 1.0, np.array([0, 0]), by_sets=True),), 1)
-    lifted = views.lift(stump(threshold=0.5))
+    lifted = views.lift(stump())
     assert lifted.levels[0] == {0, 1}
     assert not lifted.missing_low[0]
 
 
 @pytest.mark.parametrize(("weights", "expected"), [([3, 1, 1, 0], {0, 2}), ([1, 1, 1, 0], {0}), ([2, 1, 1, 0], {0})])
 def test_absent_levels_go_to_the_heavier_side(weights, expected):
-    table = NodeTable(
-        feature=np.array([1, 0, -1, -1, -1]),
-        threshold=np.array([0.5, np.nan, np.nan, np.nan, np.nan]),
-        low=np.array([1, 2, -1, -1, -1]),
-        high=np.array([4, 3, -1, -1, -1]),
-        label=np.zeros(5, dtype=int),
-        weight=np.zeros((5, 2)),
-        rows=np.zeros(5, dtype=int),
-        missing_low=np.ones(5, dtype=bool),
-        levels=(None, frozenset({0}), None, None, None),
-    )
+    table = table_of([1, 0], [1, 2], [4, 3], [0, 0, 0], [0.5, NAN], levels=(None, frozenset({0}), None, None, None))
     X = np.array([[0, 0], [1, 0], [1, 0], [2, 1]], dtype=float)  # level 2 does not come to the second test
     assert with_absent_levels(table, X, np.array(weights)).levels[1] == expected

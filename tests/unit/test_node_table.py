@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from tests.tables import diamond
 
 NAN = float("nan")
 
@@ -24,20 +25,6 @@ def stump(**changes):
         "missing_low": [True, True, True],
     }
     return NodeTable(**{**columns, **changes})
-
-
-def diamond():
-    """A diagram of four nodes: both sides of the root lead to node 3 or 4, node 3 is shared."""
-    return NodeTable(
-        feature=[0, 1, 1, LEAF, LEAF],
-        threshold=[0.5, 0.5, 0.5, NAN, NAN],
-        low=[1, 3, 4, LEAF, LEAF],
-        high=[2, 4, 3, LEAF, LEAF],
-        label=[0, 0, 0, 0, 1],
-        weight=[[2, 2], [1, 1], [1, 1], [2, 0], [0, 2]],
-        rows=[4, 2, 2, 2, 2],
-        missing_low=[True] * 5,
-    )
 
 
 def test_sizes_of_a_stump():

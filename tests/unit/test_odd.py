@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,96 +25,15 @@ from proofwood.problem.diagram import DiagramCost, DiagramProblem, Norm, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Result
 from proofwood.solvers.worker import WorkerOutcome
+from tests import naive_diagrams as naive
 from tests.conftest import LoadData
+from tests.diagram_problems import diagram_problem, problem_of
 
 FORMS = ({}, {"centred": True})
 
 
-def make(ranks, codes, widths=(1, 2), *, alpha=0.1, weights=None, tests_of=None, oblique=False, **more):
-    ranks = np.asarray(ranks)
-    tests = ranks.max(axis=0) if tests_of is None else np.array(tests_of)
-    rows = RankedRows.from_ranks(ranks, tests, codes, n_classes=max(2, int(np.max(codes)) + 1), sample_weight=weights)
-    columns = rows.ranks / np.maximum(1, tests) if oblique else None
-    cost = DiagramCost.of(alpha=alpha, total=rows.total, widths=widths)
-    return DiagramProblem(rows, widths, cost, columns=columns, **more)
-
-
-def random_problem(rng: random.Random, *, oblique: bool = False) -> DiagramProblem:
-    n, d, classes = rng.randint(4, 8), rng.randint(1, 2), rng.choice((2, 2, 3))
-    tests_of = [rng.randint(1, 3 if d == 1 else 2) for _ in range(d)]
-    ranks = [[rng.randint(0, most) for most in tests_of] for _ in range(n)]
-    codes = [rng.randrange(classes) for _ in range(n)]
-    weights = [rng.randint(1, 3) for _ in range(n)] if rng.random() < 0.3 else None
-    problem = make(
-        ranks,
-        codes,
-        rng.choice([(1,), (1, 1), (1, 2), (1, 2, 1)] if classes == 2 else [(1,), (1, 2)]),
-        alpha=rng.choice((0.0, 0.01, 0.1, 0.5)),
-        weights=weights,
-        tests_of=tests_of,
-        oblique=oblique,
-        tree=rng.random() < 0.3,
-        max_splits=rng.choice((2, 3, 4096, 4096)),
-        min_weight=rng.choice((0, 0, 2, 3)),
-    )
-    groups = np.array([rng.random() < 0.5 for _ in range(problem.rows.n_rows)])
-    if rng.random() < 0.4 and groups.any() and not groups.all():
-        ratio = Fraction(rng.choice((4, 5)), 5)
-        rates = Rate(groups, ~groups, 1, ratio), Rate(~groups, groups, 1, ratio)
-        problem = replace(problem, rates=rates)
-    return problem
-
-
-def diagrams(problem: DiagramProblem) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """(code of each row, nodes, least weight through a node) of every diagram of the skeleton."""
-    bits, n, classes = problem.rows.bits().tolist(), problem.rows.n_rows, problem.rows.n_classes
-    weights = problem.rows.weights.tolist()
-
-    def fill(layer: int, at: list[list[int]], told: dict[int, int], nodes: int, least: int):
-        if not at:
-            yield tuple(told[row] for row in range(n)), nodes, least
-            return
-        least = min([least, *(sum(weights[row] for row in rows) for rows in at)])
-        room = problem.widths[layer + 1] if layer + 1 < len(problem.widths) else 0
-        yield from choose(layer, at, 0, [], told, nodes + len(at), least, room, Counter())
-
-    def choose(layer, at, node, below, told, nodes, least, room, parents):
-        if node == len(at):
-            yield from fill(layer + 1, below, told, nodes, least)
-            return
-        for test in range(problem.rows.n_tests):
-            sides = [[row for row in at[node] if bits[row][test] == side] for side in (0, 1)]
-            yield from send(layer, at, node, below, told, nodes, least, room, parents, sides)
-
-    def send(layer, at, node, below, told, nodes, least, room, parents, sides):
-        if not sides:
-            yield from choose(layer, at, node + 1, below, told, nodes, least, room, parents)
-            return
-        rows, rest = sides[0], sides[1:]
-        for code in range(classes):
-            ends = {**told, **dict.fromkeys(rows, code)}
-            yield from send(layer, at, node, below, ends, nodes, least, room, parents, rest)
-        for head in range(min(room, len(below) + 1)):
-            if problem.tree and parents[head]:
-                continue
-            grown = [list(rows_below) for rows_below in below] + ([[]] if head == len(below) else [])
-            grown[head].extend(rows)
-            yield from send(layer, at, node, grown, told, nodes, least, room, parents + Counter([head]), rest)
-
-    for code in range(classes):
-        yield (code,) * n, 0, 10**9
-    yield from fill(0, [list(range(n))], {}, 0, 10**9)
-
-
-def cheapest(problem: DiagramProblem) -> int:
-    weights, codes = problem.rows.weights, problem.rows.codes
-    best = 2**62
-    for told, nodes, least in set(diagrams(problem)):
-        predicted = np.array(told)
-        cost = problem.cost.of_diagram(int(weights[predicted != codes].sum()), nodes)
-        if cost < best and nodes <= problem.max_splits and least >= problem.min_weight:
-            best = cost if problem.meets_rates(predicted) else best
-    return best
+def random_problem(seed: int) -> DiagramProblem:
+    return diagram_problem(np.random.default_rng(seed), max_rows=8, max_tests=3, max_slots=3, constraints=seed % 2 == 0)
 
 
 def optimum(model: Model) -> np.ndarray:
@@ -128,7 +46,7 @@ def optimum(model: Model) -> np.ndarray:
     return point
 
 
-SMALL = make([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+SMALL = problem_of([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
 
 
 # --- the program
@@ -207,8 +125,8 @@ def test_builder_refuses_a_variable_twice_in_a_row() -> None:
     [
         (replace(SMALL, max_splits=0), "without nodes"),
         (replace(SMALL, min_weight=5), "without nodes"),
-        (make([[0], [0]], [0, 1]), "without nodes"),
-        (make([[0], [500_000]], [0, 1]), "so close"),
+        (problem_of([[0], [0]], [0, 1]), "without nodes"),
+        (problem_of([[0], [500_000]], [0, 1]), "so close"),
     ],
 )
 def test_build_refuses(problem: DiagramProblem, match: str) -> None:
@@ -227,7 +145,7 @@ def test_flows_are_integral_wherever_sides_and_arcs_are() -> None:
 
     rng = random.Random(5)
     ranks = [[rng.randint(0, 4), rng.randint(0, 2)] for _ in range(12)]
-    model = build(make(ranks, [rng.randrange(2) for _ in range(12)], (1, 2, 2), tests_of=[4, 2]))
+    model = build(problem_of(ranks, [rng.randrange(2) for _ in range(12)], (1, 2, 2), tests_of=[4, 2]))
     program = model.program
     matrix = csr_array((program.values, program.columns, program.starts), shape=(program.n_rows, program.n_variables))
 
@@ -259,7 +177,7 @@ def test_decode_refuses_fractional_flows() -> None:
 
 def test_decode_repairs_a_hyperplane_that_routes_otherwise() -> None:
     columns = np.array([[0.0, 0.2], [0.1, 0.9], [0.6, 0.1], [0.9, 0.8]])
-    problem = replace(make([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]), columns=columns)
+    problem = replace(problem_of([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]), columns=columns)
     model = build(problem)
     point = optimum(model)
     point[model.blocks["a+"][0]], point[model.blocks["a-"][0]] = [0.0, 1.0], 0.0
@@ -270,7 +188,7 @@ def test_decode_repairs_a_hyperplane_that_routes_otherwise() -> None:
 
 def test_decode_rejects_routes_that_no_hyperplane_has() -> None:
     columns = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    model = build(replace(make(columns, [0, 0, 1, 1], (1,)), columns=columns))
+    model = build(replace(problem_of(columns, [0, 0, 1, 1], (1,)), columns=columns))
     point = optimum(model)
     for name, sides in (("w-", [1, 0, 0, 1]), ("w+", [0, 1, 1, 0]), ("lambda", [0, 1, 1, 0])):
         point[model.blocks[name][:, 0]] = sides
@@ -304,8 +222,8 @@ def test_widest_margin() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_form_has_the_optimum_of_enumeration(seed: int) -> None:
-    problem = random_problem(random.Random(seed))
-    best = cheapest(problem)
+    problem = random_problem(seed)
+    best = naive.cheapest(problem)[0]
     if problem.min_weight > problem.rows.total:
         return
     leaves = min(
@@ -327,8 +245,8 @@ def test_a_node_may_send_all_rows_one_way_to_meet_another_path() -> None:
     """Four nodes, one of them shared by paths of different length: without an idle turn there is no such diagram."""
     ranks = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)]
     codes = [b if a == 0 and c == 0 else c for a, b, c in ranks]
-    problem = make(ranks, codes, (1, 2, 1), alpha=0.01)
-    best = cheapest(problem)
+    problem = problem_of(ranks, codes, (1, 2, 1), alpha=0.01)
+    best = naive.cheapest(problem)[0]
     for form in FORMS:
         model = build(problem, **form)
         point = optimum(model)
@@ -342,7 +260,7 @@ def test_a_node_may_send_all_rows_one_way_to_meet_another_path() -> None:
 
 
 def test_slots_that_no_cheaper_diagram_can_use_are_dropped() -> None:
-    problem = make([[k] for k in range(8)], [0, 1] * 4, (1, 2, 4, 8), alpha=1.0)
+    problem = problem_of([[k] for k in range(8)], [0, 1] * 4, (1, 2, 4, 8), alpha=1.0)
     price = problem.cost.node_price
 
     def widths(nodes: int) -> tuple[int, ...]:
@@ -362,9 +280,9 @@ def test_slots_that_no_cheaper_diagram_can_use_are_dropped() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_dropping_slots_loses_no_cheaper_diagram(seed: int) -> None:
-    problem = random_problem(random.Random(100 + seed))
-    best = cheapest(problem)
-    assert cheapest(shrunk(problem, best + 1)) == best
+    problem = random_problem(100 + seed)
+    best = naive.cheapest(problem)[0]
+    assert naive.cheapest(shrunk(problem, best + 1))[0] == best
 
 
 # --- costs
@@ -401,9 +319,9 @@ def solved(problem: DiagramProblem, solver: str) -> DiagramRun:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_find_the_optimum_and_prove_nothing(solver: str) -> None:
     for seed in (2, 7):
-        problem = random_problem(random.Random(seed))
+        problem = random_problem(seed)
         run = solved(problem, solver)
-        assert run.upper == cheapest(problem)
+        assert run.upper == naive.cheapest(problem)[0]
     result = run.result("unconfirmed")
     assert isinstance(result, Result)
     assert (result.status, result.lower_bound) == ("feasible", 0)
@@ -414,7 +332,7 @@ def test_solvers_find_the_optimum_and_prove_nothing(solver: str) -> None:
 def test_solvers_find_the_hyperplane_that_no_test_is(solver: str) -> None:
     ranks = [[a, b] for a in range(3) for b in range(3)]
     codes = [int(a + b > 2) for a, b in ranks]
-    problem = make(ranks, codes, (1, 1), alpha=0.5, oblique=True)
+    problem = problem_of(ranks, codes, (1, 1), alpha=0.5, oblique=True)
     run = solved(problem, solver)
     assert run.upper == 0
     assert run.best is not None
@@ -431,11 +349,11 @@ def test_no_option_changes_what_is_claimed(options: ODDOptions, seed: int, monke
         return WorkerOutcome(function(on_message, *arguments), None, None, 0.0)
 
     monkeypatch.setattr("proofwood.solvers.worker.run", here)
-    problem = random_problem(random.Random(200 + seed))
+    problem = random_problem(200 + seed)
     run = DiagramRun(problem, NO_LIMITS)
     assert improve(run, solver="scipy", seconds=None, options=options) is None
     assert run.counters[CLAIMS] == run.upper
-    assert run.upper == cheapest(problem)
+    assert run.upper == naive.cheapest(problem)[0]
 
 
 def test_what_is_claimed_of_few_nodes_holds_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,7 +367,7 @@ def test_what_is_claimed_of_few_nodes_holds_for_more(monkeypatch: pytest.MonkeyP
         return WorkerOutcome(function(on_message, *arguments), None, None, 0.0)
 
     monkeypatch.setattr("proofwood.solvers.worker.run", here)
-    problem = make([[k % 6, k // 6] for k in range(12)], [0, 1, 1, 0] * 3, (1, 2, 4), alpha=0.05)
+    problem = problem_of([[k % 6, k // 6] for k in range(12)], [0, 1, 1, 0] * 3, (1, 2, 4), alpha=0.05)
     run = DiagramRun(problem, NO_LIMITS)
     assert improve(run, solver="scipy", seconds=None, options=SMALLER) == "time_limit"
     assert len(programs) == 4  # three nodes, and then all there are, find no time
@@ -464,7 +382,7 @@ def test_iris_with_hyperplanes(load_data: LoadData) -> None:
     chosen = order[: round(len(y) / 2)]
     scaled = ((X - X.min(axis=0)) / np.ptp(X, axis=0))[chosen]
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in scaled.T], axis=1)
-    problem = make(ranks, np.unique(y, return_inverse=True)[1][chosen], (1, 2, 4, 8), alpha=1)
+    problem = problem_of(ranks, np.unique(y, return_inverse=True)[1][chosen], (1, 2, 4, 8), alpha=1)
     problem = replace(problem, columns=scaled)
     run = DiagramRun(problem, NO_LIMITS)
     # petal width, then petal length
@@ -485,7 +403,7 @@ def test_only_leaves_need_no_solver() -> None:
 
 def test_time_limit() -> None:
     rng = np.random.default_rng(0)
-    problem = make(rng.integers(0, 50, (120, 5)), rng.integers(0, 2, 120), (1, 2, 4), alpha=0.01, oblique=True)
+    problem = problem_of(rng.integers(0, 50, (120, 5)), rng.integers(0, 2, 120), (1, 2, 4), alpha=0.01, oblique=True)
     run = DiagramRun(problem, Limits(seconds=2.0))
     assert improve(run, solver="scipy", seconds=None) == "time_limit"
     assert run.clock.seconds < 5

@@ -13,12 +13,12 @@ from sklearn.tree import DecisionTreeClassifier
 from proofwood import Explainer, OptimalDiagramClassifier, OptimalTreeClassifier, plot_tree
 from proofwood.data.kinds import Kind
 from proofwood.model.convert import from_sklearn_tree
-from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
 from proofwood.show.labels import exact_text, question
 from proofwood.show.palette import class_colours, hexadecimal
 from proofwood.show.plot import legend_classes
+from tests.tables import stump
 
 mpl.use("Agg")
 NAN = float("nan")
@@ -59,18 +59,9 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def stump(kind, threshold, missing_low=True):
-    table = NodeTable(
-        feature=[0, LEAF, LEAF],
-        threshold=[threshold, NAN, NAN],
-        low=[1, LEAF, LEAF],
-        high=[2, LEAF, LEAF],
-        label=[0, 0, 1],
-        weight=[[2, 2], [2, 0], [0, 2]],
-        rows=[4, 2, 2],
-        missing_low=[missing_low, True, True],
-    )
-    return table, Labels(["married"], ["no", "yes"], kinds={0: kind}, gaps=frozenset({0}))
+def married(kind, threshold, missing_low=True):
+    labels = Labels(["married"], ["no", "yes"], kinds={0: kind}, gaps=frozenset({0}))
+    return stump(threshold, missing_low=[missing_low, True, True]), labels
 
 
 def asked(table, labels):
@@ -81,11 +72,11 @@ def asked(table, labels):
 
 
 def test_a_boolean_is_called_by_its_name():
-    assert asked(*stump(Kind.BOOLEAN, 0.5, False)) == "not married"
-    assert asked(*stump(Kind.BOOLEAN, 0.5)) == "not married or missing"
-    assert asked(*stump(Kind.BOOLEAN, -np.inf)) == "married is missing"
-    assert asked(*stump(Kind.NUMERIC, 0.5, False)) == "married ≤ 0.5"
-    table, labels = stump(Kind.BOOLEAN, 0.5, False)
+    assert asked(*married(Kind.BOOLEAN, 0.5, False)) == "not married"
+    assert asked(*married(Kind.BOOLEAN, 0.5)) == "not married or missing"
+    assert asked(*married(Kind.BOOLEAN, -np.inf)) == "married is missing"
+    assert asked(*married(Kind.NUMERIC, 0.5, False)) == "married ≤ 0.5"
+    table, labels = married(Kind.BOOLEAN, 0.5, False)
     assert export_text(table, labels).startswith("not married\n")
     assert "1. married\n" in explain_path(table, [1.0], labels)
     assert "1. not married\n" in explain_path(table, [0.0], labels)
@@ -93,11 +84,11 @@ def test_a_boolean_is_called_by_its_name():
 
 
 def test_a_threshold_is_shown_as_it_is():
-    assert asked(*stump(Kind.INTEGER, 40.0, False)) == "married ≤ 40"
-    table, labels = stump(Kind.INTEGER, 40.5, False)
+    assert asked(*married(Kind.INTEGER, 40.0, False)) == "married ≤ 40"
+    table, labels = married(Kind.INTEGER, 40.5, False)
     assert asked(table, labels) == "married ≤ 40.5", "of a rule that takes the middle"
     assert "40.2 <= 40.5" in explain_path(table, [40.2], labels)
-    assert asked(*stump(Kind.NUMERIC, 5.8149999999999995, False)) == "married ≤ 5.8149999999999995"
+    assert asked(*married(Kind.NUMERIC, 5.8149999999999995, False)) == "married ≤ 5.8149999999999995"
 
 
 def test_pictures_say_what_was_fitted(tree, people):
@@ -186,21 +177,12 @@ def test_many_classes_get_a_short_legend():
     n = 50
     weight = np.ones((3, n))
     weight[1:, 7] = 9
-    table = NodeTable(
-        feature=[0, LEAF, LEAF],
-        threshold=[0.0, NAN, NAN],
-        low=[1, LEAF, LEAF],
-        high=[2, LEAF, LEAF],
-        label=[0, 7, 31],
-        weight=weight,
-        rows=[50, 25, 25],
-        missing_low=[True] * 3,
-    )
+    table = stump(0.0, label=[0, 7, 31], weight=weight, rows=[50, 25, 25])
     named = legend_classes(table)
     assert len(named) == 10
     assert {7, 31} <= set(named)
     assert "and 40 more classes" in texts(plot_tree(table))
-    assert legend_classes(stump(Kind.NUMERIC, 0.0)[0]) == [0, 1]
+    assert legend_classes(married(Kind.NUMERIC, 0.0)[0]) == [0, 1]
 
 
 # ------------------------------------------------------------------------------------------------------------- sizes

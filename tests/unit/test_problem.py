@@ -8,26 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.objectives import LARGEST_TOTAL, TreeCost, integer_weights
 from proofwood.problem.recount import integer_cost, objective, training_errors
 from proofwood.problem.tree import MAX_DEPTH, TreeProblem, check_depth, check_min_samples_leaf
+from tests.tables import stump
 
 ONE = Fraction(1)
-
-
-def stump(threshold: float = 1.5) -> NodeTable:
-    """``x[0] <= threshold``: class 0, else class 1."""
-    return NodeTable(
-        feature=[0, LEAF, LEAF],
-        threshold=[threshold, np.nan, np.nan],
-        low=[1, LEAF, LEAF],
-        high=[2, LEAF, LEAF],
-        label=[0, 0, 1],
-        weight=np.ones((3, 2)),
-        rows=[2, 1, 1],
-        missing_low=[True] * 3,
-    )
 
 
 # ----------------------------------------------------------------------------------------------- integer weights
@@ -221,8 +207,8 @@ def test_depths_and_leaf_sizes():
 def test_recounting_by_hand():
     X, codes = [[1], [2], [3], [1]], [0, 1, 0, 1]  # rows 2 and 3 are wrong
     problem = TreeProblem.from_arrays(X, codes, sample_weight=[1, 1, 0.5, 3], alpha=0.1)
-    assert training_errors(stump(), problem) == 2
-    assert objective(stump(), problem) == pytest.approx(3.5 + 0.1 * 5.5)
+    assert training_errors(stump(1.5), problem) == 2
+    assert objective(stump(1.5), problem) == pytest.approx(3.5 + 0.1 * 5.5)
     cost = problem.cost
-    assert integer_cost(stump(), problem) == cost.error_price * 7 + cost.leaf_price
-    assert problem.cost.real(integer_cost(stump(), problem)) == objective(stump(), problem)
+    assert integer_cost(stump(1.5), problem) == cost.error_price * 7 + cost.leaf_price
+    assert problem.cost.real(integer_cost(stump(1.5), problem)) == objective(stump(1.5), problem)

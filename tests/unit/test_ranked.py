@@ -13,23 +13,15 @@ from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.ranked import RankedRows
 from strategies import below, matrices
+from tests.tables import stump
 
 X = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 5.0], [3.0, 0.0, 7.0], [2.0, 1.0, 5.0]])
 KINDS = (Kind.NUMERIC, Kind.INTEGER, Kind.NOMINAL)
 COLUMNS = Columns(X, tuple(Column(f"c{j}", kind) for j, kind in enumerate(KINDS)))
 
 
-def stump(test: int, low: int, high: int, n_classes: int = 2) -> NodeTable:
-    return NodeTable(
-        feature=np.array([test, LEAF, LEAF]),
-        threshold=np.array([0.5, np.nan, np.nan]),
-        low=np.array([1, LEAF, LEAF]),
-        high=np.array([2, LEAF, LEAF]),
-        label=np.array([low, low, high]),
-        weight=np.zeros((3, n_classes)),
-        rows=np.zeros(3, dtype=np.int64),
-        missing_low=np.ones(3, dtype=bool),
-    )
+def of_test(test: int, low: int, high: int, n_classes: int = 2) -> NodeTable:
+    return stump(feature=test, label=[low, low, high], weight=np.zeros((3, n_classes)))
 
 
 def test_thresholds_of_one_column_share_ranks_and_levels_stand_alone():
@@ -85,11 +77,11 @@ def test_rows_of_weight_zero_are_dropped_and_remembered():
 
 def test_models_over_tests_are_counted():
     rows = RankedRows.from_columns(Binarizer.of(COLUMNS), X, [0, 1, 0, 1], sample_weight=[1.0, 2.0, 3.0, 4.0])
-    table = stump(2, 0, 1)  # the only test of the second column
+    table = of_test(2, 0, 1)  # the only test of the second column
     assert rows.predict(table).tolist() == [0, 1, 0, 1]
     assert rows.errors(table) == 0
-    assert rows.errors(stump(2, 1, 0)) == rows.total
-    told = rows.refresh(stump(0, 1, 1), relabel=True)
+    assert rows.errors(of_test(2, 1, 0)) == rows.total
+    told = rows.refresh(of_test(0, 1, 1), relabel=True)
     assert told.feature.tolist() == [0, LEAF, LEAF]
     assert told.weight.tolist() == [[4.0, 6.0], [1.0, 0.0], [3.0, 6.0]]
     assert told.rows.tolist() == [4, 1, 3]

@@ -10,8 +10,9 @@ import pytest
 from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import Column, Columns
 from proofwood.data.kinds import Kind
-from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.model.reshape import preorder
 from proofwood.problem.ranked import OutOfTime, RankedRows, require_time
+from tests.tables import table_of
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -56,16 +57,7 @@ def test_a_tree_over_tests_is_counted_over_ranks():
     rng = np.random.default_rng(4)
     X, codes = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
     binarizer, rows = RankedRows.with_tests(X, (), codes, n_classes=2)
-    tree = NodeTable(
-        feature=np.array([60, LEAF, 130, LEAF, LEAF]),
-        threshold=np.array([0.5, np.nan, 0.5, np.nan, np.nan]),
-        low=np.array([1, LEAF, 3, LEAF, LEAF]),
-        high=np.array([2, LEAF, 4, LEAF, LEAF]),
-        label=np.array([0, 0, 0, 1, 0]),
-        weight=np.zeros((5, 2)),
-        rows=np.zeros(5, dtype=np.int64),
-        missing_low=np.ones(5, dtype=bool),
-    )
+    tree = preorder(table_of([60, 130], [2, 3], [1, 4], [0, 1, 0]))
     bits = binarizer.transform(X)
     expected = np.where(bits[:, 60] == 0, 0, np.where(bits[:, 130] == 0, 1, 0))
     np.testing.assert_array_equal(rows.predict(tree), expected)

@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import preorder, prune, reduce, refresh, unroll
+from tests.tables import table_of
 
 NAN = float("nan")
 
@@ -102,23 +103,17 @@ def test_reduce_keeps_tests_that_send_missing_values_apart():
     table = tree_of((0, 0.5, (1, 0.5, 0, 1), (1, 0.5, 0, 1)))
     flags = table.missing_low.copy()
     flags[1] = False
-    other = NodeTable(
-        table.feature, table.threshold, table.low, table.high, table.label, table.weight, table.rows, flags
-    )
-    assert reduce(other).n_splits == 3
+    assert reduce(table.changed(missing_low=flags)).n_splits == 3
 
 
 def everything_twice():
     """A root above two equal pairs of a level test and an oblique test."""
-    return NodeTable(
-        feature=[0, 1, 1, OBLIQUE, OBLIQUE, LEAF, LEAF, LEAF, LEAF, LEAF, LEAF],
-        threshold=[0.5, NAN, NAN, 1.0, 1.0, *[NAN] * 6],
-        low=[1, 3, 4, 5, 6, *[LEAF] * 6],
-        high=[2, 7, 8, 9, 10, *[LEAF] * 6],
-        label=[0, 0, 0, 0, 0, 1, 1, 2, 2, 0, 0],
-        weight=np.ones((11, 3)),
-        rows=[1] * 11,
-        missing_low=[True] * 11,
+    return table_of(
+        [0, 1, 1, OBLIQUE, OBLIQUE],
+        [1, 3, 4, 5, 6],
+        [2, 7, 8, 9, 10],
+        [1, 1, 2, 2, 0, 0],
+        [0.5, NAN, NAN, 1.0, 1.0],
         levels=[None, {1, 2}, {2, 1}, *[None] * 8],
         normals=Normals([0, 0, 0, 0, 2, 4, *[4] * 6], [0, 2, 0, 2], [1.0, -1.0, 1.0, -1.0]),
     )
@@ -147,22 +142,11 @@ def test_unroll_copies_shared_nodes_with_their_weights():
 
 def test_unroll_gives_up_before_memory_does():
     n = 200  # parity of 200 columns: 399 inner nodes, and a tree of 2**201 - 1
-    feature = [0] + [f for f in range(1, n) for _ in range(2)] + [LEAF, LEAF]
-    low = [1] + [node for f in range(1, n) for node in (2 * f + 1, 2 * f + 2)] + [LEAF, LEAF]
-    high = [2] + [node for f in range(1, n) for node in (2 * f + 2, 2 * f + 1)] + [LEAF, LEAF]
-    m = len(feature)
-    parity = NodeTable(
-        feature,
-        [NAN if f == LEAF else 0.5 for f in feature],
-        low,
-        high,
-        [0] * (m - 1) + [1],
-        np.ones((m, 2)),
-        [1] * m,
-        [True] * m,
-    )
+    feature = [0] + [f for f in range(1, n) for _ in range(2)]
+    low = [1] + [node for f in range(1, n) for node in (2 * f + 1, 2 * f + 2)]
+    high = [2] + [node for f in range(1, n) for node in (2 * f + 2, 2 * f + 1)]
     with pytest.raises(ValueError, match=f"has {2**201 - 1} nodes, more than max_nodes=1000000"):
-        unroll(parity)
+        unroll(table_of(feature, low, high, [0, 1]))
 
 
 def test_refresh_counts_rows_and_weights():

@@ -12,24 +12,15 @@ from proofwood.data.scale import Scaling
 from proofwood.model.evaluate import apply, edge_weights, predict
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from tests.strategies import examples
+from tests.tables import stump, table_of
 
 
 def diagram(normals, offsets, low, high, labels) -> NodeTable:
     """Oblique splits first, then leaves with the labels."""
-    k, n = len(normals), len(normals) + len(labels)
-    normals = np.array(normals, dtype=np.float64)
-    d = normals.shape[1]
-    return NodeTable(
-        feature=[OBLIQUE] * k + [LEAF] * (n - k),
-        threshold=[*offsets, *[np.nan] * (n - k)],
-        low=[*low, *[LEAF] * (n - k)],
-        high=[*high, *[LEAF] * (n - k)],
-        label=[*[0] * k, *labels],
-        weight=np.zeros((n, max(labels) + 1)),
-        rows=np.zeros(n),
-        missing_low=np.ones(n),
-        normals=Normals([*np.arange(k + 1) * d, *[k * d] * (n - k)], list(range(d)) * k, normals.reshape(-1)),
-    )
+    k, ends = len(normals), len(labels)
+    d = len(normals[0])
+    sums = Normals([*np.arange(k + 1) * d, *[k * d] * ends], list(range(d)) * k, np.ravel(normals))
+    return table_of([OBLIQUE] * k, low, high, labels, offsets, normals=sums)
 
 
 def test_columns_are_mapped_onto_the_unit_interval():
@@ -97,12 +88,8 @@ def test_a_hyperplane_that_rounding_loses():
 
 
 def test_tests_of_columns_are_refused():
-    table = NodeTable(
-        [0, LEAF, LEAF], [0.5, np.nan, np.nan], [1, LEAF, LEAF], [2, LEAF, LEAF], [0, 0, 1], np.zeros((3, 2)),
-        [0, 0, 0], [True] * 3,
-    )  # fmt: skip
     with pytest.raises(ValueError, match="expected oblique tests only"):
-        Scaling.of(np.eye(2)).lift(table, np.eye(2))
+        Scaling.of(np.eye(2)).lift(stump(), np.eye(2))
 
 
 @examples(1.5)

@@ -17,55 +17,38 @@ from sklearn.tree import DecisionTreeClassifier
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
-from proofwood.model.reshape import reduce
+from proofwood.model.reshape import preorder, reduce
 from proofwood.model.storage import SavedModel
 from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
 from proofwood.show.labels import exact_text, shorten
 from proofwood.show.layout import arrange
 from proofwood.show.palette import class_colours, hexadecimal
+from tests.tables import NAN, diamond, table_of
 
 mpl.use("Agg")
-NAN = float("nan")
 
 
 def flower(**changes):
     """Petal width <= 0.8: setosa; then length <= 4.95: versicolor, else virginica."""
     columns = {
-        "feature": [1, LEAF, 0, LEAF, LEAF],
-        "threshold": [0.8, NAN, 4.95, NAN, NAN],
-        "low": [1, LEAF, 3, LEAF, LEAF],
-        "high": [2, LEAF, 4, LEAF, LEAF],
-        "label": [0, 0, 1, 1, 2],
-        "weight": [[50, 50, 50], [50, 0, 0], [0, 50, 50], [0, 48, 6], [0, 2, 44]],
-        "rows": [150, 50, 100, 54, 46],
-        "missing_low": [True] * 5,
+        "weight": [[50, 50, 50], [0, 50, 50], [50, 0, 0], [0, 48, 6], [0, 2, 44]],
+        "rows": [150, 100, 50, 54, 46],
+        "label": [0, 1, 0, 1, 2],
     }
-    return NodeTable(**{**columns, **changes})
+    return preorder(table_of([1, 0], [2, 3], [1, 4], [0, 1, 2], [0.8, 4.95], **{**columns, **changes}))
 
 
 NAMES = Labels(["petal length", "petal width"], ["setosa", "versicolor", "virginica"])
 
 
-def diamond():
-    return NodeTable(
-        feature=[0, 1, 1, LEAF, LEAF],
-        threshold=[0.5, 0.5, 0.5, NAN, NAN],
-        low=[1, 3, 4, LEAF, LEAF],
-        high=[2, 4, 3, LEAF, LEAF],
-        label=[0, 0, 0, 0, 1],
-        weight=[[2, 2], [1, 1], [1, 1], [2, 0], [0, 2]],
-        rows=[4, 2, 2, 2, 2],
-        missing_low=[True] * 5,
-    )
-
-
 def mixed():
     """An oblique test above a level test and a threshold test; some missing values go high."""
-    return NodeTable(
-        feature=[OBLIQUE, 2, 0, LEAF, LEAF, LEAF],
-        threshold=[1.0, NAN, 5.0, NAN, NAN, NAN],
-        low=[1, 3, 4, LEAF, LEAF, LEAF],
-        high=[2, 4, 5, LEAF, LEAF, LEAF],
+    return table_of(
+        [OBLIQUE, 2, 0],
+        [1, 3, 4],
+        [2, 4, 5],
+        [0, 1, 1],
+        [1.0, NAN, 5.0],
         label=[0, 0, 1, 0, 1, 1],
         weight=[[4.5, 6], [4.5, 1], [0, 5], [4.5, 0], [0, 6], [0, 0]],
         rows=[10, 5, 5, 4, 6, 0],
@@ -393,16 +376,8 @@ def test_importing_does_not_load_matplotlib():
 
 
 def test_layout_of_a_long_edge_avoids_boxes():
-    table = NodeTable(  # x0 low goes straight to the bottom, past the other tests
-        feature=[0, 1, 2, LEAF, LEAF],
-        threshold=[0.5, 0.5, 0.5, NAN, NAN],
-        low=[3, 3, 3, LEAF, LEAF],
-        high=[1, 2, 4, LEAF, LEAF],
-        label=[0, 0, 0, 0, 1],
-        weight=np.ones((5, 2)),
-        rows=[2] * 5,
-        missing_low=[True] * 5,
-    )
+    # x0 low goes straight to the bottom, past the other tests
+    table = table_of([0, 1, 2], [3, 3, 3], [1, 2, 4], [0, 1])
     layout = arrange(table, np.full(5, 1.0), 0.1)
     points = layout.edges[0, 0]
     assert [depth for _, depth in points] == [0, 1, 2, 3]

@@ -6,27 +6,13 @@ import numpy as np
 import pytest
 
 from proofwood.model.evaluate import edge_weights
-from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import refresh
 from proofwood.show.graphviz import export_graphviz
 from proofwood.show.labels import NO_LABELS, Labels, question
 from proofwood.show.plot_layers import plot_layers
 from proofwood.show.text import explain_path, export_text
-
-
-def stump(values, threshold) -> NodeTable:
-    """One oblique split."""
-    return NodeTable(
-        feature=[OBLIQUE, LEAF, LEAF],
-        threshold=[threshold, np.nan, np.nan],
-        low=[1, LEAF, LEAF],
-        high=[2, LEAF, LEAF],
-        label=[0, 0, 1],
-        weight=np.zeros((3, 2)),
-        rows=np.zeros(3),
-        missing_low=np.ones(3),
-        normals=Normals([0, len(values), len(values), len(values)], np.arange(len(values)), values),
-    )
+from tests.tables import plane, table_of
 
 
 def asked(table: NodeTable, terms: int | None = None) -> str:
@@ -34,7 +20,7 @@ def asked(table: NodeTable, terms: int | None = None) -> str:
 
 
 def test_a_weighted_sum_as_it_is():
-    table = stump([1.0, -0.123456789, 2 / 3], 1.23456789)
+    table = plane([1.0, -0.123456789, 2 / 3], 1.23456789)
     whole = "x[0] - 0.123456789*x[1] + 0.6666666666666666*x[2]"
     assert asked(table) == f"{whole} <= 1.23456789"
     assert f"{whole} ≤ 1.23456789" in export_graphviz(table)
@@ -43,7 +29,7 @@ def test_a_weighted_sum_as_it_is():
 
 
 def test_long_sums_are_shortened_where_asked():
-    table = stump([0.1, -3.0, 0.2, 0.3, 2.0], 1.0)
+    table = plane([0.1, -3.0, 0.2, 0.3, 2.0], 1.0)
     assert asked(table, terms=2) == "-3*x[1] + 2*x[4] + 3\u00a0more <= 1"
     assert "more" not in asked(table, terms=4)  # a single one takes no more room than these words
 
@@ -55,16 +41,7 @@ def test_long_sums_are_shortened_where_asked():
 def shared():
     """Three layers; a node with two parents, a long edge from the root to a class, and rows."""
     X = np.random.default_rng(0).random((60, 3))
-    table = NodeTable(
-        feature=[0, 1, 2, LEAF, LEAF],
-        threshold=[0.7, 0.5, 0.5, np.nan, np.nan],
-        low=[1, 2, 3, LEAF, LEAF],
-        high=[4, 2, 4, LEAF, LEAF],
-        label=[0, 0, 0, 0, 1],
-        weight=np.zeros((5, 2)),
-        rows=np.zeros(5),
-        missing_low=np.ones(5),
-    )
+    table = table_of([0, 1, 2], [1, 2, 3], [4, 2, 4], [0, 1], [0.7, 0.5, 0.5])
     return refresh(table, X, (X[:, 2] > 0.5).astype(int)), X
 
 

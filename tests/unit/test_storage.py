@@ -21,17 +21,17 @@ from proofwood.model.storage import (
     save,
     to_json,
 )
-
-NAN = float("nan")
+from tests.tables import NAN, table_of
 
 
 def everything():
     """A model that uses every part of the schema."""
-    table = NodeTable(
-        feature=[OBLIQUE, 2, 0, LEAF, LEAF],
-        threshold=[0.1 + 0.2, NAN, np.inf, NAN, NAN],
-        low=[1, 3, 3, LEAF, LEAF],
-        high=[2, 4, 4, LEAF, LEAF],
+    table = table_of(
+        [OBLIQUE, 2, 0],
+        [1, 3, 3],
+        [2, 4, 4],
+        [0, 1],
+        [0.1 + 0.2, NAN, np.inf],
         label=[0, 0, 1, 0, 1],
         weight=[[1 / 3, 2.5], [0.1, 0.2], [0, 1e-320], [4, 0], [0, 1.5e308]],
         rows=[10, 5, 5, 4, 6],

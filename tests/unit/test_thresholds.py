@@ -14,7 +14,8 @@ from proofwood.data.kinds import Kind
 from proofwood.data.moments import DAY, EPOCH, HOUR, MINUTE, SECOND
 from proofwood.data.thresholds import ThresholdRule, midpoints, placed, shortest_between, shortest_whole_between
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.node_table import LEAF
+from tests.tables import plane
 from tests.unit.test_reshape import NAN, same_predictions, tree_of
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -187,21 +188,6 @@ def test_a_test_for_gaps_stays():
 
 
 # -------------------------------------------------------------------------------------------------- weighted sums
-
-
-def plane(values, threshold):
-    n = len(values)
-    return NodeTable(
-        feature=[OBLIQUE, LEAF, LEAF],
-        threshold=[threshold, NAN, NAN],
-        low=[1, LEAF, LEAF],
-        high=[2, LEAF, LEAF],
-        label=[0, 0, 1],
-        weight=np.zeros((3, 2)),
-        rows=np.zeros(3),
-        missing_low=np.ones(3),
-        normals=Normals([0, n, n, n], np.arange(n), values),
-    )
 
 
 def test_coefficients_get_short_where_the_sides_keep_half_of_their_distance():

@@ -17,7 +17,6 @@ from proofwood.engines.diagram.oblique import bounds, hyperplane
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.exceptions import OptimalityWarning
 from proofwood.model.evaluate import goes_low
-from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.papers.maxsat_bdd.solve import solve as bdd_as_printed
 from proofwood.papers.odd.solve import improve
 from proofwood.problem import ranked
@@ -27,6 +26,7 @@ from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import OutOfTime, RankedRows
 from proofwood.result import Limits, Status
 from tests.clock import clocked, within
+from tests.tables import NAN, table_of
 
 
 @pytest.mark.parametrize("splits", ["univariate", "oblique"])
@@ -77,15 +77,13 @@ def test_tests_of_levels_and_thresholds_side_by_side():
 
 
 def test_rows_at_one_node_go_as_they_go_among_others():
-    table = NodeTable(
-        feature=np.array([0, 0, 1, LEAF, LEAF]),
-        threshold=np.array([np.nan, np.nan, 0.5, np.nan, np.nan]),
-        low=np.array([1, 2, 3, LEAF, LEAF]),
-        high=np.array([2, 3, 4, LEAF, LEAF]),
-        label=np.zeros(5, dtype=np.int64),
-        weight=np.ones((5, 1)),
-        rows=np.ones(5, dtype=np.int64),
-        missing_low=np.array([True, False, True, True, True]),
+    table = table_of(
+        [0, 0, 1],
+        [1, 2, 3],
+        [2, 3, 4],
+        [0, 0],
+        [NAN, NAN, 0.5],
+        missing_low=[True, False, True, True, True],
         levels=(frozenset([2]), frozenset([1, 3]), None, None, None),
     )
     X = np.array([[2.0, 0.5], [1.0, 0.6], [3.0, np.nan], [np.nan, 0.0], [7.0, 1.0]])

@@ -12,6 +12,7 @@ from proofwood import _native
 from proofwood.model.evaluate import apply, decision_path, goes_low, neighbours, path, visited, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import refresh
+from tests.tables import chain
 
 SPECIAL = (-math.inf, -1.5, -0.0, 0.0, 1.0, 2.0, 3.0, 1e300, math.inf, math.nan)
 
@@ -106,22 +107,13 @@ def test_packed_records_are_walked():
 
 def test_long_chains_are_walked_in_blocks():
     n = 3000
-    chain = NodeTable(
-        feature=np.array([0, LEAF] * n + [LEAF]),
-        threshold=np.array([0.5, np.nan] * n + [np.nan]) + np.repeat(np.arange(n + 1), 2)[: 2 * n + 1],
-        low=np.array([[2 * k + 1, LEAF] for k in range(n)] + [[LEAF]], dtype=object).sum(),
-        high=np.array([[2 * k + 2, LEAF] for k in range(n)] + [[LEAF]], dtype=object).sum(),
-        label=np.zeros(2 * n + 1, dtype=np.int64),
-        weight=np.zeros((2 * n + 1, 1)),
-        rows=np.zeros(2 * n + 1, dtype=np.int64),
-        missing_low=np.ones(2 * n + 1, dtype=bool),
-    )
+    table = chain(n)
     X = np.arange(n + 500.0)[:, None]
-    steps = list(walk(chain, X))
+    steps = list(walk(table, X))
     assert len(steps) > 1
     visits = np.bincount(np.concatenate([rows for rows, _ in steps]))
     assert visits.tolist() == [min(k, n - 1) + 2 for k in range(n + 500)]
-    assert apply(chain, X).tolist() == [2 * k + 1 if k < n else 2 * n for k in range(n + 500)]
+    assert apply(table, X).tolist() == [n + min(k, n) for k in range(n + 500)]
 
 
 GOOD = {
