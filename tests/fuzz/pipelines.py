@@ -188,7 +188,7 @@ MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (functions, gaps, en
 def table_of(adapted: Any, rows: Any) -> Any:
     """Rows as they are read, as the table that the pipeline itself is asked about."""
     call = adapted.predict.args[0]
-    _, prepared, used = call.args
+    _, prepared, used, _ = call.args
     return prepared.table(rows, used)
 
 

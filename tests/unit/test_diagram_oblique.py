@@ -23,6 +23,7 @@ from proofwood.engines.diagram.oblique.hyperplane import best_hyperplane
 from proofwood.engines.diagram.oblique.margin import hull_distance, separate, sparse_separation
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.engines.diagram.solve import solve
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.papers.odd.solve import solve as as_printed
 from proofwood.problem.diagram import DiagramCost, DiagramProblem, Norm, Rate
@@ -420,14 +421,14 @@ def test_hitting_sets_are_least_and_their_bounds_hold() -> None:
         masks = [sum(1 << int(row) for row in chosen) for chosen in conflicts.sets]
         sums = {mask: sum(int(weights[row]) for row in range(n) if mask >> row & 1) for mask in range(2**n)}
         best = min(total for mask, total in sums.items() if all(mask & conflict for conflict in masks))
-        chosen, complete = conflicts.cheaper(best + 1, np.inf)
+        chosen, complete = conflicts.cheaper(best + 1, ENDLESS)
         assert complete, number
         assert chosen is not None
         assert int(weights[chosen].sum()) == best
-        assert conflicts.cheaper(best, np.inf) == (None, True)
-        assert conflicts.least(-np.inf) <= conflicts.least(np.inf) <= best
-        tight += conflicts.least(np.inf) == best
-        told = conflicts.choose(np.inf)
+        assert conflicts.cheaper(best, ENDLESS) == (None, True)
+        assert conflicts.least(Clock.of(0.0)) <= conflicts.least(ENDLESS) <= best
+        tight += conflicts.least(ENDLESS) == best
+        told = conflicts.choose(ENDLESS)
         assert told is not None
         assert all(told[conflict].any() for conflict in conflicts.sets)
     assert tight > 60
@@ -485,4 +486,4 @@ def test_no_way_to_part_points_is_missed() -> None:
     assert len(sides(cube) or ()) == (104 - 2) // 2  # of three variables, 104 functions are thresholds
     flat = [(a, b, 2 * a - b) for a in (0, 1) for b in (0, 1)]
     assert len(sides(flat) or ()) == (14 - 2) // 2  # and 14 of two
-    assert sides(cube, deadline=0.0) is None
+    assert sides(cube, Clock.of(0.0)) is None

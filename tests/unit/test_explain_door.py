@@ -12,7 +12,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    BaggingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -232,6 +237,22 @@ def test_majority_votes_are_those_of_the_trees_for_the_rows_as_given() -> None:
         assert admitted.codes.tolist() == read.predict_codes(read.read(X)).tolist()
         sure = explained(model, vote="majority", confidence=0.8)
         assert set(sure.classes[sure.admit(frame).codes]) == {0, 1, "unsure"}
+
+
+def test_members_of_a_bag_vote_in_the_precision_that_they_compare_in() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    member = HistGradientBoostingClassifier(max_iter=1, max_leaf_nodes=2, min_samples_leaf=5)
+    model = BaggingClassifier(member, 3, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    roots = [one._predictors[0][0].nodes[0] for one in model.estimators_]
+    rows = np.full((6, 3), 0.01)  # on both sides of each threshold: float32 does not tell them apart
+    for k, root in enumerate(roots):
+        cut = root["num_threshold"]
+        rows[2 * k : 2 * k + 2, root["feature_idx"]] = cut, np.nextafter(cut, np.inf)
+    read = explained(model, vote="majority")
+    votes = np.sum([one.predict(rows).astype(int) for one in model.estimators_], axis=0)
+    assert np.array_equal(read.admit(rows).codes, votes >= 2)
+    assert len(set(votes.tolist())) > 1
 
 
 def test_numbers_and_probabilities_are_asked_for_as_given() -> None:

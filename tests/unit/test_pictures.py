@@ -12,10 +12,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, OptimalDiagramClassifier, OptimalTreeClassifier, plot_tree
 from proofwood.data.kinds import Kind
+from proofwood.decimals import short
 from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
-from proofwood.show.labels import exact_text, question
+from proofwood.show.labels import question
 from proofwood.show.palette import class_colours, hexadecimal
 from proofwood.show.plot import legend_classes
 from tests.tables import stump
@@ -106,7 +107,7 @@ def test_pictures_of_the_midpoint_rule_show_its_numbers(people):
         tree = OptimalTreeClassifier(max_depth=2, threshold_rule=rule).fit(income, people[1])
         shown = texts(tree.plot())
         for node in tree.model_.splits():
-            assert any(text.endswith(f"≤ {exact_text(tree.model_.threshold[node])}") for text in shown), shown
+            assert any(text.endswith(f"≤ {short(tree.model_.threshold[node])}") for text in shown), shown
 
 
 # --------------------------------------------------------------------------------------------------- yes on the left

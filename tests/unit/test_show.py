@@ -15,12 +15,13 @@ from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood.data.thresholds import ThresholdRule, placed
+from proofwood.decimals import short
 from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import preorder, reduce
 from proofwood.model.storage import SavedModel
 from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
-from proofwood.show.labels import exact_text, shorten
+from proofwood.show.labels import shorten
 from proofwood.show.layout import arrange
 from proofwood.show.palette import class_colours, hexadecimal
 from tests.tables import NAN, diamond, table_of
@@ -157,12 +158,12 @@ def test_text_reads_back_as_the_model():
     ],
 )
 def test_exact_text(value, text):
-    assert exact_text(value) == text
+    assert short(value) == text
 
 
 @given(st.floats(allow_nan=False))
 def test_exact_text_reads_back(value):
-    assert np.float64(float(exact_text(value))).tobytes() == np.float64(value).tobytes()
+    assert np.float64(float(short(value))).tobytes() == np.float64(value).tobytes()
 
 
 def test_long_names_are_shortened_and_stay_apart():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from proofwood.data.scale import Scaling
 from proofwood.engines.bdd import over_chosen
 from proofwood.engines.diagram.oblique import bounds, hyperplane
 from proofwood.engines.diagram.run import DiagramRun
+from proofwood.engines.run import Clock
 from proofwood.exceptions import OptimalityWarning
 from proofwood.model.evaluate import goes_low
 from proofwood.papers.maxsat_bdd.solve import solve as bdd_as_printed
@@ -111,11 +111,14 @@ def test_cuts_in_blocks_are_those_of_all_normals_and_end_with_the_time(monkeypat
     cut = []
     real = hyperplane.best_cuts
     monkeypatch.setattr(hyperplane, "best_cuts", lambda *a, **k: cut.append(1) or real(*a, **k))
-    monkeypatch.setattr(hyperplane._Search, "late", lambda _: len(cut) >= 2)
-    stopped = search()
+
+    class OverAfterTwo(Clock):
+        over = property(lambda self: len(cut) >= 2)
+
+    stopped = search(clock=OverAfterTwo())
     assert len(cut) == 2
     assert whole.loss <= stopped.loss == int(np.where(stopped.high(columns), high, low).sum())
-    assert search(deadline=time.perf_counter() - 1).loss == min(low.sum(), high.sum())
+    assert search(clock=Clock.of(0.0)).loss == min(low.sum(), high.sum())
 
 
 def _fewest_problem() -> BDDProblem:
@@ -182,7 +185,7 @@ def test_few_ways_to_name_classes_are_looked_at():
     with within(0.5):
         found = ways.ways(np.unique(rows.codes).tolist(), 3, tree=False)
         assert len(found) > 500
-        assert ways.least(found, 0.0, 0, lambda *_: pytest.fail("nothing is to be offered")) == 0
+        assert ways.least(found, Clock.of(0.0), 0, lambda *_: pytest.fail("nothing is to be offered")) == 0
 
 
 @clocked

@@ -159,17 +159,7 @@ class Binarizer:
         missing_low = np.ones(table.n_nodes, dtype=bool)
         if self.missing_low is not None:
             missing_low[inner] = self.missing_low[tested]
-        return NodeTable(
-            feature=feature,
-            threshold=threshold,
-            low=table.low,
-            high=table.high,
-            label=table.label,
-            weight=table.weight,
-            rows=table.rows,
-            missing_low=missing_low,
-            levels=tuple(low) if any(level is not None for level in low) else None,
-        )
+        return table.changed(feature=feature, threshold=threshold, missing_low=missing_low, levels=tuple(low))
 
 
 def check_max_thresholds(value: int | None) -> int | None:

@@ -79,6 +79,11 @@ class Clock:
         ends = [end for end in (self.seconds_left, seconds) if end is not None]
         return Clock(replace(self.limits, seconds=min(ends, default=None)))
 
+    def part(self, parts: int) -> Clock:
+        """A clock of one of so many equal parts of what is left."""
+        left = self.seconds_left
+        return self.within(None if left is None else left / parts)
+
     def share(self, share: float, most: float) -> float:
         """Seconds for one stage: ``share`` of what is left, at most ``most``."""
         left = self.seconds_left

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,10 @@ from proofwood.data.columns import is_pandas
 from proofwood.data.kinds import CATEGORIES, Kind
 from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers.given import Given, Header, numbers_alone, row_of, value_of, with_value
+from proofwood.ensembles.readers.outputs import codes_from, column_of, floats_from, greatest
 from proofwood.ensembles.readers.reading import Adapted, absent
 from proofwood.ensembles.readers.targets import OneTarget
+from proofwood.ensembles.readers.voting import shares_of_votes, votes
 from proofwood.ensembles.space import Input
 from proofwood.exceptions import DataError, MisreadError
 from proofwood.model.node_table import FloatArray, IntArray
@@ -134,30 +135,16 @@ def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
     if not hasattr(model, "predict") or isinstance(model, str | Forest):
         return None, None
     if forest.is_regressor:
-        number = partial(_numbers, model.predict)
+        number = partial(column_of, model.predict, 0)
         return number, number
     if forest.majority:
         steps, last, target = _voting(model)
         if not hasattr(last, "estimators_"):
-            return partial(_codes, model.predict, forest.classes), partial(_shares, model.predict_proba)
-        votes = partial(_votes, last, steps, target, len(forest.classes))
-        return partial(_most_votes, votes), partial(_shares_of_votes, votes)
-    output = partial(_shares, model.predict_proba) if hasattr(model, "predict_proba") else None
-    return partial(_codes, model.predict, forest.classes), output
-
-
-def _codes(call: Callable[[Any], Any], classes: npt.NDArray[Any], X: Any) -> IntArray:
-    """Codes of the labels that a model predicts; -1 for a label that is not among its classes."""
-    position = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([position.get(label, -1) for label in np.asarray(call(X)).ravel().tolist()], dtype=np.int64)
-
-
-def _numbers(call: Callable[[Any], Any], X: Any) -> FloatArray:
-    return np.asarray(call(X), dtype=np.float64).ravel()
-
-
-def _shares(call: Callable[[Any], Any], X: Any) -> FloatArray:
-    return np.asarray(call(X), dtype=np.float64)
+            return partial(codes_from, model.predict, forest.classes), partial(floats_from, model.predict_proba)
+        counted = partial(_behind, steps, partial(votes, last, target, len(forest.classes)))
+        return partial(greatest, counted), partial(shares_of_votes, counted)
+    output = partial(floats_from, model.predict_proba) if hasattr(model, "predict_proba") else None
+    return partial(codes_from, model.predict, forest.classes), output
 
 
 def _voting(model: Any) -> tuple[tuple[Any, ...], Any, int | None]:
@@ -185,34 +172,11 @@ def _voting(model: Any) -> tuple[tuple[Any, ...], Any, int | None]:
             return tuple(steps), model, target
 
 
-def _most_votes(votes: Callable[[Any], IntArray], X: Any) -> IntArray:
-    """Codes of the class that most trees predict, the first of several: no model has a ``predict`` that says so."""
-    return np.asarray(votes(X).argmax(axis=1), dtype=np.int64)
+def _behind(steps: tuple[Any, ...], call: Callable[[Any], Any], X: Any) -> Any:
+    """What a function gives to rows behind steps."""
+    from proofwood.ensembles.readers.preparation import made_by  # start-up time: it loads scikit-learn
 
-
-def _shares_of_votes(votes: Callable[[Any], IntArray], X: Any) -> FloatArray:
-    found = votes(X)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _votes(model: Any, steps: tuple[Any, ...], target: int | None, n_classes: int, X: Any) -> IntArray:
-    """(n_rows, n_classes) votes of the trees for rows as given, each tree asked by its own ``predict``."""
-    from sklearn.utils.validation import validate_data  # start-up time: few ask for a majority
-
-    from proofwood.ensembles.readers.preparation import made_by  # start-up time: likewise
-
-    made = validate_data(
-        model, made_by(steps, X), reset=False, accept_sparse="csr", ensure_all_finite="allow-nan",
-        dtype=np.float32,
-    )  # fmt: skip
-    made = made.toarray() if hasattr(made, "toarray") else made
-    votes = np.zeros((made.shape[0], n_classes), dtype=np.int64)
-    columns = getattr(model, "estimators_features_", None)
-    for member, chosen in zip(model.estimators_, repeat(None) if columns is None else columns, strict=False):
-        codes = np.asarray(member.predict(made if chosen is None else made[:, chosen]), dtype=np.int64)
-        codes = codes if target is None else codes.reshape(len(codes), -1)[:, target]
-        votes[np.arange(len(votes)), codes] += 1
-    return votes
+    return call(made_by(steps, X))
 
 
 # --------------------------------------------------------------------------------------------------------- the question

@@ -56,6 +56,12 @@ class ScoredTree:
     value: FloatArray
     levels: tuple[Codes | None, ...] | None = None
 
+    @classmethod
+    def leaf(cls, value: FloatArray) -> ScoredTree:
+        """A tree without a test, with its scores (n_classes,)."""
+        none = np.array([LEAF])
+        return cls(none, np.array([np.nan]), none, none, np.array([True]), np.asarray(value)[np.newaxis])
+
     @property
     def leaves(self) -> IntArray:
         """Nodes that are leaves."""

@@ -80,8 +80,7 @@ def _require_flow(table: NodeTable) -> None:
     inner = np.flatnonzero(table.feature != LEAF)
     ends = np.flatnonzero(table.feature == LEAF)
     low, high = table.low[inner], table.high[inner]
-    parents = np.bincount(np.concatenate([low, high]), minlength=table.n_nodes)
-    alone = (parents[low] == 1) & (parents[high] == 1)
+    alone = (table.parents[low] == 1) & (table.parents[high] == 1)
     error = _tolerance(table)
     with np.errstate(over="ignore", invalid="ignore"):
         if not math.isfinite(_total(table)):

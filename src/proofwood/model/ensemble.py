@@ -80,7 +80,7 @@ def scores(ensemble: Ensemble, X: npt.ArrayLike) -> FloatArray:
         evaluate.check_rows(member, rows)
     total = np.zeros((rows.shape[0], ensemble.n_classes))
     for member, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True):
-        total += weight * _contributions(member, ensemble.vote)[evaluate.apply(member, rows)]
+        total += weight * contributions(member, ensemble.vote)[evaluate.apply(member, rows)]
     return total / ensemble.weights.sum() if ensemble.vote == "mean" else total
 
 
@@ -89,7 +89,7 @@ def predict(ensemble: Ensemble, X: npt.ArrayLike) -> IntArray:
     return np.asarray(scores(ensemble, X).argmax(axis=1), dtype=np.int64)
 
 
-def _contributions(member: NodeTable, vote: Vote) -> FloatArray:
+def contributions(member: NodeTable, vote: Vote) -> FloatArray:
     """(n_nodes, n_classes) what each node of a member says."""
     if vote == "majority":
         return np.eye(member.n_classes)[member.label]

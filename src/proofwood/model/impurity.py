@@ -44,14 +44,12 @@ def low_weights(table: NodeTable, X: FloatArray, codes: IntArray, weights: Float
         sizes = np.zeros(n_nodes, dtype=np.int64)
         sizes[place] = np.diff(normals.indptr)
         normals = type(normals)(np.concatenate(([0], np.cumsum(sizes))), normals.indices, normals.values)
-    counted = NodeTable(
-        feature=feature,
-        threshold=threshold,
-        low=low,
-        high=high,
-        label=np.zeros(n_nodes, dtype=np.int64),
-        weight=np.zeros((n_nodes, table.n_classes)),
-        rows=np.zeros(n_nodes, dtype=np.int64),
+    counted = NodeTable.uncounted(
+        feature,
+        threshold,
+        low,
+        high,
+        table.n_classes,
         missing_low=missing_low,
         levels=tuple(levels),
         normals=normals,

@@ -102,6 +102,34 @@ class NodeTable:
         self._check_tests()
         self._check_order()
 
+    @classmethod
+    def uncounted(
+        cls,
+        feature: npt.ArrayLike,
+        threshold: npt.ArrayLike,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        n_classes: int,
+        *,
+        label: npt.ArrayLike | None = None,
+        **more: Any,
+    ) -> NodeTable:
+        """A table that no rows are counted at: weights and rows are 0, and so are labels unless they are given.
+
+        Missing values go low, unless ``more`` has ``missing_low``; see the constructor for it, ``levels`` and
+        ``normals``.
+        """
+        n = len(np.asarray(feature))
+        more = {"missing_low": np.ones(n, dtype=np.bool_), **more}
+        nothing = np.zeros(n, dtype=np.int64)
+        given = nothing if label is None else label
+        return cls(feature, threshold, low, high, given, np.zeros((n, n_classes)), nothing, **more)  # type: ignore[arg-type]
+
+    @classmethod
+    def leaf(cls, label: int, n_classes: int) -> NodeTable:
+        """A lone leaf, at which no rows are counted."""
+        return cls.uncounted([LEAF], [np.nan], [LEAF], [LEAF], n_classes, label=[label])
+
     def changed(self, **parts: Any) -> NodeTable:
         """The table with other ``parts``, named as the parameters are. What stays is neither copied nor checked again.
 
@@ -206,6 +234,12 @@ class NodeTable:
     def is_tree(self) -> bool:
         """Whether every node but the root has exactly one parent."""
         return self.n_nodes == 2 * self.n_splits + 1
+
+    @cached_property
+    def parents(self) -> IntArray:
+        """(n_nodes,) number of edges that lead to each node."""
+        inner = self.feature != LEAF
+        return np.bincount(np.concatenate([self.low[inner], self.high[inner]]), minlength=self.n_nodes)
 
     @cached_property
     def n_columns(self) -> int:
@@ -332,7 +366,7 @@ _KINDS: dict[str, type] = {
     "missing_low": np.bool_,
 }
 _COUNTED = frozenset({"label", "weight", "rows"})
-_OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "n_columns", "gap_comes"})
+_OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "parents", "n_columns", "gap_comes"})
 """Cached properties that no label and no count changes."""
 
 

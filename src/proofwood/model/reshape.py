@@ -7,6 +7,7 @@ function changes no prediction, for any row.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -248,9 +249,7 @@ def _gather(
     *,
     low: IntArray | None = None,
     high: IntArray | None = None,
-    label: IntArray | None = None,
-    weight: FloatArray | None = None,
-    rows: IntArray | None = None,
+    **counted: IntArray | FloatArray,
 ) -> NodeTable:
     """Nodes ``order`` as a table of their own; other arguments, in the old numbering, replace columns of ``table``."""
     low, high = table.low if low is None else low, table.high if high is None else high
@@ -262,9 +261,7 @@ def _gather(
         order,
         np.where(leaf, LEAF, position[low[order]]),
         np.where(leaf, LEAF, position[high[order]]),
-        label=None if label is None else label[order],
-        weight=None if weight is None else weight[order],
-        rows=None if rows is None else rows[order],
+        **{name: values[order] for name, values in counted.items()},
     )
 
 
@@ -273,24 +270,23 @@ def _pick(
     source: IntArray,
     low: IntArray,
     high: IntArray,
-    *,
-    label: IntArray | None = None,
-    weight: FloatArray | None = None,
-    rows: IntArray | None = None,
+    **counted: IntArray | FloatArray,
 ) -> NodeTable:
-    """A table whose node ``i`` is like node ``source[i]``, with the given edges; nodes without edges become leaves."""
+    """A table whose node ``i`` is like node ``source[i]``, with the given edges; nodes without edges become leaves.
+
+    ``counted`` are labels, weights and rows that differ, in the new numbering.
+    """
     leaf = low == LEAF
+    of_source: dict[str, Any] = {name: getattr(table, name)[source] for name in ("label", "weight", "rows")}
     return NodeTable(
         feature=np.where(leaf, LEAF, table.feature[source]),
         threshold=np.where(leaf, np.nan, table.threshold[source]),
         low=low,
         high=high,
-        label=table.label[source] if label is None else label,
-        weight=table.weight[source] if weight is None else weight,
-        rows=table.rows[source] if rows is None else rows,
         missing_low=leaf | table.missing_low[source],
         levels=None if table.levels is None else _pick_levels(table.levels, source, leaf),
         normals=None if table.normals is None else _pick_normals(table.normals, source, leaf),
+        **{**of_source, **counted},
     )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
+from proofwood.decimals import short
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, in_sentence, printable
 
@@ -59,12 +60,12 @@ class Labels:
         """Name of a column, shortened to ``width`` characters; to fewer and its index, if others look the same then."""
         if self.features is None:
             return f"x[{column}]"
-        name, short = str(self.features[column]), shorten(str(self.features[column]), width)
-        if width is None or short == name:
-            return short
-        same = [other for other in self.features if shorten(str(other), width) == short]
+        name, shown = str(self.features[column]), shorten(str(self.features[column]), width)
+        if width is None or shown == name:
+            return shown
+        same = [other for other in self.features if shorten(str(other), width) == shown]
         tag = f"[{column}]"
-        return short if len(same) == 1 else shorten(name, max(width - len(tag), 3)) + tag
+        return shown if len(same) == 1 else shorten(name, max(width - len(tag), 3)) + tag
 
     def in_sentence(self, column: int, width: int | None = None) -> str:
         """The same as it stands in a condition: quoted where it could be read as a part of it."""
@@ -129,7 +130,7 @@ def question(
     assert table.normals is not None
     shown = []
     for index, value in zip(*(part.tolist() for part in table.normals.row(node)), strict=True):
-        factor = "" if abs(value) == 1 else f"{exact_text(abs(value))}*"
+        factor = "" if abs(value) == 1 else f"{short(abs(value))}*"
         shown.append(f"{'-' if value < 0 else '+'} {factor}{labels.in_sentence(index, width)}")
     if terms is not None and len(shown) > terms + 1:
         order = np.argsort(-np.abs(table.normals.row(node)[1]), kind="stable")[:terms]
@@ -137,7 +138,7 @@ def question(
         shown = [*(shown[k] for k in sorted(order.tolist())), f"+ {left_out}\u00a0more"]
     weighted_sum = " ".join(shown)
     weighted_sum = weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
-    return f"{weighted_sum} {at_most} {exact_text(table.threshold[node])}{end}"
+    return f"{weighted_sum} {at_most} {short(table.threshold[node])}{end}"
 
 
 def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | None = None) -> str:
@@ -146,7 +147,7 @@ def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | Non
     if column in labels.levels:  # the order of the codes is that of the levels
         return labels.level(column, math.floor(threshold), width)
     kind = labels.kinds.get(column)
-    return text_of(threshold, kind, labels.zones.get(column)) if kind in MOMENTS else exact_text(threshold)
+    return text_of(threshold, kind, labels.zones.get(column)) if kind in MOMENTS else short(threshold)
 
 
 def tells_gap(table: NodeTable, node: int, labels: Labels, *, missing: bool) -> bool:
@@ -180,12 +181,6 @@ def tells_missing(table: NodeTable) -> bool:
 
 
 # ----------------------------------------------------------------- numbers
-
-
-def exact_text(value: float) -> str:
-    """The shortest text that reads back as the same float64; whole numbers without a point."""
-    text = repr(float(value))
-    return text[:-2] if text.endswith(".0") else text
 
 
 def amount(value: float) -> str:

@@ -88,6 +88,27 @@ class Picture:
         """Upper edge of the boxes of a layer."""
         return depth * (self.height + self.layer)
 
+    def way(self, table: NodeTable, node: int, side: int, shift: float) -> tuple[list[tuple[float, float]], float]:
+        """The corners of an edge, and how wide it is: the share of the rows that take it.
+
+        In a diagram the two edges of a node leave its box apart, so that no answers meet, and are equally wide, as it
+        is not known how many rows go there.
+        """
+        points, port = self.layout.edges[node, side], 0.0
+        share = int(table.rows[(table.low, table.high)[side][node]]) / max(int(table.rows[0]), 1)
+        if not table.is_tree:
+            port, share = (-1, 1)[side] * float(self.widths[node]) / 4, 0.1
+        corners: list[tuple[float, float]] = []
+        for k, (x, depth) in enumerate(points):
+            top = self.top(depth)
+            ends = [top, top + self.height]
+            if k == 0:
+                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + STUB]
+            elif k == len(points) - 1:
+                ends = ends[:1]
+            corners += [(x + shift + (port if k == 0 else 0.0), y) for y in ends]
+        return corners, share
+
 
 def plot_tree(
     table: NodeTable,
@@ -139,20 +160,9 @@ def plot_tree(
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
     picture = compose(table, labels, max_name, legend, title=title, note=note)
-    ax = new_axes(ax, figsize, picture.size)
-    _draw(table, ax, picture, colours, not table.is_tree if dashed is None else dashed)
+    ax = axes_for(ax, figsize, picture.size, whole=True)
+    _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, colours), dashed)
     return ax
-
-
-def new_axes(ax: Axes | None, figsize: tuple[float, float] | None, size: tuple[float, float]) -> Axes:
-    """``ax``, or axes that fill a new figure of ``figsize`` inches, by default ``size``."""
-    if ax is not None:
-        if figsize is not None:
-            raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.figure(figsize=checked_size(figsize) or size).add_axes((0.0, 0.0, 1.0, 1.0))
 
 
 def checked_size(figsize: Any) -> tuple[float, float] | None:
@@ -208,13 +218,8 @@ def save_plot(
     colours = class_colours(table.n_classes, palette, labels.classes)
     picture = compose(table, labels, max_name, legend, title=title, note=note)
     figure = Figure(figsize=checked_size(figsize) or picture.size)
-    _draw(
-        table,
-        figure.add_axes((0.0, 0.0, 1.0, 1.0)),
-        picture,
-        colours,
-        not table.is_tree if dashed is None else dashed,
-    )
+    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, colours), dashed)
     kind = (format or os.fspath(path).rpartition(".")[2]).lower()
     if kind not in ("svg", "pdf", "ps", "eps"):
         require_few_pixels(figure, dpi)
@@ -256,8 +261,10 @@ def need_matplotlib() -> None:
         raise ImportError('pictures need matplotlib: run pip install "proofwood[plot]"') from None
 
 
-def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float]) -> Axes:
+def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, whole: bool = False) -> Axes:
     """``ax``, or those of a new figure of ``figsize`` or of the ``default`` size, through pyplot.
+
+    With ``whole`` the axes fill the figure.
 
     Raises
     ------
@@ -267,13 +274,14 @@ def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float]) -> Axe
         If there are axes and a size, or the size is none.
     """
     need_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
+    if ax is not None:
+        if figsize is not None:
+            raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+        return ax
+    import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=checked_size(figsize) or default, layout="constrained")
-    elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
-    return ax
+    figure = plt.figure(figsize=checked_size(figsize) or default, layout=None if whole else "constrained")
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0)) if whole else figure.subplots()
 
 
 # ----------------------------------------------------------------- compose
@@ -410,11 +418,6 @@ def _text_width(text: str, bold: bool = False) -> float:
 # -------------------------------------------------------------------- draw
 
 
-def _draw(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[Colour], dashed: bool) -> None:
-    pen = draw_nodes(table, ax, picture, colours)
-    _draw_edges(table, ax, picture, pen, dashed)
-
-
 @dataclass(frozen=True)
 class Pen:
     """How the nodes were drawn, for what is drawn between them.
@@ -514,24 +517,13 @@ def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
     return bottom + min(room, 0.5) / (1 - min(room, 0.5)) * height
 
 
-def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool) -> None:
-    """Edges and their answers. In a diagram the two edges of a node leave its box apart, so that no answers meet."""
-    shift, scale, write = pen.shift, pen.scale, pen.write
-    total = max(int(table.rows[0]), 1)
-    for (node, side), points in picture.layout.edges.items():
-        port, share = 0.0, int(table.rows[(table.low, table.high)[side][node]]) / total
-        if not table.is_tree:
-            port, share = (-1, 1)[side] * float(picture.widths[node]) / 4, 0.1  # how many go here is not known
-        xs, ys = [], []
-        for k, (x, depth) in enumerate(points):
-            top = picture.top(depth)
-            ends = [top, top + picture.height]
-            if k == 0:
-                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + STUB]
-            elif k == len(points) - 1:
-                ends = ends[:1]
-            xs += [x + shift + (port if k == 0 else 0.0)] * len(ends)
-            ys += ends
+def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool | None) -> None:
+    """Edges and their answers; ``dashed`` as in :func:`plot_tree`."""
+    scale, write = pen.scale, pen.write
+    dashed = not table.is_tree if dashed is None else dashed
+    for node, side in picture.layout.edges:
+        corners, share = picture.way(table, node, side, pen.shift)
+        xs, ys = zip(*corners, strict=True)
         width = (0.8 + 4.0 * share) * scale
         style = "dashed" if dashed and side == 0 else "solid"
         ax.plot(xs, ys, color=(0.72, 0.72, 0.72), linewidth=width, linestyle=style, zorder=1, solid_capstyle="round")

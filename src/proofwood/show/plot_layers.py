@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.show.labels import NO_LABELS, Labels
 from proofwood.show.palette import Colour, Palette, class_colours, tint
-from proofwood.show.plot import FONT, Pen, Picture, compose, draw_nodes, need_matplotlib, new_axes, require_few_boxes
+from proofwood.show.plot import FONT, Pen, Picture, axes_for, compose, draw_nodes, need_matplotlib, require_few_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ def plot_layers(
         least=_least_boxes(table, wide),
         lanes=wide,
     )
-    ax = new_axes(ax, figsize, picture.size)
+    ax = axes_for(ax, figsize, picture.size, whole=True)
     pen = draw_nodes(table, ax, picture, colours)
     _draw_edges(table, ax, picture, pen, wide, colours)
     return ax

@@ -17,7 +17,7 @@ from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.show.labels import NO_LABELS, Labels, rows_texts
 from proofwood.show.palette import Colour, Palette, class_colours, hexadecimal
-from proofwood.show.plot import BAR, FONT, GAP, LINE, NOTE, PAD, STUB, TITLE, Picture, compose
+from proofwood.show.plot import BAR, FONT, GAP, LINE, NOTE, PAD, TITLE, Picture, compose
 
 _PIXELS = 96.0  # per inch
 _FAMILY = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
@@ -151,21 +151,9 @@ def _node(
 
 def _edges(table: NodeTable, picture: Picture, shift: float, dashed: bool) -> list[str]:
     parts = []
-    total = max(int(table.rows[0]), 1)
-    for (node, side), points in picture.layout.edges.items():
+    for node, side in picture.layout.edges:
         child = int((table.low, table.high)[side][node])
-        port, share = 0.0, int(table.rows[child]) / total
-        if not table.is_tree:
-            port, share = (-1, 1)[side] * float(picture.widths[node]) / 4, 0.1
-        places: list[tuple[float, float]] = []
-        for k, (x, depth) in enumerate(points):
-            top = picture.top(depth)
-            ends = [top, top + picture.height]
-            if k == 0:
-                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + STUB]
-            elif k == len(points) - 1:
-                ends = ends[:1]
-            places += [(x + shift + (port if k == 0 else 0.0), y) for y in ends]
+        places, share = picture.way(table, node, side, shift)
         path = "M" + "L".join(f"{_PIXELS * x:.1f} {_PIXELS * y:.1f}" for x, y in places)
         dash = ' stroke-dasharray="5 4"' if dashed and side == 0 else ""
         middle = ((places[0][0] + places[1][0]) / 2, (places[0][1] + places[1][1]) / 2)

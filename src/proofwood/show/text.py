@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from proofwood.data.kinds import MOMENTS
 from proofwood.data.moments import text_of
+from proofwood.decimals import short
 from proofwood.model.evaluate import path
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.show.labels import (
@@ -17,7 +18,6 @@ from proofwood.show.labels import (
     amount,
     asks_false,
     asks_missing,
-    exact_text,
     question,
     rows_texts,
     tells_missing,
@@ -61,7 +61,6 @@ def export_text(
     """
     labels.check(table)
     tell = tells_missing(table) if missing is None else missing
-    shared = _shared(table)
     fork, last, bar, blank = _LINES[ascii_only]
     lines: list[tuple[str, str]] = []
     written: set[int] = set()
@@ -72,7 +71,7 @@ def export_text(
         length += len(lead)
         if length > MOST_CHARACTERS:
             raise _too_long(table)
-        mark = f"#{node} " if node in shared else ""
+        mark = f"#{node} " if table.parents[node] > 1 else ""
         if node in written:
             known = f" {labels.class_name(int(table.label[node]))}" if table.feature[node] == LEAF else ""
             lines.append((f"{lead}see #{node}{known}", ""))
@@ -142,7 +141,7 @@ def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, 
     if table.levels is not None and (codes := table.levels[node]) is not None:
         if np.isnan(value):
             return f"{name} is missing, which counts as {'' if low else 'not '}in the set"
-        shown = labels.level(column, int(value)) if value == int(value) and value >= 0 else exact_text(value)
+        shown = labels.level(column, int(value)) if value == int(value) and value >= 0 else short(value)
         levels = ", ".join(labels.level(column, code) for code in sorted(codes))
         return f"{name} = {shown}, {'one' if low else 'none'} of {{{levels}}}"
     end = f"{'<=' if low else '>'} {threshold_text(table, node, labels)}"
@@ -151,7 +150,7 @@ def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, 
     if column in labels.levels and value == int(value) and value >= 0:
         shown = labels.level(column, int(value))
     else:
-        shown = text_of(value, kind, labels.zones.get(column)) if kind in MOMENTS else exact_text(value)
+        shown = text_of(value, kind, labels.zones.get(column)) if kind in MOMENTS else short(value)
     return f"{name} = {shown} {end}"
 
 
@@ -175,10 +174,3 @@ def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
     parts = [f"{amount(weight[code])} {name}" for code, name in zip(order[1:], names[1:], strict=True)]
     first = f"{amount(weight[order[0]])} {verb} {names[0]}"
     return f"{start}{', '.join([first, *parts[:-1]])} and {parts[-1]}."
-
-
-def _shared(table: NodeTable) -> set[int]:
-    """Nodes with more than one parent edge."""
-    inner = table.feature != LEAF
-    parents = np.bincount(np.concatenate([table.low[inner], table.high[inner]]), minlength=table.n_nodes)
-    return set(np.flatnonzero(parents > 1).tolist())

@@ -131,15 +131,13 @@ def diagram(tests: Sequence[int], labels: Sequence[int] | npt.NDArray[np.integer
         tuple(number[_essential(half)] for half in _halves(bead)) if len(bead) > 1 else (LEAF, LEAF) for bead in names
     ]
     levels = [len(tests) - (len(bead).bit_length() - 1) for bead in names]
-    return NodeTable(
-        feature=np.array([tests[level] if split else LEAF for level, split in zip(levels, inner, strict=True)]),
-        threshold=np.where(inner, 0.5, np.nan),
-        low=np.array([low for low, _ in children]),
-        high=np.array([high for _, high in children]),
-        label=np.array([bead[0] for bead in names]),
-        weight=np.zeros((len(names), n_classes)),
-        rows=np.zeros(len(names), dtype=np.int64),
-        missing_low=np.ones(len(names), dtype=bool),
+    return NodeTable.uncounted(
+        [tests[level] if split else LEAF for level, split in zip(levels, inner, strict=True)],
+        np.where(inner, 0.5, np.nan),
+        [low for low, _ in children],
+        [high for _, high in children],
+        n_classes,
+        label=[bead[0] for bead in names],
     )
 
 

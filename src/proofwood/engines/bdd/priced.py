@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
@@ -12,6 +11,7 @@ import numpy as np
 from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.filling import count_splits
 from proofwood.engines.bdd.smallest import smallest_diagram
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
@@ -131,7 +131,7 @@ def _digits(numbers: IntArray, length: int, base: int) -> IntArray:
 
 
 def _improved(cells: CellTable, error_price: int, node_price: int, upper: int | None, limits: Limits) -> Cheapest:
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    clock = Clock(limits)
     small = smallest_diagram(cells, limits=limits)
     errors = _errors(cells)
     further = (errors - errors.min(axis=1, keepdims=True)).reshape(-1)
@@ -151,12 +151,11 @@ def _improved(cells: CellTable, error_price: int, node_price: int, upper: int | 
             found = _cost(other, turned, error_price, node_price)
             if found < best_cost:
                 best_labels, best_cost = other, found
-            if deadline is not None and time.monotonic() >= deadline:
+            if clock.over:
                 break
-        if best_cost == cost or (deadline is not None and time.monotonic() >= deadline):
-            labels, cost = best_labels, best_cost
+        stuck, (labels, cost) = best_cost == cost, (best_labels, best_cost)
+        if stuck or clock.over:
             break
-        labels, cost = best_labels, best_cost
     return Cheapest(tests, labels, cost, min(lower, cost), Status.OPTIMAL if lower >= cost else Status.FEASIBLE)
 
 

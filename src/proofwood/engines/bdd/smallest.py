@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
@@ -24,6 +23,7 @@ from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.filling import count_splits, merged_labels
 from proofwood.engines.bdd.order_sat import fewest_splits
 from proofwood.engines.interrupts import ENDED
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
@@ -73,8 +73,7 @@ def smallest_diagram(
         Ties go to the order with the smaller bound, then to the lexicographically smallest order of places in
         ``cells.tests``. Ctrl-C ends the search like the time limit.
     """
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
-    search = _Search(cells, deadline)
+    search = _Search(cells, Clock(limits))
     try:
         search.run(upper, use_sat)
     except ENDED:
@@ -85,9 +84,9 @@ def smallest_diagram(
 class _Search:
     """Best-first over orders: every order has a bound, and the least bound of those not decided is the bound."""
 
-    def __init__(self, cells: CellTable, deadline: float | None) -> None:
+    def __init__(self, cells: CellTable, clock: Clock) -> None:
         self.cells = cells
-        self.deadline = deadline
+        self.clock = clock
         self.stopped = False
         self.lower = 0
         self.best: tuple[Order, IntArray, int] | None = None
@@ -95,7 +94,7 @@ class _Search:
 
     def late(self) -> bool:
         """Whether the time is over."""
-        self.stopped = self.stopped or (self.deadline is not None and time.monotonic() >= self.deadline)
+        self.stopped = self.stopped or self.clock.over
         return self.stopped
 
     @property
@@ -134,8 +133,7 @@ class _Search:
         self._try(order)
         table = self.cells.reorder(order)
         while bound < self.upper:
-            left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
-            answer = fewest_splits(table, self.upper - 1, seconds=left)
+            answer = fewest_splits(table, self.upper - 1, seconds=self.clock.seconds_left)
             if answer.stopped:
                 self.stopped = True
                 return
@@ -266,8 +264,7 @@ def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limit
     All orders are tried up to six tests, and then the status is "optimal"; beyond, tests are moved one at a time.
     Ties go to the lexicographically smallest order of places, or to the first that was found.
     """
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
-    n = cells.n_tests
+    clock, n = Clock(limits), cells.n_tests
     complete = n <= _ALL_ORDERS
     moves = _Moves(n)
     best: tuple[int, Order, IntArray] | None = None
@@ -277,7 +274,7 @@ def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limit
         if best is None or splits < best[0]:
             best = (splits, order, labels)
             moves.current = order
-        if deadline is not None and time.monotonic() >= deadline:
+        if clock.over:
             complete = False
             break
     assert best is not None

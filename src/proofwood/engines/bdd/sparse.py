@@ -58,15 +58,13 @@ class _Builder:
         place = {self.nodes[key]: position for position, key in enumerate(keys)}
         assert place[root] == 0
         inner = np.array([len(key) == 3 for key in keys])
-        return NodeTable(
-            feature=np.array([tests[key[0]] if len(key) == 3 else LEAF for key in keys]),
-            threshold=np.where(inner, 0.5, np.nan),
-            low=np.array([place[key[1]] if len(key) == 3 else LEAF for key in keys]),
-            high=np.array([place[key[2]] if len(key) == 3 else LEAF for key in keys]),
-            label=np.array([0 if len(key) == 3 else key[0] for key in keys]),
-            weight=np.zeros((len(keys), self.allowed.shape[1])),
-            rows=np.zeros(len(keys), dtype=np.int64),
-            missing_low=np.ones(len(keys), dtype=bool),
+        return NodeTable.uncounted(
+            [tests[key[0]] if len(key) == 3 else LEAF for key in keys],
+            np.where(inner, 0.5, np.nan),
+            [place[key[1]] if len(key) == 3 else LEAF for key in keys],
+            [place[key[2]] if len(key) == 3 else LEAF for key in keys],
+            self.allowed.shape[1],
+            label=[0 if len(key) == 3 else key[0] for key in keys],
         )
 
     def _node(self, cells: IntArray, level: int) -> int:

@@ -115,14 +115,12 @@ class LayerSearch:
         KeyboardInterrupt, MemoryLimitError
             If one of them ended the search; ``run`` has what was found until then.
         """
-        until = None if seconds is None else run.clock.seconds + seconds
+        clock = run.clock.within(seconds)
         while not self.done and not run.done:
-            lefts = [run.clock.seconds_left, None if until is None else until - run.clock.seconds]
-            time = min([self._seconds, *(left for left in lefts if left is not None)])
-            if time <= 0:
+            if clock.over:
                 return
             cut_off = self._cut_off(run)
-            found = self._search.run(cut_off, time)
+            found = self._search.run(cut_off, clock.share(1.0, self._seconds))
             if found["begun"]:
                 self._tell(found, cut_off, run)
             if found["stopped"] and STOPPED_BY[found["stopped"]] != "time_limit":

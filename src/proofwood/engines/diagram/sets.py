@@ -18,6 +18,7 @@ from proofwood.engines.bdd.subset import best_subset, optimal_subsets
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.topologies import MOST_TESTS, cheapest_over_sets
 from proofwood.engines.interrupts import raise_ended
+from proofwood.engines.run import Clock
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
@@ -115,18 +116,17 @@ class SetSearch:
         if tests > MOST_TESTS:
             self.stuck.add(tests)
             return
-        started = run.clock.seconds
+        clock = Clock(Limits(seconds, run.clock.limits.threads))
         sets, complete, stopped_by = optimal_subsets(
-            self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.clock.limits.threads)
+            self._told_apart, tests, level, max_sets=MAX_SETS, limits=clock.left()
         )
         raise_ended(stopped_by)
         chosen = [names for names in sets if len(names) == tests]
-        left = None if seconds is None else max(0.0, seconds - (run.clock.seconds - started))
         found = cheapest_over_sets(
             replace(problem, max_splits=min(problem.max_splits, self.most_open(run.upper))),
             chosen,
             upper=run.upper,
-            seconds=left,
+            seconds=clock.seconds_left,
             threads=run.clock.limits.threads,
         )
         run.add({"sets": len(chosen), "states": found.states})
@@ -156,7 +156,7 @@ def search_sets(search: SetSearch, run: DiagramRun, *, seconds: float | None) ->
 
     ``run`` gets the bounds and what is found.
     """
-    until = None if seconds is None else run.clock.seconds + seconds
+    clock = run.clock.within(seconds)
     search.late.clear()
     learned = "tests bound"
     while not run.done:
@@ -164,13 +164,8 @@ def search_sets(search: SetSearch, run: DiagramRun, *, seconds: float | None) ->
         tests = search.next_tests(run.upper)
         if run.done or tests is None:
             return
-        limits = [
-            time
-            for time in (run.clock.seconds_left, None if until is None else until - run.clock.seconds)
-            if time is not None
-        ]
-        time = max(0.0, min(limits)) if limits else None
-        if time is not None and time <= 0:
+        time = clock.seconds_left
+        if clock.over:
             return
         if tests not in search.asked:
             search.learn_fewest(tests, run, seconds=None if time is None else time / 2)

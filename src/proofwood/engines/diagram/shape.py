@@ -82,10 +82,9 @@ class Diagram:
         """
         k = self.n_splits
         if k == 0 or (k == 1 and self.low == self.high):
-            return _refresh(problem, _leaf(self.constant if k == 0 else ~self.low[0], problem.rows.n_classes))
+            return _refresh(problem, NodeTable.leaf(self.constant if k == 0 else ~self.low[0], problem.rows.n_classes))
         codes = sorted({~target for target in (*self.low, *self.high) if target < 0})
         place = {~code: k + position for position, code in enumerate(codes)}
-        n = k + len(codes)
         inner, ends = [*range(k)], [LEAF] * len(codes)
         low, high = ([place.get(target, target) for target in targets] for targets in (self.low, self.high))
         normals, threshold = None, [0.5] * k
@@ -102,32 +101,16 @@ class Diagram:
                 np.concatenate([self.normals[node][columns] for node, columns in enumerate(used)]),
             )
             threshold, feature = self.offsets.tolist(), [OBLIQUE] * k
-        table = NodeTable(
-            feature=np.array([*feature, *ends]),
-            threshold=np.array([*threshold, *(np.nan for _ in codes)]),
-            low=np.array([*low, *ends]),
-            high=np.array([*high, *ends]),
-            label=np.array([*(0 for _ in inner), *codes]),
-            weight=np.zeros((n, problem.rows.n_classes)),
-            rows=np.zeros(n, dtype=np.int64),
-            missing_low=np.ones(n, dtype=np.bool_),
+        table = NodeTable.uncounted(
+            [*feature, *ends],
+            [*threshold, *(np.nan for _ in codes)],
+            [*low, *ends],
+            [*high, *ends],
+            problem.rows.n_classes,
+            label=[*(0 for _ in inner), *codes],
             normals=normals,
         )
         return _refresh(problem, table)
-
-
-def _leaf(code: int, n_classes: int) -> NodeTable:
-    nothing = np.full(1, LEAF)
-    return NodeTable(
-        feature=nothing,
-        threshold=np.full(1, np.nan),
-        low=nothing,
-        high=nothing,
-        label=np.array([code]),
-        weight=np.zeros((1, n_classes)),
-        rows=np.zeros(1, dtype=np.int64),
-        missing_low=np.ones(1, dtype=np.bool_),
-    )
 
 
 def _refresh(problem: DiagramProblem, table: NodeTable) -> NodeTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proofwood import arguments
 from proofwood.engines.diagram.hyperplanes import solve_oblique
 from proofwood.engines.diagram.run import DiagramRun, Program
 from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError, UnfinishedSearchError
@@ -53,8 +54,7 @@ def solve(
     ----------
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
+    arguments.choice(engine, "engine", ENGINES)
     if problem.oblique and engine not in OBLIQUE_ENGINES:
         raise ValueError(
             f"engine={engine!r} knows univariate splits only: for oblique ones pass one of "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from proofwood import arguments
 from proofwood.engines.switches import switches
 
 STRATEGIES = {"auto": 0, "rowsets": 1, "witness": 2}
@@ -65,8 +66,7 @@ class MinimalOptions:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy={self.strategy!r}: expected one of {', '.join(STRATEGIES)}")
+        arguments.choice(self.strategy, "strategy", STRATEGIES)
         if self.memory is not None and self.memory < 2**20:
             raise ValueError(f"memory={self.memory!r}: expected a number of bytes from {2**20}")
 

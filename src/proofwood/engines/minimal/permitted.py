@@ -9,7 +9,6 @@ Each of these is quicker than the search for the smallest tree itself, which beg
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +18,7 @@ import numpy as np
 
 from proofwood.engines.interrupts import INTERRUPT
 from proofwood.engines.minimal.options import MinimalOptions
+from proofwood.engines.run import Clock
 from proofwood.engines.trees.sized import MOST_SPLITS, bound_errors
 from proofwood.engines.trees.solve import bound
 from proofwood.model.node_table import NodeTable
@@ -101,7 +101,7 @@ class Known:
 def find_out(
     known: Known,
     options: MinimalOptions,
-    left: Callable[[], float | None],
+    clock: Clock,
     without_errors: Callable[[float], Answer],
 ) -> None:
     """Bounds and trees for a problem that permits errors.
@@ -109,7 +109,7 @@ def find_out(
     Parameters
     ----------
     known : kept up to date
-    left : seconds that are left; None if there is no limit
+    clock : of the search
     without_errors : the answer, within so many seconds, where no error is permitted beyond the unavoidable ones
 
     Raises
@@ -119,10 +119,6 @@ def find_out(
     """
     problem = known.problem
 
-    def seconds(share: float) -> float:
-        rest = left()
-        return _MOST_SECONDS if rest is None else min(_MOST_SECONDS, share * rest)
-
     def offer(tree: Tree) -> None:
         known.offer(tree)
         known.offer(cut_back(tree, problem))
@@ -130,18 +126,18 @@ def find_out(
     if known.answer["tree"]:
         offer(known.answer["tree"])
     if options.zero_first:
-        zero = without_errors(seconds(_ZERO))
+        zero = without_errors(clock.share(_ZERO, _MOST_SECONDS))
         if zero["tree"]:
             offer(zero["tree"])
         if zero["stopped"] == INTERRUPT:
             raise KeyboardInterrupt
     if options.error_bounds and problem.minimize is not Minimize.NODES_ANY_DEPTH and not known.state[4]:
-        _ask_depth(known, time.monotonic() + seconds(_DEPTH), offer)
+        _ask_depth(known, clock.within(clock.share(_DEPTH, _MOST_SECONDS)), offer)
     if options.error_bounds and problem.minimize is not Minimize.DEPTH and not known.answer["infeasible"]:
-        _ask_splits(known, time.monotonic() + seconds(_SPLITS))
+        _ask_splits(known, clock.within(clock.share(_SPLITS, _MOST_SECONDS)))
 
 
-def _ask_depth(known: Known, until: float, offer: Callable[[Tree], None]) -> None:
+def _ask_depth(known: Known, clock: Clock, offer: Callable[[Tree], None]) -> None:
     """Raise the least depth until there is a tree, or the time is up."""
     problem = known.problem
     while not known.state[4] and known.state[2] <= MAX_DEPTH:
@@ -152,8 +148,7 @@ def _ask_depth(known: Known, until: float, offer: Callable[[Tree], None]) -> Non
         if at_hand == depth:
             known.raise_depth(depth, proved=True)
             return
-        limits = Limits(max(0.0, until - time.monotonic()))
-        found = bound(_least_error(problem, depth), below=problem.max_errors + 1, limits=limits)
+        found = bound(_least_error(problem, depth), below=problem.max_errors + 1, limits=Limits(clock.seconds_left))
         if found.model is not None:
             offer(_over_tests(found.model, problem))
         elif found.stopped_by == "interrupt":
@@ -164,7 +159,7 @@ def _ask_depth(known: Known, until: float, offer: Callable[[Tree], None]) -> Non
             known.raise_depth(depth + 1)
 
 
-def _ask_splits(known: Known, until: float) -> None:
+def _ask_splits(known: Known, clock: Clock) -> None:
     """Raise the fewest nodes until there is a tree of so many, or the time is up."""
     problem = known.problem
     while known.state[0] < 0 or known.state[3] < known.state[1]:
@@ -174,8 +169,7 @@ def _ask_splits(known: Known, until: float) -> None:
             return
         limit = depth if proved else problem.max_depth
         tree = _least_error(problem, splits if limit is None else min(limit, splits))
-        limits = Limits(max(0.0, until - time.monotonic()))
-        found = bound_errors(tree, splits, below=problem.max_errors + 1, limits=limits)
+        found = bound_errors(tree, splits, below=problem.max_errors + 1, limits=Limits(clock.seconds_left))
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt
         if found.found or found.stopped_by is not None:

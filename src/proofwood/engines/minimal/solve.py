@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +22,7 @@ from proofwood.engines.interrupts import (
 )
 from proofwood.engines.minimal.options import NATIVE_RULES, STRATEGIES, MinimalOptions
 from proofwood.engines.minimal.permitted import Known, State, find_out
+from proofwood.engines.run import Clock
 from proofwood.memory import room
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -143,11 +143,7 @@ def _search(
     problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
 ) -> dict[str, Any]:
     """What the native search tells: of one short search, and of a better prepared one if that was not enough."""
-    started = time.monotonic()
-
-    def left() -> float | None:
-        return None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - started))
-
+    clock = Clock(limits)
     prepared = options.zero_first or options.error_bounds if slack > 0 else options.cover_bound or options.rollouts
     short = options.strategy == "witness" or not prepared
     short = short or (slack == 0 and problem.minimize is Minimize.DEPTH)  # which these make slower
@@ -156,24 +152,24 @@ def _search(
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
         return _native_search(problem, plain, limits.seconds, progress, slack)
     first = _native_search(problem, plain, limits.seconds, progress, slack, easy=easy)
-    rest = left()
+    rest = clock.seconds_left
     if first["stopped"] != TIME or first["main_done"] or first["infeasible"] or (rest is not None and rest < easy):
         return first
-    known = Known(first, problem, lambda: time.monotonic() - started, teller(progress, problem))
+    known = Known(first, problem, lambda: clock.seconds, teller(progress, problem))
     try:
         dual = None
         if slack > 0:
-            find_out(known, options, left, lambda seconds: _without_errors(known, options, seconds))
+            find_out(known, options, clock, lambda seconds: _without_errors(known, options, seconds))
             if known.answer["infeasible"]:
                 return known.answer
         elif options.cover_bound:
-            dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER, left()))
+            dual = _dual_weights(problem.rows, clock.share(_COVER, _MOST_COVER))
         if slack == 0 and options.shallow_first and problem.minimize is Minimize.NODES_ANY_DEPTH and easy == _EASY:
-            _offer_shallow(known, options, _share(_SHALLOW, _MOST_SHALLOW, left()), dual)
-        elapsed = time.monotonic() - started
-        return _native_search(problem, options, left(), progress, slack, known=known.answer, dual=dual, elapsed=elapsed)
+            _offer_shallow(known, options, clock.share(_SHALLOW, _MOST_SHALLOW), dual)
+        elapsed, rest = clock.seconds, clock.seconds_left
+        return _native_search(problem, options, rest, progress, slack, known=known.answer, dual=dual, elapsed=elapsed)
     except ENDED as error:  # what was known stands
-        return known.answer | {"stopped": code_of(error), "seconds": time.monotonic() - started}
+        return known.answer | {"stopped": code_of(error), "seconds": clock.seconds}
 
 
 def _without_errors(known: Known, options: MinimalOptions, seconds: float) -> dict[str, Any]:
@@ -422,15 +418,6 @@ def _infeasible(problem: MinimalTreeProblem) -> Result:
 def table_of(nodes: list[tuple[int, int, int]], rows: RankedRows) -> NodeTable:
     """Node table over the tests; labels are the majority of the rows in each node."""
     feature, low, high = (np.array(column, dtype=np.int64) for column in zip(*nodes, strict=True))
-    n = len(nodes)
-    table = NodeTable(
-        feature=np.where(feature < 0, LEAF, feature),
-        threshold=np.where(feature < 0, np.nan, 0.5),
-        low=low,
-        high=high,
-        label=np.zeros(n, dtype=np.int64),
-        weight=np.zeros((n, rows.n_classes)),
-        rows=np.zeros(n, dtype=np.int64),
-        missing_low=np.ones(n, dtype=bool),
-    )
+    leaf = feature < 0
+    table = NodeTable.uncounted(np.where(leaf, LEAF, feature), np.where(leaf, np.nan, 0.5), low, high, rows.n_classes)
     return rows.refresh(table, relabel=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from proofwood import arguments
 from proofwood.engines.switches import switches
 
 INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2, "avx512": 3}
@@ -61,8 +62,7 @@ class SearchOptions:
     block_work: int = 0
 
     def __post_init__(self) -> None:
-        if self.simd not in INSTRUCTION_SETS:
-            raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
+        arguments.choice(self.simd, "simd", INSTRUCTION_SETS)
         if self.lanes not in LANE_BITS:
             raise ValueError(f"lanes={self.lanes!r}: expected one of {LANE_BITS}")
         if not 0 <= self.block_work < 2**62:

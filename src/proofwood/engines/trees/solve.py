@@ -292,36 +292,16 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
 
 def _leaf(problem: TreeProblem) -> NodeTable:
     label = int(np.argmax(np.bincount(problem.codes, problem.weights, problem.n_classes)))
-    none = np.array([LEAF])
-    return NodeTable(
-        feature=none,
-        threshold=np.array([np.nan]),
-        low=none,
-        high=none,
-        label=np.array([label]),
-        weight=np.zeros((1, problem.n_classes)),
-        rows=np.array([problem.n_rows]),
-        missing_low=np.array([True]),
-    )
+    return NodeTable.leaf(label, problem.n_classes).changed(rows=[problem.n_rows])
 
 
 def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
     """Node table with thresholds halfway to the next value among the rows of each node."""
     *columns, sets = zip(*nodes, strict=True)
     feature, value, low, high = (np.array(column) for column in columns)
-    n = len(nodes)
     levels = tuple(frozenset(map(int, codes)) if codes else None for codes in sets)
-    table = NodeTable(
-        feature=feature,
-        threshold=np.where((feature == LEAF) | [codes is not None for codes in levels], np.nan, value),
-        low=low,
-        high=high,
-        label=np.zeros(n, dtype=np.int64),
-        weight=np.zeros((n, problem.n_classes)),
-        rows=np.zeros(n, dtype=np.int64),
-        missing_low=np.ones(n, dtype=bool),
-        levels=levels,
-    )
+    threshold = np.where((feature == LEAF) | [codes is not None for codes in levels], np.nan, value)
+    table = NodeTable.uncounted(feature, threshold, low, high, problem.n_classes, levels=levels)
     if table.levels is not None:
         table = with_absent_levels(table, problem.X, problem.weights)
     return preorder(placed(table, problem.X, rule=ThresholdRule.MIDPOINT))

@@ -56,27 +56,25 @@ def calibrated_classifier(model: Any, asked: Asked) -> Reading:
 # --------------------------------------------------------------------------------------------- leaves and what they say
 
 
-class _Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier that returns the probabilities that it is given."""
+class _Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """A classifier that returns what it is given."""
 
     def __init__(self, classes: Any, given: Any) -> None:
         self.classes_, self._given = classes, given
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+class _Says(_Given):
+    """What it is told are probabilities."""
 
     def predict_proba(self, X: Any) -> Any:
         return self._given
 
 
-class _Decides(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier whose decision function returns what it is given."""
-
-    def __init__(self, classes: Any, given: Any) -> None:
-        self.classes_, self._given = classes, given
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+class _Decides(_Given):
+    """What it is given is a decision function."""
 
     def decision_function(self, X: Any) -> Any:
         return self._given

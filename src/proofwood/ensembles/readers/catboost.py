@@ -36,10 +36,10 @@ from proofwood.ensembles.forest import (
     summing_noise,
 )
 from proofwood.ensembles.readers.catboost_file import HASHES, SavedCatBoost, saved
-from proofwood.ensembles.readers.outputs import beyond_half, both_sides, column_of
+from proofwood.ensembles.readers.outputs import beyond_half, both_sides, codes_from, column_of
 from proofwood.ensembles.readers.reading import Adapted, column_names, listed, mixed, plain
 from proofwood.ensembles.readers.register import target_of
-from proofwood.ensembles.readers.sklearn import codes_of, probabilities_of, unnamed
+from proofwood.ensembles.readers.sklearn import probabilities_of, unnamed
 from proofwood.ensembles.sources import Source
 from proofwood.ensembles.space import Input
 from proofwood.exceptions import DataError
@@ -114,7 +114,7 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
     stack = trees_of(given, sums.places, len(sums.base), known).merged()
     base = sums.base
     if math.isinf(sums.cut):  # a probability threshold of 0 or 1: one class whatever the sum is
-        stack, base = Stack.of([_leaf(np.array([0.0, -np.sign(sums.cut)]))]), np.zeros(2)
+        stack, base = Stack.of([ScoredTree.leaf(np.array([0.0, -np.sign(sums.cut)]))]), np.zeros(2)
     trees = stack.trees()
     noise = summing_noise(trees, base, DOUBLE, roundings=2)
     if math.isfinite(sums.cut):
@@ -227,13 +227,6 @@ def _logit(threshold: float) -> float:
     return -math.log(1.0 / threshold - 1.0) + 0.0
 
 
-def _leaf(value: FloatArray) -> ScoredTree:
-    """A tree without a test."""
-    return ScoredTree(
-        np.array([LEAF]), np.array([np.nan]), np.array([LEAF]), np.array([LEAF]), np.array([True]), value[np.newaxis]
-    )
-
-
 def _asked(model: Any, sums: _Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
     """What the model itself predicts, and its numbers or probabilities."""
     if sums.kind == "number":
@@ -244,7 +237,7 @@ def _asked(model: Any, sums: _Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], 
         return partial(beyond_half, partial(column_of, partial(unnamed, model.predict), sums.target)), partial(
             both_sides, one
         )
-    return partial(_predict, model, sums.classes), partial(probabilities_of, model)
+    return partial(codes_from, partial(unnamed, model.predict), sums.classes), partial(probabilities_of, model)
 
 
 def trees_of(given: SavedCatBoost, places: IntArray, n_scores: int, known: Mapping[int, _Texts]) -> Stack:
@@ -417,10 +410,3 @@ def _of_frame(known: Mapping[int, _Texts], names: Sequence[Any], call: Callable[
             texts = np.array([*known[j].texts, known[j].other], dtype=object)
             columns[name] = texts[np.clip(X[:, j], 0, len(texts) - 1).astype(np.int64)]
     return call(pd.DataFrame(columns))
-
-
-# ---------------------------------------------------------------------------------------------------------- prediction
-
-
-def _predict(model: Any, classes: Any, X: FloatArray) -> IntArray:
-    return codes_of(unnamed(model.predict, X), classes)

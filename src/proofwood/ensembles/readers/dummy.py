@@ -11,15 +11,13 @@ import numpy.typing as npt
 from proofwood.ensembles.forest import Forest, Link, ScoredTree
 from proofwood.ensembles.readers.members import answering, unasked
 from proofwood.ensembles.readers.register import SHARES, Asked, register, target_of
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import FloatArray
 
 
 def constant(classes: npt.NDArray[Any], value: FloatArray, n_columns: int) -> Forest:
     """A forest of one leaf, with a score per class, or a number if there are no classes."""
-    leaf = np.array([LEAF])
-    tree = ScoredTree(leaf, np.array([np.nan]), leaf, leaf, np.array([True]), np.asarray(value)[np.newaxis])
     return Forest(
-        trees=(tree,),
+        trees=(ScoredTree.leaf(value),),
         base=np.zeros(len(value)),
         classes=np.asarray(classes),
         n_columns=n_columns,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from proofwood.ensembles.forest import DOUBLE, Forest, Link, merged, summing_noise
-from proofwood.ensembles.readers.members import Together, codes_among, mean_of, members_of, names_within, unasked
+from proofwood.ensembles.readers.members import Together, mean_of, members_of, names_within, unasked
+from proofwood.ensembles.readers.outputs import codes_of, greatest
 from proofwood.ensembles.readers.register import Asked, Reading, register
 from proofwood.ensembles.readers.sklearn import unnamed
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.ensembles.readers.voting import shares_of_votes, votes
 
 PROBABILITIES = "members whose probabilities are means over trees (trees, forests, bagged trees)"
 NUMBERS = "members whose predictions are sums or means over trees"
@@ -29,16 +30,16 @@ def voting_classifier(model: Any, asked: Asked) -> Reading:
     together = Together(model, members, asked)
     weights = _weights(model)
     n = len(model.classes_)
-    codes = [codes_among(member.forest.classes, np.arange(n)) for member in members]
+    codes = [codes_of(member.forest.classes, np.arange(n)) for member in members]
     if hard:
         instead = "with voting='soft' its probabilities are averaged, which can be read"
         trees = [together.votes(k, instead) for k in range(len(members))]
-        votes = tuple(
+        tallied = tuple(
             merged(replace(tree, value=tree.value * weight @ np.eye(n)[code]))
             for tree, weight, code in zip(trees, weights, codes, strict=True)
         )
-        noise = summing_noise(votes, np.zeros(n), DOUBLE)
-        forest = Forest(votes, np.zeros(n), np.asarray(model.classes_), 0, noise, unasked)
+        noise = summing_noise(tallied, np.zeros(n), DOUBLE)
+        forest = Forest(tallied, np.zeros(n), np.asarray(model.classes_), 0, noise, unasked)
         return together.reading(forest)
     instead = "explain its members one by one (estimators_)"
     given = [together.given(k, PROBABILITIES, instead) for k in range(len(members))]
@@ -71,17 +72,17 @@ def bagging_classifier(model: Any, asked: Asked) -> Reading:
     members = members_of(model.estimators_, asked, columns=columns, vote="shares" if shares else "auto")
     together = Together(model, members, asked)
     n = len(model.classes_)
-    codes = [codes_among(member.forest.classes, np.arange(n)) for member in members]
+    codes = [codes_of(member.forest.classes, np.arange(n)) for member in members]
     ones = [1.0] * len(members)
     if shares:
         instead = "bag trees or forests, or explain its members one by one (estimators_)"
         given = [together.given(k, PROBABILITIES, instead) for k in range(len(members))]
     else:
         instead = "bag single trees, or models with predict_proba"
-        votes = [together.votes(k, instead) for k in range(len(members))]
+        classes = [together.votes(k, instead) for k in range(len(members))]
         given = [
             replace(forest, trees=(tree,), base=np.zeros(len(code)), noise=0.0, link=Link())
-            for forest, tree, code in zip(together.forests, votes, codes, strict=True)
+            for forest, tree, code in zip(together.forests, classes, codes, strict=True)
         ]
     forest = replace(mean_of(given, ones, n, codes=codes), classes=np.asarray(model.classes_))
     reading = together.reading(forest)
@@ -95,27 +96,10 @@ def _by_majority(reading: Reading, model: Any) -> Reading:
         raise ValueError(
             f"vote='majority' with steps or categories inside of a {type(model).__name__}: expected vote='auto'"
         )
-    members = list(zip(model.estimators_, model.estimators_features_, strict=True))
-    predict = partial(_majority, members, core.forest.n_classes)
-    output = partial(_shares_of_votes, members, core.forest.n_classes)
+    counted = partial(unnamed, partial(votes, model, None, core.forest.n_classes))
+    predict, output = partial(greatest, counted), partial(shares_of_votes, counted)
     forest = replace(core.forest, predict=predict, output=output, majority=True)
     return Reading(replace(core, forest=forest, predict=predict, output=output))
-
-
-def _majority(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> IntArray:
-    return np.asarray(_votes(members, n_classes, X).argmax(axis=1), dtype=np.int64)
-
-
-def _shares_of_votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> FloatArray:
-    return np.asarray(_votes(members, n_classes, X) / len(members))
-
-
-def _votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> IntArray:
-    votes = np.zeros((X.shape[0], n_classes), dtype=np.int64)
-    for member, columns in members:
-        codes = np.asarray(unnamed(member.predict, X[:, columns]), dtype=np.int64)
-        votes[np.arange(X.shape[0]), codes] += 1
-    return votes
 
 
 def bagging_regressor(model: Any, asked: Asked) -> Reading:
@@ -150,7 +134,7 @@ def ada_boost(model: Any, asked: Asked) -> Reading:
     trees = []
     for k, weight in enumerate(weights):
         tree = together.votes(k, "boost single trees")
-        codes = codes_among(together.forests[k].classes, model.classes_)
+        codes = codes_of(together.forests[k].classes, model.classes_)
         chosen = codes[tree.value.argmax(axis=1)]
         value = np.full((len(chosen), n), -weight / max(1, n - 1))
         value[np.arange(len(chosen)), chosen] = weight

@@ -26,7 +26,8 @@ from proofwood.ensembles.forest import (
 from proofwood.ensembles.readers.categories import Categories
 from proofwood.ensembles.readers.lightgbm_file import SavedLightGBM, saved
 from proofwood.ensembles.readers.nodes import with_gap
-from proofwood.ensembles.readers.sklearn import codes_of, unnamed
+from proofwood.ensembles.readers.outputs import beyond_half, both_sides, codes_from, floats_from, greatest
+from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 ZERO = 1.0000000180025095e-35
@@ -98,13 +99,15 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     link = Link(kind or "logistic", divisor) if regressor or binary else None
     if own:
         classes: npt.NDArray[Any] = NO_CLASSES if regressor else np.arange(n)
-        output = partial(_of_lightgbm, booster, binary)
-        predict: Callable[[Any], Any] = output if regressor else partial(_class_of_lightgbm, booster, binary)
+        call = partial(floats_from, booster.predict)
+        output = partial(both_sides, call) if binary else call
+        predict: Callable[[Any], Any] = call if regressor else partial(beyond_half if binary else greatest, call)
     else:
         classes = NO_CLASSES if regressor else np.asarray(model.classes_)
-        call = model.predict if regressor or not binary else model.predict_proba
-        output = partial(_quietly, partial(call, validate_features=False))
-        predict = output if regressor else partial(_predict_quietly, model, classes)
+        label = partial(unnamed, partial(model.predict, validate_features=False))
+        share = partial(unnamed, partial(model.predict_proba, validate_features=False)) if binary else label
+        output = partial(floats_from, share)
+        predict = output if regressor else partial(codes_from, label, classes)
     forest = Forest(
         trees=trees,
         base=base,
@@ -237,21 +240,3 @@ def _sigmoid(objective: str) -> float:
         if word.startswith("sigmoid:"):
             return float(word.removeprefix("sigmoid:"))
     return 1.0
-
-
-def _predict_quietly(model: Any, classes: npt.NDArray[Any], X: Any) -> IntArray:
-    return codes_of(unnamed(partial(model.predict, validate_features=False), X), classes)
-
-
-def _quietly(call: Callable[[Any], Any], X: Any) -> FloatArray:
-    return np.asarray(unnamed(call, X), dtype=np.float64)
-
-
-def _of_lightgbm(booster: Any, binary: bool, X: Any) -> FloatArray:
-    predicted = np.asarray(booster.predict(X), dtype=np.float64)
-    return np.stack([1 - predicted, predicted], axis=1) if binary else predicted
-
-
-def _class_of_lightgbm(booster: Any, binary: bool, X: Any) -> IntArray:
-    predicted = np.asarray(booster.predict(X))
-    return np.asarray(predicted > 0.5 if binary else predicted.argmax(axis=1), dtype=np.int64)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from proofwood.data.kinds import Kind
 from proofwood.ensembles.forest import (
@@ -401,9 +400,3 @@ def mean_of(
         predict=unasked,
         link=Link(divisor=common * float(np.sum(weights))),
     )
-
-
-def codes_among(classes: npt.NDArray[Any], known: npt.NDArray[Any]) -> IntArray:
-    """Position of each of some classes among all."""
-    position = {label: code for code, label in enumerate(np.asarray(known).tolist())}
-    return np.array([position[label] for label in np.asarray(classes).tolist()], dtype=np.int64)

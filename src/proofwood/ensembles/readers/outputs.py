@@ -1,4 +1,4 @@
-"""What a model of several targets gives, as functions of one of them."""
+"""What models give, as numbers: class codes of labels, floats, and one column of several."""
 
 from __future__ import annotations
 
@@ -6,13 +6,30 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from proofwood.model.node_table import FloatArray, IntArray
 
 
+def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
+    """Position of each label among the classes, -1 of one that is none of them."""
+    position = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    return np.array([position.get(label, -1) for label in np.asarray(labels).ravel().tolist()], dtype=np.int64)
+
+
+def codes_from(call: Callable[[Any], Any], classes: npt.NDArray[Any], X: Any) -> IntArray:
+    """(n_rows,) class codes of the labels that a function of rows gives."""
+    return codes_of(call(X), classes)
+
+
+def floats_from(call: Callable[[Any], Any], X: Any) -> FloatArray:
+    """(n_rows,) or (n_rows, n_classes) what a function of rows gives, in float64."""
+    return np.asarray(call(X), dtype=np.float64)
+
+
 def column_of(call: Callable[[Any], Any], target: int, X: Any) -> FloatArray:
     """(n_rows,) what a function of rows gives in one of its columns, in float64."""
-    given = np.asarray(call(X), dtype=np.float64)
+    given = floats_from(call, X)
     return given.reshape(len(given), -1)[:, target]
 
 
@@ -25,3 +42,9 @@ def both_sides(call: Callable[[Any], FloatArray], X: Any) -> FloatArray:
 def beyond_half(call: Callable[[Any], FloatArray], X: Any) -> IntArray:
     """(n_rows,) 1 where a function of rows gives more than 0.5, else 0."""
     return np.asarray(call(X) > 0.5, dtype=np.int64)
+
+
+def greatest(call: Callable[[Any], Any], X: Any) -> IntArray:
+    """(n_rows,) place of the greatest number of each row, the first of several; of codes these themselves."""
+    given = np.asarray(call(X))
+    return np.asarray(given.argmax(axis=1) if given.ndim == 2 else given, dtype=np.int64)

@@ -19,10 +19,10 @@ from proofwood.ensembles.readers.register import SHARES, SURE, Asked, names_of, 
 from proofwood.ensembles.sources import Source
 from proofwood.ensembles.space import Input
 from proofwood.model import evaluate
-from proofwood.model.ensemble import Ensemble
+from proofwood.model.ensemble import Ensemble, contributions
 from proofwood.model.ensemble import predict as predict_ensemble
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
-from proofwood.model.reshape import unroll
+from proofwood.model.reshape import unroll_from
 
 
 def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
@@ -44,9 +44,8 @@ def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
             "the model has oblique tests, which no grid of thresholds can hold: fit it with splits='univariate'"
         )
     if not table.is_tree:
-        marks = _numbered(table)
-        tree = unroll(marks)
-        value = value[tree.rows]
+        tree, source = unroll_from(table)
+        value = value[source]
     else:
         tree = table
     return merged(
@@ -59,21 +58,6 @@ def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
             value=value,
             levels=tree.levels,
         )
-    )
-
-
-def _numbered(table: NodeTable) -> NodeTable:
-    """The same table whose ``rows`` are the numbers of its nodes, so that copies of a node tell where they are from."""
-    return NodeTable(
-        feature=table.feature,
-        threshold=table.threshold,
-        low=table.low,
-        high=table.high,
-        label=table.label,
-        weight=table.weight,
-        rows=np.arange(table.n_nodes),
-        missing_low=table.missing_low,
-        levels=table.levels,
     )
 
 
@@ -175,11 +159,7 @@ def from_tables(model: NodeTable | Ensemble, asked: Asked) -> Adapted:
     assert ensemble.weights is not None
     trees = []
     for table, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True):
-        if ensemble.vote == "majority":
-            value = np.eye(table.n_classes)[table.label]
-        else:
-            value = evaluate.node_probabilities(table) if ensemble.vote == "mean" else table.weight
-        trees.append(tree_of(table, weight * value))
+        trees.append(tree_of(table, weight * contributions(table, ensemble.vote)))
     base = np.zeros(ensemble.n_classes)
     n = len(feature_names) if feature_names is not None else ensemble.n_columns
     if n < ensemble.n_columns:

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -24,18 +23,19 @@ from proofwood.ensembles.forest import Forest, Stack
 from proofwood.ensembles.readers.given import Header
 from proofwood.ensembles.readers.nodes import with_gap
 from proofwood.ensembles.readers.number_types import DOUBLE, that_matter, types_of
+from proofwood.ensembles.readers.outputs import codes_from, floats_from
 from proofwood.ensembles.readers.preparation import Preparation, Told, alike_in_sparse, made_by
 from proofwood.ensembles.readers.prepared_columns import Known, TableColumn, known_columns, sides_of
 from proofwood.ensembles.readers.prepared_rows import ColumnReader, PreparedRows
 from proofwood.ensembles.readers.prepared_tests import Rewriting
 from proofwood.ensembles.readers.reading import Adapted, absent, column_names
 from proofwood.ensembles.readers.register import Asked, Reading, register
-from proofwood.ensembles.readers.sklearn import codes_of, unnamed
+from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.ensembles.readers.targets import OneTarget
 from proofwood.ensembles.readers.tracing import BEHIND, Trace, Traced, refuse_own_ways, steps_of, traced_through
 from proofwood.ensembles.sources import Source
 from proofwood.ensembles.space import Gap, Input
-from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.model.node_table import LEAF, FloatArray
 
 
 def of_pipeline(model: Any, asked: Asked) -> Reading:
@@ -150,12 +150,12 @@ def _assembled(whole: Any, known: Known, header: Header, trace: Trace, *, n_path
     rows = PreparedRows(prepared, names, used, readers, _computes(known.traced), trace.functions)
     classes = forest.classes
     call = partial(_asked, whole, prepared, used)
-    predict: Callable[[FloatArray], Any] = partial(_codes, call, classes)
+    predict: Callable[[FloatArray], Any] = partial(codes_from, partial(call, "predict"), classes)
     output: Callable[[FloatArray], FloatArray] | None = None
     if forest.is_regressor:
-        predict = output = partial(_numbers, call, "predict")
+        predict = output = partial(floats_from, partial(call, "predict"))
     elif forest.output is not None and hasattr(whole, "predict_proba"):
-        output = partial(_numbers, call, "predict_proba")
+        output = partial(floats_from, partial(call, "predict_proba"))
     else:
         forest = replace(forest, link=None)
     if forest.majority:
@@ -274,14 +274,6 @@ hold a model that was not fitted."""
 
 def _asked(whole: Any, prepared: Preparation, used: tuple[int, ...], method: str, X: FloatArray) -> Any:
     return unnamed(getattr(whole, method), prepared.table(X, used))
-
-
-def _codes(call: Callable[[str, FloatArray], Any], classes: npt.NDArray[Any], X: FloatArray) -> IntArray:
-    return codes_of(call("predict", X), classes)
-
-
-def _numbers(call: Callable[[str, FloatArray], Any], method: str, X: FloatArray) -> FloatArray:
-    return np.asarray(call(method, X), dtype=np.float64)
 
 
 def _of_core(call: Callable[[FloatArray], Any], prepared: Preparation, used: tuple[int, ...], X: FloatArray) -> Any:

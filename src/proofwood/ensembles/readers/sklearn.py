@@ -27,8 +27,10 @@ from proofwood.ensembles.forest import (
     one_hot,
     summing_noise,
 )
+from proofwood.ensembles.readers.outputs import codes_from, column_of, floats_from, greatest
 from proofwood.ensembles.readers.register import SHARES, Asked, register, target_of
 from proofwood.ensembles.readers.targets import one_target
+from proofwood.ensembles.readers.voting import shares_of_votes, votes
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
@@ -196,7 +198,7 @@ def from_isolation_forest(model: Any, asked: Asked) -> Forest:
         classes=np.array([-1, 1]),
         n_columns=model.n_features_in_,
         noise=summing_noise(spread, base, DOUBLE, roundings=4) + around,
-        predict=partial(_predicted, model, np.array([-1, 1])),
+        predict=partial(codes_from, partial(unnamed, model.predict), np.array([-1, 1])),
         ties_low=False,
         takes_missing=np.full(model.n_features_in_, True),
     )
@@ -221,8 +223,8 @@ def from_forest(model: Any, asked: Asked) -> Forest:
     majority = asked.vote == "majority"
     if majority:
         trees = tuple(one_hot(tree) for tree in trees)
-        predict = partial(_majority, model.estimators_, target, n)
-        output = partial(_shares_of_votes, model.estimators_, target, n)
+        counted = partial(unnamed, partial(votes, model, target, n))
+        predict, output = partial(greatest, counted), partial(shares_of_votes, counted)
     trees = tuple(merged(tree) for tree in trees)
     base = np.zeros(n)
     return Forest(
@@ -238,24 +240,6 @@ def from_forest(model: Any, asked: Asked) -> Forest:
         output=output,
         unordered=_in_threads(model),
     )
-
-
-def _majority(members: list[Any], target: int, n_classes: int, X: FloatArray) -> IntArray:
-    return np.asarray(_votes(members, target, n_classes, X).argmax(axis=1), dtype=np.int64)
-
-
-def _shares_of_votes(members: list[Any], target: int, n_classes: int, X: FloatArray) -> FloatArray:
-    return np.asarray(_votes(members, target, n_classes, X) / len(members))
-
-
-def _votes(members: list[Any], target: int, n_classes: int, X: FloatArray) -> IntArray:
-    votes = np.zeros((X.shape[0], n_classes), dtype=np.int64)
-    rows = np.arange(X.shape[0])
-    given = np.ascontiguousarray(X, dtype=np.float32)
-    for member in members:
-        shares = member.tree_.predict(given).reshape(X.shape[0], member.n_outputs_, -1)[:, target, :n_classes]
-        votes[rows, shares.argmax(axis=1)] += 1
-    return votes
 
 
 def from_gradient_boosting(model: Any, asked: Asked) -> Forest:
@@ -300,27 +284,17 @@ def _constant_start(model: Any) -> None:
 
 def numbers_of(model: Any, X: Any) -> FloatArray:
     """(n_rows,) what a regressor predicts, in float64."""
-    return np.asarray(unnamed(model.predict, X), dtype=np.float64).ravel()
+    return column_of(partial(unnamed, model.predict), 0, X)
 
 
 def probabilities_of(model: Any, X: Any) -> FloatArray:
     """(n_rows, n_classes) what a classifier says of its classes, in float64."""
-    return np.asarray(unnamed(model.predict_proba, X), dtype=np.float64)
+    return floats_from(partial(unnamed, model.predict_proba), X)
 
 
 def coded(model: Any) -> Callable[[FloatArray], IntArray]:
     """Function from rows to the class codes that ``model.predict`` gives; it can be pickled if the model can."""
-    return partial(_predicted, model, np.asarray(model.classes_))
-
-
-def _predicted(model: Any, classes: npt.NDArray[Any], X: FloatArray) -> IntArray:
-    return codes_of(unnamed(model.predict, X), classes)
-
-
-def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
-    """Position of each label among the classes."""
-    position = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([position[label] for label in np.asarray(labels).ravel().tolist()], dtype=np.int64)
+    return partial(codes_from, partial(unnamed, model.predict), np.asarray(model.classes_))
 
 
 def unnamed(call: Callable[[Any], Any], X: Any) -> Any:

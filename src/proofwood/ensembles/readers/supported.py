@@ -27,7 +27,7 @@ from proofwood.ensembles.readers.lightgbm import from_lightgbm
 from proofwood.ensembles.readers.native_files import FILES
 from proofwood.ensembles.readers.onnx import from_onnx
 from proofwood.ensembles.readers.reading import Adapted, plain
-from proofwood.ensembles.readers.register import Asked, Reader, known, read, register
+from proofwood.ensembles.readers.register import Asked, Reader, read, register
 from proofwood.ensembles.readers.targets import one_target
 from proofwood.ensembles.readers.xgboost import from_xgboost
 
@@ -155,6 +155,3 @@ register(
     outputs=True,
 )
 register(("builtins.str", "pathlib.Path", "onnx.ModelProto"), _onnx, words=f"the path of {FILES}")
-
-SUPPORTED = known()
-"""What can be read, in words."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from proofwood.ensembles.forest import DOUBLE, Forest, Link, merged
 from proofwood.ensembles.readers.members import Together, members_of, names_within
+from proofwood.ensembles.readers.monotone import scaling
 from proofwood.ensembles.readers.register import Asked, Reading, register
 
 
@@ -86,23 +87,20 @@ def _inverted(forest: Forest, transformer: Any) -> Forest | None:
         if shift is None or transformer.inv_kw_args:
             return None
         return replace(forest, link=replace(forest.link, kind="log", shift=shift))
-    affine = _affine(transformer, name)
-    return None if affine is None else _scaled(forest, forest.link, *affine)
-
-
-def _affine(scaler: Any, name: str) -> tuple[float, float] | None:
-    """The factor, above 0, and the shift of the inverse of a scaler of one column."""
-    if name == "StandardScaler":
-        scale = 1.0 if scaler.scale_ is None else float(scaler.scale_[0])
-        return scale, float(scaler.mean_[0]) if scaler.with_mean else 0.0
-    if name == "RobustScaler":
-        scale = float(scaler.scale_[0]) if scaler.with_scaling else 1.0
-        return scale, float(scaler.center_[0]) if scaler.with_centering else 0.0
-    if name == "MaxAbsScaler":
-        return float(scaler.scale_[0]), 0.0
-    if name == "MinMaxScaler":
-        return 1 / float(scaler.scale_[0]), -float(scaler.min_[0]) / float(scaler.scale_[0])
-    return None
+    if name not in ("StandardScaler", "RobustScaler", "MaxAbsScaler", "MinMaxScaler"):
+        return None
+    factor, shift = 1.0, 0.0  # of the inverse
+    for step in reversed(scaling(transformer, 0)):
+        match step.what:
+            case "subtract":
+                shift += step.by
+            case "add":
+                shift -= step.by
+            case "divide":
+                factor, shift = factor * step.by, shift * step.by
+            case "multiply":
+                factor, shift = factor / step.by, shift / step.by
+    return _scaled(forest, forest.link, factor, shift)
 
 
 def _scaled(forest: Forest, link: Link, factor: float, shift: float) -> Forest:

@@ -27,7 +27,7 @@ from proofwood.ensembles.forest import (
 )
 from proofwood.ensembles.readers.categories import Categories
 from proofwood.ensembles.readers.nodes import with_gap
-from proofwood.ensembles.readers.outputs import beyond_half, both_sides, column_of
+from proofwood.ensembles.readers.outputs import beyond_half, both_sides, column_of, greatest
 from proofwood.ensembles.readers.register import target_of
 from proofwood.ensembles.readers.sklearn import coded, probabilities_of, unnamed
 from proofwood.ensembles.readers.xgboost_file import (
@@ -356,10 +356,11 @@ def _asked(
     if booster is not None:
         call = partial(_of_booster, booster)
         if sums.kind == "classes":
-            return partial(_greatest, call), call
+            return partial(greatest, call), call
     elif sums.kind == "classes" or (sums.kind == "binary" and sums.places.size == 1):
         labelled = len(model.classes_) > 1  # else the codes are what it predicts
-        return coded(model) if labelled else partial(_codes, model), partial(probabilities_of, model)
+        codes = coded(model) if labelled else partial(greatest, partial(unnamed, model.predict))
+        return codes, partial(probabilities_of, model)
     else:
         call = partial(unnamed, model.predict if sums.kind == "number" else model.predict_proba)
     one = partial(column_of, call, sums.target)
@@ -374,12 +375,3 @@ def _of_booster(booster: Any, X: Any) -> FloatArray:
     types = None if hasattr(X, "columns") else booster.feature_types
     rows = xgboost.DMatrix(X, **known, feature_types=types, enable_categorical=True)
     return np.asarray(booster.predict(rows), dtype=np.float64)
-
-
-def _greatest(call: Callable[[Any], FloatArray], X: Any) -> IntArray:
-    given = call(X)
-    return np.asarray(given.argmax(axis=1) if given.ndim == 2 else given, dtype=np.int64)
-
-
-def _codes(model: Any, X: Any) -> IntArray:
-    return np.asarray(unnamed(model.predict, X), dtype=np.int64)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from proofwood.data.kinds import MOMENTS, Kind
-from proofwood.show.exports.nested import Language, compared, functions, identifiers, indented
+from proofwood.show.exports.nested import Language, functions, identifiers, indented
 from proofwood.show.exports.source import (
-    Ask,
     Exported,
     ExportError,
     exact,
@@ -89,41 +87,18 @@ def to_c(model: Exported) -> str:
 
 
 class _C(Language):
-    def __init__(self, model: Exported, names: dict[int, str]) -> None:
-        self.model, self.names = model, names
+    true, false, present = "1", "0", "!{}"
 
-    def condition(self, ask: Ask) -> str:
-        if ask.column < 0:
-            total = " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
-            return self._with_gap(compared(total, ask), total, ask)
-        name = self.names[ask.column]
-        if ask.codes is not None:
-            test = " || ".join(f"{name} == {code}" for code in sorted(ask.codes))
-            return f"!(isnan({name}) || {test})" if ask.contrary else self._with_gap(test, name, ask)
-        if ask.threshold == -math.inf:
-            return f"isnan({name})" if ask.missing_low else "0"
-        if ask.threshold == math.inf:
-            return "1" if ask.missing_low else f"!isnan({name})"
-        return self._with_gap(compared(name, ask), name, ask)
-
-    @staticmethod
-    def _with_gap(test: str, name: str, ask: Ask) -> str:
-        """A comparison with NAN is false, so that missing values go elsewhere by themselves."""
-        return f"isnan({name}) || {test}" if ask.missing_low and ask.gap else test
+    def member(self, name: str, column: int, codes: frozenset[int]) -> str:
+        return " || ".join(f"{name} == {code}" for code in sorted(codes))
 
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         arguments = ", ".join(f"double {variable}" for variable in self.names.values()) or "void"
         unused = [f"(void){variable};" for variable in self.names.values()]
         return [f"static int {name}({arguments}) {{", *indented([*unused, *body], self.step), "}"]
 
-    def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
-        return [f"if ({condition}) {{", *indented(then, self.step), "} else {", *indented(other, self.step), "}"]
-
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}; /* {comment} */"
-
-    def call(self, name: str) -> str:
-        return f"return {name}({', '.join(self.names.values())});"
 
 
 def _level_codes(model: Exported, texts: list[int]) -> list[str]:

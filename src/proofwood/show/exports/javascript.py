@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from proofwood.data.kinds import Kind
-from proofwood.show.exports.nested import Language, compared, functions, identifiers, indented
-from proofwood.show.exports.source import Ask, Exported, ExportError, exact, require_exact_levels, require_one_type
+from proofwood.show.exports.nested import Language, functions, identifiers, indented
+from proofwood.show.exports.source import Exported, ExportError, exact, require_exact_levels, require_one_type
 
 _READERS = {
     "number": """\
@@ -109,7 +108,7 @@ def to_javascript(model: Exported) -> str:
         lines += ["", _READERS["number"]]
     lines += [
         "",
-        *functions(model, _JavaScript(model, names, set(ordered))),
+        *functions(model, _JavaScript(model, names)),
         "function leafOf(row) {",
         f"  return node_0({', '.join(arguments)});",
         "}",
@@ -129,42 +128,16 @@ def to_javascript(model: Exported) -> str:
 
 class _JavaScript(Language):
     step = "  "
+    nan, null = "Number.isNaN({})", "{} === null"
 
-    def __init__(self, model: Exported, names: dict[int, str], ordered: set[int]) -> None:
-        self.model, self.names, self.ordered = model, names, ordered
-
-    def condition(self, ask: Ask) -> str:
-        if ask.column < 0:
-            total = " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
-            return self._with_gap(compared(total, ask), f"Number.isNaN({total})", ask)
-        name, model = self.names[ask.column], self.model
-        levels = model.has_levels(ask.column) and ask.column not in self.ordered
-        gap = f"{name} === null" if levels and model.read_as(ask.column) is None else f"Number.isNaN({name})"
-        if ask.codes is not None:
-            test = f"{_json(_values(model, ask.column, ask.codes))}.includes({name})"
-            return f"!({gap} || {test})" if ask.contrary else self._with_gap(test, gap, ask)
-        if ask.threshold == -math.inf:
-            return gap if ask.missing_low else "false"
-        if ask.threshold == math.inf:
-            return "true" if ask.missing_low else f"!({gap})"
-        return self._with_gap(compared(name, ask), gap, ask)
-
-    @staticmethod
-    def _with_gap(test: str, gap: str, ask: Ask) -> str:
-        """A comparison with NaN is false, and null is in no list: missing values go elsewhere by themselves."""
-        return f"{gap} || {test}" if ask.missing_low and ask.gap else test
+    def member(self, name: str, column: int, codes: frozenset[int]) -> str:
+        return f"{_json(_values(self.model, column, codes))}.includes({name})"
 
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         return [f"function {name}({', '.join(self.names.values())}) {{", *indented(body, self.step), "}"]
 
-    def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
-        return [f"if ({condition}) {{", *indented(then, self.step), "} else {", *indented(other, self.step), "}"]
-
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}; // {comment}"
-
-    def call(self, name: str) -> str:
-        return f"return {name}({', '.join(self.names.values())});"
 
 
 def _reader(model: Exported, column: int) -> str:

@@ -7,6 +7,7 @@ deep conditions may be nested. Each function returns the number of a leaf.
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -33,29 +34,74 @@ MOST_CALLS = 500
 
 
 class Language(ABC):
-    """How a language writes the pieces of a program of conditions."""
+    """How a language writes the pieces of a program of conditions.
+
+    The words below are those of C and JavaScript, where these have the same.
+
+    Parameters
+    ----------
+    model : what is written
+    names : variable of each column that it tests
+    """
 
     step = "    "
+    true, false, either, negated, present = "true", "false", "||", "!({})", "!({})"
+    nan = null = "isnan({})"
+    """Whether a number is missing, or a text."""
+    end = ";"
+
+    def __init__(self, model: Exported, names: dict[int, str]) -> None:
+        self.model, self.names = model, names
+
+    def condition(self, ask: Ask) -> str:
+        """Whether a row goes low, as an expression; whether it goes high if the question is the contrary one.
+
+        A comparison with NaN is false, and what is missing is in no list: it goes elsewhere by itself.
+        """
+        value = self.weighted_sum(ask) if ask.column < 0 else self.names[ask.column]
+        gap = (self.null if self._is_text(ask.column) else self.nan).format(value)
+        if ask.codes is not None:
+            test = self.member(value, ask.column, ask.codes)
+        elif ask.threshold == -math.inf:
+            return gap if ask.missing_low else self.false
+        elif ask.threshold == math.inf:
+            return self.true if ask.missing_low else self.present.format(gap)
+        else:
+            test = compared(value, ask)
+        either = f"{gap} {self.either} {test}"
+        if ask.codes is not None and ask.contrary:
+            return self.negated.format(either)
+        return either if ask.missing_low and ask.gap else test
+
+    def _is_text(self, column: int) -> bool:
+        """Whether the variable of a column is a text."""
+        model = self.model
+        levels = column >= 0 and model.has_levels(column) and not model.ordered(column)
+        return levels and model.read_as(column) is None
+
+    def weighted_sum(self, ask: Ask) -> str:
+        """What a test of several columns compares."""
+        return " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
 
     @abstractmethod
-    def condition(self, ask: Ask) -> str:
-        """Whether a row goes low, as an expression; whether it goes high if the question is the contrary one."""
+    def member(self, name: str, column: int, codes: frozenset[int]) -> str:
+        """Whether the variable of a column is one of some categories."""
 
     @abstractmethod
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         """A function of the columns that returns the number of a leaf."""
 
-    @abstractmethod
     def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
         """One of two blocks: the first if the condition holds."""
+        return [f"if ({condition}) {{", *indented(then, self.step), "} else {", *indented(other, self.step), "}"]
 
     @abstractmethod
     def leaf(self, number: int, comment: str) -> str:
         """Return the number of a leaf."""
 
-    @abstractmethod
     def call(self, name: str) -> str:
         """Return what another function returns."""
+        return f"return {name}({', '.join(self.names.values())}){self.end}"
 
 
 def functions(model: Exported, language: Language, prefix: str = "node") -> list[str]:
@@ -88,7 +134,7 @@ def _heads(model: Exported) -> set[int]:
             inner = table.feature[child] != LEAF
             below = depth[node] + 1 if node not in heads else 1
             depth[child] = max(depth[child], below)
-            if inner and (model.parents[child] > 1 or depth[child] >= DEEPEST):
+            if inner and (table.parents[child] > 1 or depth[child] >= DEEPEST):
                 heads.add(child)
             calls[child] = max(calls[child], calls[node] + (child in heads))
     if max(calls) > MOST_CALLS:

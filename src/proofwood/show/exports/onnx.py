@@ -184,17 +184,7 @@ def _tree(model: Exported) -> tuple[NodeTable, IntArray]:
     A weighted sum is a threshold on column 0 there, which :func:`_attributes` puts right.
     """
     table = model.table
-    plain = NodeTable(
-        feature=np.where(table.feature == OBLIQUE, 0, table.feature),
-        threshold=table.threshold,
-        low=table.low,
-        high=table.high,
-        label=table.label,
-        weight=table.weight,
-        rows=table.rows,
-        missing_low=table.missing_low,
-        levels=table.levels,
-    )
+    plain = table.changed(feature=np.where(table.feature == OBLIQUE, 0, table.feature), normals=None)
     flat, of_test = without_levels(plain)
     try:
         tree, of_flat = unroll_from(flat)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from proofwood.data.kinds import Kind
-from proofwood.show.exports.nested import Language, compared, functions, identifiers, indented
+from proofwood.show.exports.nested import Language, functions, identifiers, indented
 from proofwood.show.exports.source import Ask, Exported, exact
 
 _MISSING = '''
@@ -183,37 +182,19 @@ def to_python(model: Exported) -> str:
 
 
 class _Python(Language):
-    def __init__(self, model: Exported, names: dict[int, str]) -> None:
-        self.model, self.names = model, names
+    true, false, either, negated, present = "True", "False", "or", "not ({})", "not ({})"
+    null, end = "{} is None", ""
 
-    def condition(self, ask: Ask) -> str:
-        if ask.column < 0:
-            total = self._sum(ask)
-            return self._with_gap(compared(total, ask), f"isnan({total})", ask)
-        name, model = self.names[ask.column], self.model
-        text = model.has_levels(ask.column) and not model.ordered(ask.column) and model.read_as(ask.column) is None
-        gap = f"{name} is None" if text else f"isnan({name})"
-        if ask.codes is not None:
-            members = model.values(ask.column, ask.codes)
-            test = f"{name} in ({', '.join(map(ascii, members))},)" if members else "False"
-            return f"not ({gap} or {test})" if ask.contrary else self._with_gap(test, gap, ask)
-        if ask.threshold == -math.inf:
-            return gap if ask.missing_low else "False"
-        if ask.threshold == math.inf:
-            return "True" if ask.missing_low else f"not ({gap})"
-        return self._with_gap(compared(name, ask), gap, ask)
+    def member(self, name: str, column: int, codes: frozenset[int]) -> str:
+        members = self.model.values(column, codes)
+        return f"{name} in ({', '.join(map(ascii, members))},)" if members else self.false
 
-    def _sum(self, ask: Ask) -> str:
-        if len(ask.terms) > MOST_SUMMANDS:
-            coefficients = ", ".join(exact(value) for _, value in ask.terms)
-            values = ", ".join(self.names[column] for column, _ in ask.terms)
-            return f"weighted_sum(({coefficients}), ({values}))"
-        return " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
-
-    @staticmethod
-    def _with_gap(test: str, gap: str, ask: Ask) -> str:
-        """A comparison with NaN is false, and None is in no tuple: missing values go elsewhere by themselves."""
-        return f"{gap} or {test}" if ask.missing_low and ask.gap else test
+    def weighted_sum(self, ask: Ask) -> str:
+        if len(ask.terms) <= MOST_SUMMANDS:
+            return super().weighted_sum(ask)
+        coefficients = ", ".join(exact(value) for _, value in ask.terms)
+        values = ", ".join(self.names[column] for column, _ in ask.terms)
+        return f"weighted_sum(({coefficients}), ({values}))"
 
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         return [f"def {name}({', '.join(self.names.values())}):", *indented(body, self.step), ""]
@@ -223,9 +204,6 @@ class _Python(Language):
 
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}  # {comment}"
-
-    def call(self, name: str) -> str:
-        return f"return {name}({', '.join(self.names.values())})"
 
 
 def _reader(model: Exported, column: int) -> str:

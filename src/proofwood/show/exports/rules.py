@@ -9,11 +9,11 @@ from typing import Any
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
+from proofwood.decimals import short
 from proofwood.model.node_table import LEAF
 from proofwood.printable import in_list, in_sentence
 from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_possible, key_of
 from proofwood.show.exports.source import Exported, ExportError
-from proofwood.show.labels import exact_text
 
 MOST_RULES = 20_000
 """Ways to leaves at which a table of rules is given up."""
@@ -100,7 +100,7 @@ def _words(model: Exported, key: Key, one: Range) -> str:
     """What a path says of a column, in words; empty where it says nothing."""
     column, terms = key
     if column < 0:
-        name = " + ".join(f"{exact_text(value)}*{_name(model, index)}" for index, value in terms)
+        name = " + ".join(f"{short(value)}*{_name(model, index)}" for index, value in terms)
         name = f"({name.replace('+ -', '- ')})"
     else:
         name = _name(model, column)
@@ -140,4 +140,4 @@ def _values(model: Exported, column: int, name: str, one: Range) -> str:
 
 def _number(model: Exported, column: int, value: float) -> str:
     kind = model.kind(column) if column >= 0 else Kind.NUMERIC
-    return text_of(value, kind, model.columns[column].zone) if kind in MOMENTS else exact_text(value)
+    return text_of(value, kind, model.columns[column].zone) if kind in MOMENTS else short(value)

@@ -101,13 +101,6 @@ class Exported:
         """(n_leaves, n_classes) share of each class, by the number of the leaf."""
         return node_probabilities(self.table)[list(self.leaves)]
 
-    @cached_property
-    def parents(self) -> npt.NDArray[np.int64]:
-        """(n_nodes,) number of edges that lead to each node."""
-        inner = self.table.feature != LEAF
-        ends = np.concatenate([self.table.low[inner], self.table.high[inner]])
-        return np.bincount(ends, minlength=self.table.n_nodes)
-
     def kind(self, column: int) -> Kind:
         """What the numbers of a column are."""
         return self.columns[column].kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from proofwood import arguments
 from proofwood.engines.switches import switches
 
 INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2}
@@ -57,10 +58,8 @@ class SubsetOptions:
     simd: Literal["auto", "baseline", "avx2"] = "auto"
 
     def __post_init__(self) -> None:
-        if self.columns not in COLUMNS:
-            raise ValueError(f"columns={self.columns!r}: expected one of {', '.join(COLUMNS)}")
-        if self.simd not in INSTRUCTION_SETS:
-            raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
+        arguments.choice(self.columns, "columns", COLUMNS)
+        arguments.choice(self.simd, "simd", INSTRUCTION_SETS)
         if self.neighbours < 1:
             raise ValueError(f"neighbours={self.neighbours!r}: expected at least 1")
         if self.restarts < 0:
@@ -90,5 +89,4 @@ class FewestOptions:
     search: SubsetOptions = field(default_factory=SubsetOptions)
 
     def __post_init__(self) -> None:
-        if self.engine not in FEWEST_ENGINES:
-            raise ValueError(f"engine={self.engine!r}: expected one of {', '.join(FEWEST_ENGINES)}")
+        arguments.choice(self.engine, "engine", FEWEST_ENGINES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from proofwood import _native
@@ -11,6 +9,7 @@ from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.oblique.draft import Draft, PricedRows
 from proofwood.engines.diagram.shape import Diagram
 from proofwood.engines.interrupts import INTERRUPT
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.diagram import DiagramProblem
 
@@ -53,13 +52,13 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
     KeyboardInterrupt
         At Ctrl-C.
     """
-    begun = time.perf_counter()
+    clock = Clock.of(seconds)
     priced = PricedRows.of(problem)
     layers, rows = layers_of(problem), problem.rows
     points, of_rows = np.unique(priced.columns, axis=0, return_inverse=True)
     costs = np.zeros((len(points), rows.n_classes), dtype=np.int64)
     np.add.at(costs, of_rows.ravel(), priced.costs)
-    left = begun + seconds - time.perf_counter()  # to tell rows apart takes a third of a second of 200,000 rows
+    left = seconds - clock.seconds  # to tell rows apart takes a third of a second of 200,000 rows
     if left <= 0:
         return None
     settings = {
@@ -79,7 +78,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
     diagram = _diagram(priced, normals, np.array(found["offsets"]), found["labels"])
     if diagram.n_splits > problem.most_nodes:
         return None
-    return Draft.of(priced, diagram).diagram(deadline=begun + seconds)
+    return Draft.of(priced, diagram).diagram(clock=clock)
 
 
 def _diagram(priced: PricedRows, normals: FloatArray, offsets: FloatArray, labels: list[int]) -> Diagram:

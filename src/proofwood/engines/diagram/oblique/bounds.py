@@ -19,7 +19,6 @@ References
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
@@ -31,6 +30,7 @@ from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.oblique.hitting import Conflicts
 from proofwood.engines.diagram.oblique.margin import Separation, separate
 from proofwood.engines.diagram.shape import Diagram
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem, Norm
 from proofwood.problem.ranked import RankArray
@@ -50,8 +50,8 @@ BY_MARGIN = "conflicts by margin"
 MOST_CELLS = 400_000
 """Rows times columns up to which conflicts are looked for: a single linear program takes seconds beyond."""
 
-Oracle = Callable[[BoolArray, float], Iterator[IntArray]]
-"""From the rows still right and a deadline, conflicts among them; who asks takes their rows from the right ones."""
+Oracle = Callable[[BoolArray, Clock], Iterator[IntArray]]
+"""From the rows still right and a clock, conflicts among them; who asks takes their rows from the right ones."""
 
 Way = tuple[tuple[int, ...], Callable[[], list[Oracle]], bool]
 """Classes that a diagram names, what makes the sources of conflicts of its right rows, and whether rows without a
@@ -92,13 +92,13 @@ def lower_bounds(
     """
     if problem.columns is None:
         raise ValueError("the problem is univariate: bounds of oblique diagrams need columns scaled to [0, 1]")
-    deadline = time.perf_counter() + (math.inf if seconds is None else seconds)
+    clock = Clock.of(seconds)
     rows, most = problem.rows, problem.most_nodes
     errors = [problem.leaf_errors] * (most + 1)
     groups = rows.groups[1]
     for k in range(1, most + 1):
         errors[k] = errors[k - 1] if k >= rows.n_classes else _by_classes(groups, k + 1)
-        if time.perf_counter() >= deadline:  # more nodes may do better, except for equal rows
+        if clock.over:  # more nodes may do better, except for equal rows
             errors[k + 1 :] = [rows.unavoidable] * (most - k)
             break
     if one_split is not None and most:
@@ -114,13 +114,12 @@ def lower_bounds(
 
     ways_of = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
     for k in sorted(ways_of, reverse=True):  # more nodes make no more errors: what k nodes make, fewer make at least
-        now = time.perf_counter()
         cap = errors[0]  # exact: what a lone leaf gets wrong
         if upper is not None:
             left = upper - problem.cost.node_price * (k - 1)
             cap = min(cap, max(0, -(-left // problem.cost.error_price)))
         if errors[k] < cap:
-            errors[k] = max(errors[k], conflicts.least(ways_of[k], now + max(0.0, deadline - now) / k, cap, offer))
+            errors[k] = max(errors[k], conflicts.least(ways_of[k], clock.part(k), cap, offer))
             errors[:k] = [max(fewer, errors[k]) for fewer in errors[:k]]
     if counters is not None and conflicts.by_margin:
         counters[BY_MARGIN] = counters.get(BY_MARGIN, 0) + conflicts.by_margin
@@ -188,7 +187,7 @@ class _Ways:
         return parted + [self.outside(a, b) for a in single for b in chosen if b not in single]
 
     def least(
-        self, ways: list[Way], deadline: float, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
+        self, ways: list[Way], clock: Clock, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
     ) -> int:
         """Least weight wrong over some ways, from below, at most ``cap``: rows of other classes, and conflicts hit.
 
@@ -202,14 +201,13 @@ class _Ways:
             if others >= best:
                 break
             left = sum(pair[0] < best for pair in by_others[position:])
-            now = time.perf_counter()
-            lower, right = self.hit(oracles(), now + max(0.0, deadline - now) / left, best - others)
+            lower, right = self.hit(oracles(), clock.part(left), best - others)
             if is_chain and right is not None:
                 offer(classes, right)
             best = min(best, others + lower)
         return best
 
-    def hit(self, oracles: list[Oracle], deadline: float, enough: int) -> tuple[int, BoolArray | None]:
+    def hit(self, oracles: list[Oracle], clock: Clock, enough: int) -> tuple[int, BoolArray | None]:
         """Least weight of rows that hits every conflict, from below, and the rows not hit if they have no conflict.
 
         At ``enough`` nothing more is asked.
@@ -217,17 +215,17 @@ class _Ways:
         found = Conflicts(self.weights)
         lower = 0
         right = np.ones(len(self.codes), dtype=np.bool_)
-        while time.perf_counter() < deadline and lower < enough:
+        while not clock.over and lower < enough:
             known = len(found.sets)
             for oracle in oracles:
-                for conflict in oracle(right, deadline):
+                for conflict in oracle(right, clock):
                     found.add(conflict)
                     right[conflict] = False
-            if time.perf_counter() >= deadline:
+            if clock.over:
                 break
             if len(found.sets) == known:  # nothing is left to hit: is it the cheapest way to hit what was found?
                 wrong = int(self.weights[~right].sum())
-                cheaper, complete = (None, True) if lower >= wrong else found.cheaper(wrong, deadline)
+                cheaper, complete = (None, True) if lower >= wrong else found.cheaper(wrong, clock)
                 if not complete:
                     break
                 if cheaper is None:
@@ -235,20 +233,20 @@ class _Ways:
                 lower = max(lower, int(self.weights[cheaper].sum()))
                 right = ~cheaper
                 continue
-            lower = max(lower, found.least(deadline))
-            chosen = found.choose(deadline)
+            lower = max(lower, found.least(clock))
+            chosen = found.choose(clock)
             if chosen is None:
                 break
             right = ~chosen
-        return max(lower, found.least(-math.inf)), None
+        return max(lower, found.least(Clock.of(0.0))), None
 
     def parted(self, low: list[int], high: list[int]) -> Oracle:
         """Conflicts of rows of two groups of classes that one hyperplane must part."""
         on_low, on_high = np.isin(self.codes, low), np.isin(self.codes, high)
 
-        def conflicts(right: BoolArray, deadline: float) -> Iterator[IntArray]:
+        def conflicts(right: BoolArray, clock: Clock) -> Iterator[IntArray]:
             while True:
-                found = self._separation(np.flatnonzero(right & on_low), np.flatnonzero(right & on_high), deadline)
+                found = self._separation(np.flatnonzero(right & on_low), np.flatnonzero(right & on_high), clock)
                 if not isinstance(found, np.ndarray):
                     return
                 yield found
@@ -260,9 +258,9 @@ class _Ways:
         of_inner, of_outer = self.codes == inner, self.codes == outer
         normals: list[FloatArray] = []  # they have told rows apart, and may do so again
 
-        def conflicts(right: BoolArray, deadline: float) -> Iterator[IntArray]:
+        def conflicts(right: BoolArray, clock: Clock) -> Iterator[IntArray]:
             for row in np.flatnonzero(right & of_outer).tolist():
-                while time.perf_counter() < deadline:
+                while not clock.over:
                     there = np.flatnonzero(right & of_inner)
                     if there.size == 0:
                         return
@@ -271,7 +269,7 @@ class _Ways:
                         gaps = known @ self.columns[row] - (known @ self.columns[there].T).max(axis=1)
                         if float(gaps.max()) >= PARTED:
                             break
-                    found = self._separation(there, np.array([row]), deadline)
+                    found = self._separation(there, np.array([row]), clock)
                     if isinstance(found, np.ndarray):
                         yield found
                     elif found is not None:
@@ -281,14 +279,11 @@ class _Ways:
 
         return conflicts
 
-    def _separation(self, low: IntArray, high: IntArray, deadline: float) -> IntArray | Separation | None:
+    def _separation(self, low: IntArray, high: IntArray, clock: Clock) -> IntArray | Separation | None:
         """Rows of both sides that no hyperplane holds apart by the margin, or a separation; None if time is up."""
-        left = deadline - time.perf_counter()
-        if low.size == 0 or high.size == 0 or left <= 0:
+        if low.size == 0 or high.size == 0 or clock.over:
             return None
-        found = separate(
-            self.columns[low], self.columns[high], norm=self.norm, seconds=None if math.isinf(left) else left
-        )
+        found = separate(self.columns[low], self.columns[high], norm=self.norm, seconds=clock.seconds_left)
         if found is None or found.ceiling >= PARTED:
             return found
         rows = _overlapping(self.ranks[low], self.ranks[high], found.low, found.high)

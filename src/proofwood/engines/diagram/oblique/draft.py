@@ -12,6 +12,7 @@ from proofwood.engines.diagram.oblique.cuts import MARGIN, lengths, sizes, weigh
 from proofwood.engines.diagram.oblique.hyperplane import Hyperplane
 from proofwood.engines.diagram.oblique.margin import sparse_separation
 from proofwood.engines.diagram.shape import Diagram, without_unreached
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem
 
@@ -238,10 +239,10 @@ class Draft:
 
     # ---------------------------------------------------------------- out
 
-    def diagram(self, *, deadline: float | None = None) -> Diagram:
+    def diagram(self, *, clock: Clock = ENDLESS) -> Diagram:
         """The diagram, each hyperplane turned to the widest gap, or nearly, with few coefficients, same rows per side.
 
-        Hyperplanes that are not turned before ``deadline`` stand halfway between their nearest rows.
+        Hyperplanes that are not turned before the time of ``clock`` is up stand halfway between their nearest rows.
         """
         if not self.nodes:
             return Diagram.leaf(self.constant)
@@ -249,7 +250,7 @@ class Draft:
         order.remove(self.root)
         order.insert(0, self.root)
         place = {key: position for position, key in enumerate(order)}
-        planes = [self._settled(key, reach[key], deadline) for key in order]
+        planes = [self._settled(key, reach[key], clock) for key in order]
 
         def arcs(targets: list[int]) -> tuple[int, ...]:
             return tuple(place[target] if target >= 0 else target for target in targets)
@@ -264,7 +265,7 @@ class Draft:
             )
         )
 
-    def _settled(self, key: int, rows: BoolArray, deadline: float | None) -> tuple[FloatArray, float]:
+    def _settled(self, key: int, rows: BoolArray, clock: Clock) -> tuple[FloatArray, float]:
         """Normal and offset of a node that treat the rows that reach it as they are treated now."""
         node = self.nodes[key]
         high = node.height[rows] > 0
@@ -273,9 +274,7 @@ class Draft:
             return np.zeros_like(node.normal), -1.0 if high.any() else 1.0
         if np.count_nonzero(node.normal) == 1:
             return node.normal, node.offset
-        found = sparse_separation(
-            there[~high], there[high], margin=MARGIN, norm=self.priced.problem.norm, deadline=deadline
-        )
+        found = sparse_separation(there[~high], there[high], margin=MARGIN, norm=self.priced.problem.norm, clock=clock)
         if found is not None:
             return found.normal, found.offset
         sums = weighted_sums(there, node.normal)

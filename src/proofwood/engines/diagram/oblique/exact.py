@@ -11,7 +11,6 @@ that reach its nodes by the margin. Along a single column, tests are thresholds,
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,6 +22,7 @@ from proofwood.data.thresholds import midpoints
 from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.oblique.margin import separate
 from proofwood.engines.diagram.shape import Diagram
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.diagram import DiagramProblem
 
@@ -106,8 +106,7 @@ def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None
     most = problem.columns.shape[1]
     if first.size > 400 or math.comb(first.size, min(most, first.size // 2)) > MOST_PLANES:
         return None
-    deadline = math.inf if seconds is None else time.perf_counter() + seconds
-    ways = sides(integers(problem.columns[first][:, varying]), deadline)
+    ways = sides(integers(problem.columns[first][:, varying]), Clock.of(seconds))
     if ways is None or len(ways) > MOST_SIDES:
         return None
     bits = np.array([[mask >> place & 1 for mask in sorted(ways)] for place in range(first.size)], dtype=np.int32)
@@ -126,16 +125,16 @@ def integers(columns: FloatArray) -> list[Point]:
     return list(zip(*scaled, strict=True))
 
 
-def sides(points: Sequence[Point], deadline: float = math.inf) -> set[int] | None:
+def sides(points: Sequence[Point], clock: Clock = ENDLESS) -> set[int] | None:
     """Bit masks of the points on one side, for each way in which a hyperplane parts them; the first is on the low side.
 
     None if time ran out. ``points`` are integers and may coincide.
     """
-    found = _sides(list(points), deadline)
+    found = _sides(list(points), clock)
     return None if found is None else {mask for mask in found if mask and not mask & 1}
 
 
-def _sides(points: list[Point], deadline: float) -> set[int] | None:
+def _sides(points: list[Point], clock: Clock) -> set[int] | None:
     """Both sides of all ways, those with an empty side among them."""
     everything = (1 << len(points)) - 1
     points = _flat(points)
@@ -150,7 +149,7 @@ def _sides(points: list[Point], deadline: float) -> set[int] | None:
         return found
     found, done = {0, everything}, set()
     for chosen in combinations(range(len(points)), size):
-        if time.perf_counter() >= deadline or len(found) > 2 * MOST_SIDES:
+        if clock.over or len(found) > 2 * MOST_SIDES:
             return None
         normal = _normal([points[at] for at in chosen])
         if normal is None:
@@ -162,7 +161,7 @@ def _sides(points: list[Point], deadline: float) -> set[int] | None:
             continue
         done.add(tuple(on))
         above = sum(1 << at for at, height in enumerate(heights) if height > 0)
-        within = _sides([points[at] for at in on], deadline)
+        within = _sides([points[at] for at in on], clock)
         if within is None:
             return None
         for mask in within:

@@ -7,8 +7,6 @@ References
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +15,7 @@ from proofwood.engines.diagram.oblique.cuts import entropy, gain_cuts, lengths, 
 from proofwood.engines.diagram.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.diagram.oblique.hyperplane import fit
 from proofwood.engines.diagram.oblique.moves import remove
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, FloatArray
 
 FEATURE_SHARE = 0.6
@@ -25,22 +24,20 @@ CELLS = 1_000_000
 """Rows times classes times normals that are looked at between two looks at the clock, about."""
 
 
-def grown(
-    priced: PricedRows, rng: np.random.Generator, *, greedy: bool, small: bool, deadline: float | None = None
-) -> Draft:
+def grown(priced: PricedRows, rng: np.random.Generator, *, greedy: bool, small: bool, clock: Clock = ENDLESS) -> Draft:
     """One diagram, grown and pruned.
 
     Parameters
     ----------
     greedy : whether each node looks at all columns and takes the best cut, with nothing left to chance
     small : whether it stops at a random number of nodes
-    deadline : ``time.perf_counter()`` at which no further node is grown
+    clock : when it is over, no further node is grown
     """
     most = priced.problem.most_nodes
     cap = most
     if small and most > 1:
         cap = int(rng.integers(1, min(most, priced.problem.rows.n_classes + 4) + 1))
-    return _pruned(_Growth(priced, rng, greedy=greedy, cap=cap, deadline=deadline).draft())
+    return _pruned(_Growth(priced, rng, greedy=greedy, cap=cap, clock=clock).draft())
 
 
 def _pruned(draft: Draft) -> Draft:
@@ -76,11 +73,9 @@ class _Flow:
 class _Growth:
     """One top-down construction."""
 
-    def __init__(
-        self, priced: PricedRows, rng: np.random.Generator, *, greedy: bool, cap: int, deadline: float | None
-    ) -> None:
+    def __init__(self, priced: PricedRows, rng: np.random.Generator, *, greedy: bool, cap: int, clock: Clock) -> None:
         rows = priced.problem.rows
-        self.deadline = math.inf if deadline is None else deadline
+        self.clock = clock
         self.priced, self.problem, self.rng, self.greedy, self.cap = priced, priced.problem, rng, greedy, cap
         self.weights = np.zeros((rows.n_rows, rows.n_classes))
         self.weights[np.arange(rows.n_rows), rows.codes] = rows.weights
@@ -160,14 +155,14 @@ class _Growth:
 
         None if time is up, too.
         """
-        if time.perf_counter() > self.deadline:
+        if self.clock.over:
             return None
         there, weights = self.priced.columns[rows], self.weights[rows]
         normals = self._normals(there, weights)
         cuts = []
         together = max(1, CELLS // weights.size)
         for first in range(0, len(normals), together):
-            if time.perf_counter() > self.deadline:
+            if self.clock.over:
                 return None
             some = normals[first : first + together]
             length = lengths(some, self.problem.norm)
@@ -191,7 +186,7 @@ class _Growth:
         middle = there.mean(axis=0)
         centred = np.column_stack([there[:, used] - middle[used], np.full(len(there), -1.0)])
         for left, right in self._groupings(weights.sum(axis=0)):
-            if time.perf_counter() > self.deadline:
+            if self.clock.over:
                 break
             low, high = weights[:, left].sum(axis=1), weights[:, right].sum(axis=1)
             counts = (low > 0) | (high > 0)

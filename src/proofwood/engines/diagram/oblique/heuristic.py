@@ -10,14 +10,13 @@ References
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from proofwood.engines.diagram.oblique.draft import Draft, PricedRows
 from proofwood.engines.diagram.oblique.growth import grown
 from proofwood.engines.diagram.oblique.improve import SEARCHED, improve_oblique
 from proofwood.engines.diagram.shape import Diagram
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import IntArray
 from proofwood.problem.diagram import DiagramProblem
 
@@ -108,8 +107,8 @@ def construct_oblique(
     if seconds is None and n_starts is None:
         raise ValueError("neither seconds nor n_starts: the construction would not end")
     priced = PricedRows.of(problem, costs)
-    begun = time.perf_counter()
-    deadline = None if seconds is None else begun + SEARCHED * seconds
+    whole = Clock.of(seconds)
+    clock = whole.within(None if seconds is None else SEARCHED * seconds)
     rng = np.random.default_rng(random_state)
     best = Draft(priced, {}, 0, int(priced.costs.sum(axis=0).argmin()))
     if start is not None:
@@ -117,13 +116,9 @@ def construct_oblique(
         best = min(best, given, key=Draft.score)
     score = best.score()
     number = 0
-    while number == 0 or ((n_starts is None or number < n_starts) and not _over(deadline)):
-        draft = grown(priced, rng, greedy=number == 0, small=number % 2 == 1, deadline=deadline)
+    while number == 0 or ((n_starts is None or number < n_starts) and not clock.over):
+        draft = grown(priced, rng, greedy=number == 0, small=number % 2 == 1, clock=clock)
         if (draft_score := draft.score()) < score:
             best, score = draft, draft_score
         number += 1
-    return best.diagram(deadline=None if seconds is None else begun + seconds)
-
-
-def _over(deadline: float | None) -> bool:
-    return deadline is not None and time.perf_counter() > deadline
+    return best.diagram(clock=whole)

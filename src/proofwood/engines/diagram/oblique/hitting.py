@@ -12,8 +12,6 @@ References
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -23,6 +21,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from proofwood import _native
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.solvers import worker
 
@@ -54,20 +53,20 @@ class Conflicts:
             self._known.add(rows.tobytes())
             self.sets.append(rows)
 
-    def choose(self, deadline: float) -> BoolArray | None:
+    def choose(self, clock: Clock) -> BoolArray | None:
         """(n_rows,) rows that hit all conflicts and weigh little; None if time ran out first."""
         used, cover = self._cover()
-        left = deadline - time.perf_counter()
-        if left <= 0:
+        left = clock.seconds_left
+        if clock.over:
             return None
         answer = milp(
             self._scaled(used),
             integrality=np.ones(used.size),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(cover, lb=1.0),
-            options={"mip_rel_gap": 0.0} if math.isinf(left) else {"time_limit": left, "mip_rel_gap": 0.0},
+            options={"mip_rel_gap": 0.0} if left is None else {"time_limit": left, "mip_rel_gap": 0.0},
         )
-        if time.perf_counter() >= deadline:
+        if clock.over:
             return None
         chosen = np.zeros(len(self.weights), dtype=np.bool_)
         if answer.x is not None:
@@ -77,14 +76,14 @@ class Conflicts:
                 chosen[conflict[self.weights[conflict].argmin()]] = True
         return chosen
 
-    def least(self, deadline: float) -> int:
+    def least(self, clock: Clock) -> int:
         """Weight that all rows which hit every conflict have at least, by packings of conflicts, in integers."""
         if not self.sets:
             return 0
         order = sorted(range(len(self.sets)), key=lambda at: self.sets[at].size)
         best = self._packed(np.zeros(len(self.sets)), order)
-        left = deadline - time.perf_counter()
-        if left <= 0:
+        left = clock.seconds_left
+        if clock.over:
             return best
         used, cover = self._cover()
         scaled = self._scaled(used)
@@ -93,31 +92,30 @@ class Conflicts:
             A_ub=cover.T.tocsr(),
             b_ub=scaled,
             method="highs-ds",
-            options={} if math.isinf(left) else {"time_limit": left},
+            options={} if left is None else {"time_limit": left},
         )
         if answer.x is None:
             return best
         return max(best, self._packed(np.asarray(answer.x) * float(self.weights[used].max()), order))
 
-    def cheaper(self, upper: int, deadline: float) -> tuple[BoolArray | None, bool]:
+    def cheaper(self, upper: int, clock: Clock) -> tuple[BoolArray | None, bool]:
         """Rows that hit all conflicts and weigh less than ``upper``, the least if the second answer is true.
 
         None and true: it is proved that there are none. False: time ran out first.
         """
         used, place = self._used()
         sets = [place[conflict].tolist() for conflict in self.sets]
-        left = deadline - time.perf_counter()
-        if left <= 0:
+        if clock.over:
             return None, False
-        found = _native.cheapest_hitting_set(sets, np.ascontiguousarray(self.weights[used]), upper, min(LOOK, left / 2))
+        weights, look = np.ascontiguousarray(self.weights[used]), clock.share(0.5, LOOK)
+        found = _native.cheapest_hitting_set(sets, weights, upper, look)
         if found["stopped"] == 2:
             raise KeyboardInterrupt
         if found["complete"]:
             return self._mask(used[found["chosen"]] if found["weight"] < upper else None), True
-        left = deadline - time.perf_counter()
-        if left <= 0:
+        if clock.over:
             return None, False
-        outcome = worker.run(_by_rc2, sets, self.weights[used].tolist(), seconds=None if math.isinf(left) else left)
+        outcome = worker.run(_by_rc2, sets, weights.tolist(), seconds=clock.seconds_left)
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         if outcome.stopped_by is not None:

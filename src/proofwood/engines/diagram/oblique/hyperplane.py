@@ -12,8 +12,7 @@ References
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.diagram.oblique.cuts import MARGIN, NO_CUT, Cuts, best_cuts, lengths, weighted_sums
 from proofwood.engines.diagram.oblique.margin import separate
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import Norm
 
@@ -73,7 +73,7 @@ def best_hyperplane(
     fits: bool = True,
     rounds: int = 60,
     margin: float = MARGIN,
-    deadline: float | None = None,
+    clock: Clock = ENDLESS,
 ) -> Hyperplane:
     """Search a hyperplane of least loss that holds the rows of its two sides ``margin`` apart.
 
@@ -85,7 +85,7 @@ def best_hyperplane(
     starts : further normals (n_features,) to begin at
     fits : whether convex stand-ins are fitted, which takes about as long as 10 rounds
     rounds : times ``DIRECTIONS`` line searches
-    deadline : ``time.perf_counter()`` at which the best so far is returned
+    clock : when it is over, the best so far is returned
 
     Returns
     -------
@@ -98,16 +98,16 @@ def best_hyperplane(
     total = int(extra.sum())
     best = one_way(d, high=total < 0, loss=base + min(total, 0))
     floor = base + int(np.minimum(extra, 0).sum())
-    if best.loss == floor or len(columns) < 2 or d == 0 or (deadline is not None and time.perf_counter() >= deadline):
+    if best.loss == floor or len(columns) < 2 or d == 0 or clock.over:
         return best
-    search = _Search(columns, extra, base, margin, norm, best, deadline)
+    search = _Search(columns, extra, base, margin, norm, best, clock)
     heads = search.offer_normals(search.first_normals(starts, fits=fits))
     for share in (2, 1):  # a second half begins at what the first half and the margin have left
         if not heads or search.best.loss == floor or rounds <= 0:
             break
-        seconds = -1.0 if deadline is None else deadline - time.perf_counter()
-        if deadline is not None and seconds <= 0:
+        if clock.over:
             break
+        seconds = -1.0 if clock.seconds_left is None else clock.seconds_left
         steps = max(1, rounds * DIRECTIONS // 2)
         patience = PATIENCE + 15 * columns.shape[1]
         found = _native.hyperplane(
@@ -120,7 +120,7 @@ def best_hyperplane(
             seconds if share == 1 else seconds / 2,
         )
         for loss, head in found:
-            if base + loss >= search.best.loss or search.late():
+            if base + loss >= search.best.loss or search.clock.over:
                 break
             search.offer(np.array(head))
         heads = [search.best_head(heads[0]), *(np.array(head) for _, head in found[:1])]
@@ -138,18 +138,14 @@ class _Search:
         margin: float,
         norm: Norm,
         best: Hyperplane,
-        deadline: float | None = None,
+        clock: Clock,
     ) -> None:
         self.columns, self.extra, self.base, self.margin, self.best = columns, extra, base, margin, best
-        self.norm, self.deadline = norm, deadline
+        self.norm, self.clock = norm, clock
         self.middle = columns.mean(axis=0)
         self.rows = np.column_stack([columns - self.middle, np.full(len(columns), -1.0)])
         self.counts = extra != 0
         self.rows_that_count, self.extra_that_counts = self.rows[self.counts], extra[self.counts]
-
-    def late(self) -> bool:
-        """Whether the time is over."""
-        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def loss_of(self, head: FloatArray) -> int:
         """Loss of a head, less that of all rows on the low side, margins aside."""
@@ -166,7 +162,7 @@ class _Search:
             means = [np.average(rows[sign == s, :d], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
             found.append(means[0] - means[1])
             kinds = [(strength, hinge) for strength in (1.0, 100.0) for hinge in (False, True)] if fits else []
-            found += [fit(rows, sign, weight, strength, hinge, late=self.late)[:d] for strength, hinge in kinds]
+            found += [fit(rows, sign, weight, strength, hinge, clock=self.clock)[:d] for strength, hinge in kinds]
         normals = np.array([normal for normal in found if np.abs(normal).sum() > 1e-9])
         return np.asarray((normals / np.abs(normals).sum(axis=1, keepdims=True)).T)
 
@@ -178,7 +174,7 @@ class _Search:
         together = max(1, CELLS_AT_ONCE // len(self.columns))
         parts: list[Cuts] = []
         for first in range(0, normals.shape[1], together):
-            if self.late():
+            if self.clock.over:
                 break
             some = normals[:, first : first + together]
             parts.append(self._cuts(self.columns @ some, some))
@@ -206,8 +202,7 @@ class _Search:
         cut = self._cuts(weighted_sums(self.columns, normal)[:, None], normal[:, None])
         high = self.rows @ head > 0
         if cut.loss[0] > self.loss_of(head) and high.any() and not high.all():
-            left = None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
-            found = separate(self.columns[~high], self.columns[high], norm=self.norm, seconds=left)
+            found = separate(self.columns[~high], self.columns[high], norm=self.norm, seconds=self.clock.seconds_left)
             if found is not None and found.gap >= self.margin:
                 self._keep(found.normal, found.offset, found.gap)
                 return
@@ -237,7 +232,7 @@ def fit(
     strength: float,
     hinge: bool,
     *,
-    late: Callable[[], bool] = lambda: False,
+    clock: Clock = ENDLESS,
 ) -> FloatArray:
     """Minimize ``|a|^2 / 2 + strength * mean weighted loss`` by Newton's method with halved steps.
 
@@ -247,14 +242,14 @@ def fit(
     sign : (n_rows,) 1 or -1, the side wanted
     weight : (n_rows,) of mean 1
     hinge : squared hinge loss (a linear support vector machine) if true, else logistic loss
-    late : whether to return the head as it is, asked before each step
+    clock : when it is over, the head is returned as it is
 
     Returns
     -------
     (n_features + 1,) normal and offset
     """
     size = rows.shape[1]
-    if late():
+    if clock.over:
         return np.zeros(size)
     signed = rows * sign[:, None]
     ridge = np.append(np.ones(size - 1), 1e-6)
@@ -268,7 +263,7 @@ def fit(
     head = np.zeros(size)
     now = value(head)
     for _ in range(12):
-        if late():
+        if clock.over:
             break
         reach = signed @ head
         if hinge:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ from proofwood.engines.diagram.oblique import moves
 from proofwood.engines.diagram.oblique.draft import Draft, PricedRows, Score
 from proofwood.engines.diagram.oblique.growth import grown
 from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import IntArray
 from proofwood.problem.diagram import DiagramProblem
 
@@ -64,18 +64,17 @@ def improve_oblique(
     if diagram.n_splits and diagram.normals is None:
         raise ValueError("a univariate diagram: convert it by as_oblique")
     priced = PricedRows.of(problem, costs)
-    begun = time.perf_counter()
-    deadline = None if seconds is None else begun + SEARCHED * seconds
-    search = Improvement(Draft.of(priced, diagram), np.random.default_rng(random_state), deadline, target)
-    end, interrupted = None if seconds is None else begun + seconds, False
+    whole, interrupted = Clock.of(seconds), False
+    clock = whole.within(None if seconds is None else SEARCHED * seconds)
+    search = Improvement(Draft.of(priced, diagram), np.random.default_rng(random_state), clock, target)
     try:
         search.run(rounds)
     except KeyboardInterrupt:
-        end, interrupted = begun, True
+        whole, interrupted = Clock.of(0.0), True
     best = search.best
     if search.best_score >= search.first_score:
         best = Draft.of(priced, diagram)
-    widest = best.diagram(deadline=end)
+    widest = best.diagram(clock=whole)
     found = widest if Draft.of(priced, widest).score() <= search.first_score else diagram
     if interrupted:
         raise InterruptedSearchError(found)
@@ -88,21 +87,19 @@ class Improvement:
     Parameters
     ----------
     draft : where to begin
-    deadline : ``time.perf_counter()`` of the end, or None
+    clock : of the search
     target : integer cost at which the search ends
     """
 
-    def __init__(self, draft: Draft, rng: np.random.Generator, deadline: float | None, target: int = 0) -> None:
+    def __init__(self, draft: Draft, rng: np.random.Generator, clock: Clock, target: int = 0) -> None:
         self.current, self.score = draft, draft.score()
         self.best, self.best_score, self.first_score = draft, self.score, self.score
-        self.rng, self.deadline, self.target = rng, deadline, target
+        self.rng, self.clock, self.target = rng, clock, target
 
     @property
     def over(self) -> bool:
         """Whether time is up or the target is reached."""
-        return self.best_score <= (0, self.target) or (
-            self.deadline is not None and time.perf_counter() > self.deadline
-        )
+        return self.best_score <= (0, self.target) or self.clock.over
 
     def run(self, rounds: int | None) -> None:
         """Descend, then disturb and descend until time, rounds or target end it."""
@@ -175,11 +172,11 @@ class Improvement:
         """The draft of one move, hyperplanes near it re-optimized where nodes went."""
         draft, rng = self.current, self.rng
         if kind == "reoptimize":
-            return moves.reoptimize(draft, key, rng=rng, rounds=effort, deadline=self.deadline)
+            return moves.reoptimize(draft, key, rng=rng, rounds=effort, clock=self.clock)
         if kind == "insert":
-            return moves.insert(draft, key, bool(side), rng=rng, rounds=effort, deadline=self.deadline)
+            return moves.insert(draft, key, bool(side), rng=rng, rounds=effort, clock=self.clock)
         if kind == "sink":
-            return moves.sink(draft, key, rng=rng, rounds=effort, deadline=self.deadline)
+            return moves.sink(draft, key, rng=rng, rounds=effort, clock=self.clock)
         if kind == "merge":
             others = [k for k in draft.in_layer(draft.nodes[key].layer) if k != key]
             moved = moves.merge(draft, key, int(rng.choice(others))) if others else None
@@ -193,7 +190,7 @@ class Improvement:
         if price == 0 and rng.random() < 0.8:  # fewer nodes are not the aim: spare the time
             return None
         near = [k for k, _ in draft.parents(key) if k in moved.nodes] or [moved.root]
-        return moves.reoptimize(moved, int(rng.choice(near)), rng=rng, rounds=effort, deadline=self.deadline)
+        return moves.reoptimize(moved, int(rng.choice(near)), rng=rng, rounds=effort, clock=self.clock)
 
     def _first_node(self) -> Draft | None:
         """A root for a lone leaf."""
@@ -203,7 +200,7 @@ class Improvement:
         leaf = ~self.current.constant
         root = priced.node(0, leaf, leaf, np.zeros(priced.columns.shape[1]), 1.0)
         draft = Draft(priced, {0: root}, 0, self.current.constant)
-        return moves.reoptimize(draft, 0, rng=self.rng, rounds=30, pairs=4, deadline=self.deadline)
+        return moves.reoptimize(draft, 0, rng=self.rng, rounds=30, pairs=4, clock=self.clock)
 
     def _disturb(self) -> None:
         """Change the current draft by one to three random moves, whatever they cost."""
@@ -219,9 +216,9 @@ class Improvement:
                     moved = moves.shaken(draft, self.rng)
                 elif kind < 0.75:
                     side = bool(self.rng.random() < 0.5)
-                    moved = moves.insert(draft, key, side, rng=self.rng, rounds=2, deadline=self.deadline)
+                    moved = moves.insert(draft, key, side, rng=self.rng, rounds=2, clock=self.clock)
                 elif kind < 0.85:
-                    moved = moves.sink(draft, key, rng=self.rng, rounds=2, deadline=self.deadline)
+                    moved = moves.sink(draft, key, rng=self.rng, rounds=2, clock=self.clock)
                 elif kind < 0.95:
                     moved = moves.remove(draft, key)
                 else:

@@ -9,7 +9,6 @@ whose distance is computed in integers: nothing of it is the word of a solver.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,6 +16,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from proofwood.engines.diagram.oblique.cuts import lengths, sizes, weighted_sums
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.diagram import Norm
 
@@ -152,7 +152,7 @@ def sparse_separation(
     margin: float,
     norm: Norm,
     kept: float = 0.5,
-    deadline: float | None = None,
+    clock: Clock = ENDLESS,
 ) -> Separation | None:
     """A separation of few coefficients that keeps a share ``kept`` of the widest gap, and at least ``margin``.
 
@@ -160,16 +160,13 @@ def sparse_separation(
 
     Parameters
     ----------
-    deadline : ``time.perf_counter()`` at which no further coefficient is dropped
+    clock : when it is over, no further coefficient is dropped
 
     Returns
     -------
     Separation, or None if there is none of at least ``margin`` or time ran out before the first
     """
-    left = None if deadline is None else deadline - time.perf_counter()
-    if left is not None and left <= 0:
-        return None
-    best = separate(low, high, norm=norm, seconds=left)
+    best = None if clock.over else separate(low, high, norm=norm, seconds=clock.seconds_left)
     if best is None or best.gap < margin:
         return None
     least = max(margin, kept * best.gap)
@@ -178,10 +175,9 @@ def sparse_separation(
             continue
         used = np.flatnonzero(best.normal)
         used = used[used != column]
-        left = None if deadline is None else deadline - time.perf_counter()
-        if used.size == 0 or (left is not None and left <= 0):
+        if used.size == 0 or clock.over:
             break
-        fewer = separate(low[:, used], high[:, used], norm=norm, seconds=left)
+        fewer = separate(low[:, used], high[:, used], norm=norm, seconds=clock.seconds_left)
         if fewer is not None and fewer.gap >= least:
             normal = np.zeros_like(best.normal)
             normal[used] = fewer.normal

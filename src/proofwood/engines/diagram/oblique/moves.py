@@ -6,7 +6,6 @@ target of a node has a price per row, so the best hyperplane for a pair of targe
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +13,13 @@ import numpy as np
 from proofwood.engines.diagram.oblique.cuts import MARGIN, NO_CUT, lengths, sizes, weighted_sums
 from proofwood.engines.diagram.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.diagram.oblique.hyperplane import Hyperplane, best_hyperplane, one_way
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import Norm
 
 
 def reoptimize(
-    draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, pairs: int = 2, deadline: float | None = None
+    draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, pairs: int = 2, clock: Clock = ENDLESS
 ) -> Draft | None:
     """Another hyperplane and other targets for one node, the rest fixed; no worse by price, often equal.
 
@@ -41,7 +41,7 @@ def reoptimize(
     chosen = _promising(there, node, prices, fixed, targets, pairs, rng, draft.priced.problem.norm)
     best: tuple[int, Hyperplane, int, int] | None = None
     for low, high in chosen:
-        if deadline is not None and time.perf_counter() > deadline:
+        if clock.over:
             break
         starts = [node.normal] if node.normal.any() else []
         plane = best_hyperplane(
@@ -53,7 +53,7 @@ def reoptimize(
             fits=not starts or bool(rng.random() < 0.2),
             rounds=rounds,
             norm=draft.priced.problem.norm,
-            deadline=deadline,
+            clock=clock,
         )
         total = plane.loss + int(fixed[low, high])
         if best is None or total < best[0] or (total == best[0] and rng.random() < 0.3):
@@ -134,7 +134,7 @@ def _promising(
 
 
 def insert(
-    draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
+    draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int, clock: Clock = ENDLESS
 ) -> Draft | None:
     """A new node on an arc that leads to a terminal; if the arc leads to a shared node, a copy of that node."""
     priced = draft.priced
@@ -155,12 +155,10 @@ def insert(
     else:
         moved.nodes[new] = priced.node(layer, target, target, np.zeros(priced.columns.shape[1]), 1.0)
     moved.point(key, side, new)
-    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, deadline=deadline)
+    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, clock=clock)
 
 
-def sink(
-    draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
-) -> Draft | None:
+def sink(draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, clock: Clock = ENDLESS) -> Draft | None:
     """Push a node and its descendants one layer down, and put a new node in its place that leads to it."""
     priced, problem = draft.priced, draft.priced.problem
     if draft.n_splits >= problem.most_nodes:
@@ -181,7 +179,7 @@ def sink(
         moved.point(parent, side, new)
     if key == draft.root:
         moved.root = new
-    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, deadline=deadline)
+    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, clock=clock)
 
 
 # -------------------------------------------------------------------- nodes that go

@@ -1,0 +1,43 @@
+"""Models whose members vote, where the models themselves have no ``predict`` that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from proofwood.model.node_table import FloatArray, IntArray
+
+
+def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
+    """(n_rows, n_classes) votes of the members for rows as given, each member asked by its own ``predict``.
+
+    Parameters
+    ----------
+    model : fitted, with ``estimators_``
+    target : which of its targets is meant; None of a model of one
+    n_classes : of the target
+    X : rows, in any container that the model takes
+    """
+    from sklearn.utils.validation import validate_data  # start-up time: few ask for a majority
+
+    columns = getattr(model, "estimators_features_", None)
+    made = validate_data(
+        model, X, reset=False, accept_sparse="csr", ensure_all_finite="allow-nan",
+        dtype=np.float32 if columns is None else None,  # members of a bag may compare float64
+    )  # fmt: skip
+    made = made.toarray() if hasattr(made, "toarray") else made
+    found = np.zeros((made.shape[0], n_classes), dtype=np.int64)
+    for member, chosen in zip(model.estimators_, repeat(None) if columns is None else columns, strict=False):
+        codes = np.asarray(member.predict(made if chosen is None else made[:, chosen]), dtype=np.int64)
+        codes = codes if target is None else codes.reshape(len(codes), -1)[:, target]
+        found[np.arange(len(found)), codes] += 1
+    return found
+
+
+def shares_of_votes(call: Callable[[Any], IntArray], X: Any) -> FloatArray:
+    """(n_rows, n_classes) shares of the votes that a function of rows counts."""
+    found = call(X)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
