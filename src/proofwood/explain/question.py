@@ -79,6 +79,7 @@ class Engines:
         self._last = asked.cells, asked.label, asked.targets, asked.known
 
 
+# One object in place of six: decisions/0080-one-question-one-measure-one-tree.
 class Question(Questions):
     """What is asked about one row of a table, and what all answers about it are made with.
 
