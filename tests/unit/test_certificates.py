@@ -288,15 +288,34 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
         yield "half of both", replace(found, distance=half, lower_bound=half)
         yield "raised", replace(found, lower_bound=found.distance * 2 + 1)
         yield "stays", replace(found, immutable=found.features[:1])
-        yield "none", replace(found, status="none", features=(), witness_cells={}, found_row=None)
+        nothing: dict[str, Any] = {"features": (), "witness_cells": {}, "found_row": None}
+        yield "none", replace(found, status="none", **nothing)
+        yield "no row", replace(found, **nothing)
+        if found.prices is not None:
+            dear = [
+                np.where(np.arange(p.size) == at, 0, np.inf) for p, at in zip(found.prices, found.cells, strict=True)
+            ]
+            yield "too dear", replace(found, status="none", prices=tuple(dear), lower_bound=math.nan, **nothing)
     elif found.status in ("minimal", "smallest") and found.features:
         yield "dropped", replace(found, features=some, lower_bound=math.nan, low=None, high=None)
+        yield "its own row", replace(found, witness_cells=dict.fromkeys(found.features, found.cells))
+        yield "status", replace(found, status="right")
         if found.kind == "contrastive":
             yield "stays", replace(found, immutable=found.features[:1])
             yield "none", replace(found, status="none", features=(), witness_cells={})
+            yield "no row", replace(found, witness_cells={})
+            yield (
+                "nearest",
+                replace(found, kind="counterfactual", status="optimal", distance=float(len(found.features))),
+            )
         elif found.low is not None:
             wide = {"low": np.zeros_like(found.low), "high": np.asarray(found.model.scores.n_thresholds)}
             yield "wider", replace(found, **wide, ranges="wide")
+            yield "no conditions", replace(found, low=None, high=None)
+            if found.witness_cells:
+                cells = next(iter(found.witness_cells.values()))
+                low, high = found.model.scores.box(cells, found.features)
+                yield "of another row", replace(found, cells=cells, low=low, high=high, ranges="")
             yield "fewer", replace(found, status="smallest", lower_bound=len(found.features) + 1.0)
 
 
@@ -315,6 +334,18 @@ def test_second_looks_confirm_what_is_so_alone(number: int) -> None:
             second = other.verify()
             assert not second.ok, (told, found, name)
             assert second.status in ("refuted", "undecided")
+
+
+def test_a_farther_row_is_not_the_nearest_where_no_bound_is_told() -> None:
+    X = np.arange(20.0)[:, None]
+    made = Explainer(DecisionTreeClassifier().fit(X, np.abs(X[:, 0] - 8) > 5))
+    near, far = made.counterfactual([10.0], weights=1.0), made.model.cells(np.array([2.0]))
+    assert near.distance < 4
+    told = replace(near, witness_cells={0: far}, lower_bound=math.nan)
+    assert told.witness is not None
+    second = replace(told, distance=10.0 - float(told.witness[0])).verify()
+    assert second.status == "undecided"
+    assert "proved is a distance of at least" in second.problems[0]
 
 
 def test_rows_whose_class_rounding_decides_are_shown_to_the_model() -> None:

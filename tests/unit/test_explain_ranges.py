@@ -147,9 +147,12 @@ def test_what_a_status_claims_is_confirmed_and_what_it_does_not_claim_is_no_faul
     second = doubtful.verify()
     assert second.ok
     assert second.doubts
-    told = replace(doubtful, status="minimal").verify()  # the same without the words is a claim that is not confirmed
-    assert not told.ok
-    assert "only up to rounding" in told.problems[0]
+    told = replace(doubtful, status="minimal")  # the same without the words is a claim that is not confirmed
+    assert told.verify().status == "refuted"
+    assert "the model gives it class" in told.verify().problems[0]
+    bare = replace(told, witness_cells={}).verify()
+    assert not bare.ok
+    assert "only up to rounding" in bare.problems[0]
 
 
 def test_the_search_for_a_change_that_rounding_cannot_undo_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

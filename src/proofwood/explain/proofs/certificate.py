@@ -35,12 +35,13 @@ from proofwood.certificates.words import claim_of
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.regions import Unit, box_and_clauses, in_region, units
+from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
 from proofwood.explain.proofs.stated import Compared, limits_of, parts_of
-from proofwood.explain.search.extract import Kind
+from proofwood.explain.search.extract import Found, Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
 from proofwood.files import write_whole
@@ -171,7 +172,10 @@ class Certifier:
         proofs = self._sufficient(chosen) if kind == "abductive" else []
         witness = self._changed(chosen) if kind == "contrastive" else {}
         q.clock = self.refuter.clock
-        best = smallest(q, kind=kind, keep=kept, free=left_out)
+        if questions is None:
+            for row in self.known:
+                q.learn_witness(row)
+        best = smallest(q, kind=kind, keep=kept, free=left_out, start=Found(frozenset(chosen), complete=True))
         if best is not None and best.lower_bound < len(chosen):
             if best.optimal:
                 raise ValueError(f"the explanation is not smallest: {sorted(best.found.features)} is one")
@@ -412,7 +416,11 @@ class Certifier:
     @cached_property
     def _sure(self) -> Oracle:
         """An oracle to which no row has another class that could still be the same up to rounding."""
-        return make_oracle("auto", self.scores.sure())
+        return make_oracle("auto", self._sure_scores)
+
+    @cached_property
+    def _sure_scores(self) -> ScoreModel:
+        return self.scores.sure()
 
     def _class_in(self, cells: IntArray, among: Sequence[int] | None = None) -> int | None:
         """The class (of some) that may come before the label in a row, the best of them; None if none may."""
@@ -429,10 +437,19 @@ class Certifier:
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
             row = None if label is None else self.model.row(cells, like=self.x)
-            real = row is not None and self._changes_model(row)
+            real = row is not None and (self._surely_changes(cells, label) or self._changes_model(row))
             shown = None if row is None or not real else {"label": label, "values": values_to_json(row)}
             self._rows_of_file[key] = shown
         return self._rows_of_file[key]
+
+    def _surely_changes(self, cells: IntArray, label: int | None) -> bool:
+        """Whether a row has a class, whatever rounding does: the model need not be asked one row at a time."""
+        if label is None:
+            return False
+        sums, sure = self.scores.sums(cells), self._sure_scores
+        if self.targets is not None:
+            return sure.may_be_first(sums, label)
+        return bool(sums[label] - sums[self.label] >= sure.threshold_of_win(label, self.label))
 
     def _changes_model(self, row: FloatArray) -> bool:
         code = int(self.model.predict_codes(row[np.newaxis])[0])

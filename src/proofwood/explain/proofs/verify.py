@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from proofwood.certificates.stated import Stated, limits_in
 from proofwood.engines.run import Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.linear import read_constraints
-from proofwood.explain.nearest.prices import Metric, permitted_codes
+from proofwood.explain.nearest.prices import Metric, count_prices, permitted_codes, stated_prices
 from proofwood.explain.nearest.tariffs import read_tariff
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.certificate import Certifier
@@ -31,6 +32,12 @@ from proofwood.explain.proofs.stated import Compared, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
 
 UP_TO_ROUNDING = " up to rounding"
+STATUSES = {
+    "abductive": ("sufficient", "minimal", "smallest"),
+    "contrastive": ("changing", "minimal", "smallest", "none"),
+    "counterfactual": ("optimal", "feasible", "none"),
+}
+"""What is claimed of each kind of explanation, rounding apart."""
 Content = dict[str, Any]
 
 
@@ -87,6 +94,7 @@ class Claim:
     low: IntArray | None
     high: IntArray | None
     witness_cells: Mapping[int, IntArray]
+    witnesses: Mapping[int, FloatArray]
     witness: FloatArray | None
     metric: Metric
     asked: Mapping[str, Any] | None
@@ -108,6 +116,28 @@ def verify(found: Claim, clock: Clock) -> Verified:
         return _Second(found, clock).look()
 
 
+class _Asked:
+    """The model that certificates are compared with, asked about each row once, and about many at a time."""
+
+    def __init__(self, model: Explained) -> None:
+        self.model = model
+        self._codes: dict[bytes, int] = {}
+
+    def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+        """As :class:`Compared` has it."""
+        parts, model = Compared(self.model).stated_as(content)
+        return parts, self if model is self.model else model
+
+    def predict_codes(self, rows: FloatArray) -> IntArray:
+        """(n_rows,) codes of the classes of rows (n_rows, n_columns)."""
+        keys = [row.tobytes() for row in rows]
+        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._codes}
+        if new:
+            codes = self.model.predict_codes(np.array([*new.values()]))
+            self._codes.update(zip(new, codes.tolist(), strict=True))
+        return np.array([self._codes[key] for key in keys], dtype=np.int64)
+
+
 class _Second:
     """A second look at one explanation."""
 
@@ -118,15 +148,25 @@ class _Second:
         self.problems: list[str] = []
         self.doubts: list[str] = []
         self.not_checked: list[str] = []
+        self.asked = _Asked(self.model)
 
     def look(self) -> Verified:
         found = self.found
         if self.model.plausible is not None:
             self.not_checked.append("what holds of plausible rows only")
-        code = int(self.model.predict_codes(found.row[np.newaxis])[0])
+        rows = [*found.witnesses.values(), *([] if found.witness is None else [found.witness])]
+        code, *_ = self.asked.predict_codes(np.array([found.row, *rows])).tolist()
         self._check("row", None if code == found.label else f"the model gives it class {self.model.classes[code]}")
-        if found.kind == "counterfactual" and found.witness is not None and self.plain != "none":
-            self._recount(found.witness)
+        known = self.plain in STATUSES.get(found.kind, ())
+        self._check("status", None if known else f"{found.status!r} is none of {found.kind} explanations")
+        if not np.array_equal(found.cells, self.model.cells(found.row)):
+            self._check("cells", "they are not those of the row")
+        try:
+            _ = self.prices
+        except (TypeError, ValueError) as error:
+            self._check("asked", str(error))
+        if self.plain != "none" and not self.refuted:
+            self._look_at_rows()
         if not self.refuted and self.model.plausible is None:
             for claim in self._claims():
                 self._decide(claim)
@@ -166,7 +206,7 @@ class _Second:
         stated = parts_of(self.model).stated
         if not stated.tells(limits_in(content, stated.space)):
             stated = Stated(content)
-        checks = list(checks_of(content, stated, Compared(self.model)))
+        checks = list(checks_of(content, stated, self.asked))
         self.checks += checks
         self.problems += [f"{check.name}: {check.detail}" for check in checks if not check.passed]
 
@@ -210,8 +250,9 @@ class _Second:
             yield lambda: self._smallest("abductive")
         self._claims_size()
         low, high = found.low, found.high
-        own = self.model.scores.box(found.cells, found.features)
+        own = self.model.scores.box(self.model.cells(found.row), found.features)
         if low is None or high is None:
+            self._check("conditions", "there are none")
             return
         if found.ranges or not (np.array_equal(own[0], low) and np.array_equal(own[1], high)):
             widest = found.ranges == "widest"
@@ -226,6 +267,7 @@ class _Second:
         self._check("immutable", f"the features {fixed} change" if fixed else None)
         if found.kind == "counterfactual":
             n = len(found.features)
+            self._check("metric", None if found.metric == "changes" else f"{found.metric!r} has no prices")
             self._check("distance", None if found.distance == n else f"{found.distance!r} is claimed, and {n} change")
         minimal = status in ("minimal", "smallest") and self.exact
         yield lambda: self._make(Certifier).contrastive(found.features, minimal=minimal)
@@ -237,8 +279,24 @@ class _Second:
 
     def _smallest(self, kind: Literal["abductive", "contrastive"]) -> Content:
         found = self.found
+        counts = count_prices(self.model, self.model.cells(found.row)) if kind == "contrastive" else None
+        if counts is not None:  # by a search like that for the answer: hitting sets may take far longer
+            return self._fewest(counts)
         without = found.free if kind == "abductive" else found.immutable
         return self._make(Certifier).smallest(kind, found.features, without=without, keep=found.keep)
+
+    def _fewest(self, counts: Sequence[FloatArray]) -> Content:
+        """That no change of fewer features changes the class: a distance, where each of them counts 1."""
+        found = self.found
+        maker = self._make(DistanceCertifier)
+        assert isinstance(maker, DistanceCertifier)
+        row = next(iter(found.witness_cells.values()))
+        stated = [1.0] * len(self.model.inputs)
+        content = maker.distance("changes", stated, counts, immutable=found.immutable, found=row)
+        least = content["distance"]["least"]
+        if least <= len(found.features) - 1:
+            self.problems.append(f"proved is a change of at least {least!r} features")
+        return content
 
     def _claims_size(self) -> None:
         """What is said of the least number of features."""
@@ -255,9 +313,9 @@ class _Second:
         maker = self._make(DistanceCertifier)
         assert isinstance(maker, DistanceCertifier)
         try:
-            if found.prices is None:
+            if self.prices is None:
                 return maker.abductive(found.immutable, minimal=False)
-            return maker.distance(found.metric, [1.0] * len(self.model.inputs), found.prices, immutable=found.immutable)
+            return maker.distance(found.metric, [1.0] * len(self.model.inputs), self.prices, immutable=found.immutable)
         except ValueError:
             row = self.model.row(maker.known[-1], like=found.row) if maker.known else found.row
             if all(one.holds(row) for one in read_constraints(found.constraints, self.model.inputs)):
@@ -268,7 +326,51 @@ class _Second:
         self.not_checked.append("that no row satisfies the constraints and has another class")
         return maker.abductive(range(self.model.scores.n_features), minimal=False)
 
+    # ------------------------------------------------------------------------------------------------------- rows
+
+    def _look_at_rows(self) -> None:
+        """The rows of another class: what they change, their class in the model, and that there is one."""
+        found = self.found
+        if found.kind != "abductive" and found.witness is None and self.exact:
+            self._check("row found", "there is none")
+        if found.kind == "counterfactual" and found.witness is not None:
+            self._recount(found.witness)
+            return
+        if not found.witnesses:
+            return
+        codes = dict(zip(found.witnesses, self.asked.predict_codes(np.array([*found.witnesses.values()])), strict=True))
+        stated = parts_of(self.model).stated
+        for feature, row in found.witnesses.items():
+            others = found.kind == "abductive"
+            may = {feature, *self._outside()} if others else set(found.features)
+            beyond = sorted(set(changed_features(stated, found.row.tolist(), row.tolist())) - may)
+            if beyond:
+                self._check(f"row for {self._name(feature)}", f"it changes {beyond}, too")
+            if self.exact and feature not in found.keep and not self._counts(codes[feature]):
+                label = self.model.classes[codes[feature]]
+                self._check(f"row for {self._name(feature)}", f"the model gives it class {label}")
+
+    def _outside(self) -> set[int]:
+        return set(range(self.model.scores.n_features)) - set(self.found.features)
+
+    def _name(self, feature: int) -> str:
+        return repr(self.model.feature_names[feature])
+
+    def _counts(self, code: int) -> bool:
+        """Whether a class is another one, of the targets."""
+        return code != self.found.label if self.found.targets is None else code in self.found.targets
+
     # ---------------------------------------------------------------------------------------------------- distances
+
+    @cached_property
+    def prices(self) -> tuple[FloatArray, ...] | None:
+        """Price of each cell by what was asked: nothing that the explanation holds of them is taken."""
+        found = self.found
+        if found.prices is None or found.constraints:
+            return found.prices
+        asked = found.asked or {}
+        cells = self.model.cells(found.row)
+        return stated_prices(self.model, found.row, cells, found.metric, asked.get("weights"), asked.get("within"))
 
     def _weights(self) -> Sequence[Any] | None:
         """Prices as a statement has them; None where it has none."""
@@ -279,8 +381,8 @@ class _Second:
     def _recount(self, row: Any) -> None:
         """The row found: its class in the model, what it changes and what that costs, and the constraints it meets."""
         found, parts = self.found, parts_of(self.model)
-        code = int(self.model.predict_codes(row[np.newaxis])[0])
-        reached = code != found.label if found.targets is None else code in found.targets
+        code = int(self.asked.predict_codes(row[np.newaxis])[0])
+        reached = self._counts(code)
         if reached or self.exact:
             self._check("row found", None if reached else f"the model gives it class {self.model.classes[code]}")
         else:
@@ -295,11 +397,11 @@ class _Second:
         moved = sorted(set(changed) & set(found.immutable))
         self._check("immutable", f"the row found changes {moved}" if moved else None)
         weights = self._weights()
-        if found.prices is None or weights is None:
+        if self.prices is None or weights is None:
             if weights is None:
                 self.not_checked.append("the distance, by these weights")
             return
-        pays = [g for g, price in enumerate(found.prices) if np.any(price[np.isfinite(price)] > 0)]
+        pays = [g for g, price in enumerate(self.prices) if np.any(price[np.isfinite(price)] > 0)]
         told = {"metric": found.metric, "weights": weights, "pays": pays if found.metric == "changes" else []}
         measure = Measure(told, stated, found.row, stated.entries_of(found.row.tolist()))
         total = measure.total(row, stated.entries_of(row.tolist()))
@@ -315,7 +417,7 @@ class _Second:
     def _nearest(self) -> Iterator[Callable[[], Content]]:
         found = self.found
         weights = self._weights()
-        if weights is None or found.prices is None or found.witness is None:
+        if weights is None or self.prices is None or found.witness is None:
             return
         if found.lower_bound > 0 or self.plain == "optimal":
             yield lambda: self._distance(weights)
@@ -324,7 +426,7 @@ class _Second:
         found = self.found
         maker = self._make(DistanceCertifier)
         assert isinstance(maker, DistanceCertifier)
-        assert found.prices is not None
+        assert self.prices is not None
         bound = None if self.plain == "optimal" else found.lower_bound
         cells = next(iter(found.witness_cells.values()))
         permitted = permitted_codes(self.model, found.row, (found.asked or {}).get("within") or {})
@@ -334,9 +436,10 @@ class _Second:
             "found": cells,
             "row": found.witness,
         }
-        content = maker.distance(found.metric, weights, found.prices, **asked, bound=bound)
+        content = maker.distance(found.metric, weights, self.prices, **asked, bound=bound)
         least = content["distance"]["least"]
-        claimed = max(found.lower_bound, found.distance * (1 - TOLERANCE) if self.plain == "optimal" else 0.0)
+        claimed = found.distance * (1 - TOLERANCE) if self.plain == "optimal" else 0.0
+        claimed = max(claimed, found.lower_bound)  # in this order: the bound may be nan
         if least < claimed * (1 - TOLERANCE):
             said = f"proved is a distance of at least {least!r}, and {claimed!r} is claimed"
             if found.constraints:
