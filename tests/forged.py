@@ -192,6 +192,32 @@ def a_bound_so_far_away_that_no_words_speak_of_it() -> Content:
 
 
 @forged
+def another_class_of_the_same_name() -> Content:
+    parts: dict[str, Any] = {"without": [], "proofs": [], "sufficient": [], "size_proof": []}
+    witness = {"label": 1, "values": [1.0]}
+    content = made(
+        "contrastive", "changing", space(column("x0")), [stump(0, 0.5)], [cuts(0, 0.5)], row=[0.0], features=[0],
+        witness=witness, **parts,
+    )  # fmt: skip
+    return signed({**content, "model": {**content["model"], "classes": ["a", "a"]}})
+
+
+@forged
+def features_of_one_name() -> Content:
+    parts: dict[str, Any] = {name: [] for name in ("keep", "without", "witnesses", "changes", "size_proof")}
+    return made(
+        "abductive", "sufficient", space(column("x"), column("x")), [stump(1, 0.5)], [cuts(1, 0.5)],
+        row=[0.0, 0.0], features=[1], proofs=PROOFS, **parts,
+    )  # fmt: skip
+
+
+@forged
+def no_class_at_all() -> Content:
+    content = sufficient(space(column("x0")), stump(0, 0.5), [cuts(0, 0.5)], [0.0])
+    return signed({**content, "targets": [], "proofs": []})
+
+
+@forged
 def a_condition_with_a_number_that_no_float_is() -> Content:
     most = 2.0**53 + 4
     rows = space(column("x0"), knowledge=[{"not": {"column": 0, "upto": 2**53 + 3}}])
@@ -236,3 +262,27 @@ def limited() -> list[tuple[Content, str]]:
         (why_not, "the abductive explanations, of why not c, are all of: x0"),
         (present, "every row with values of x0 has class a"),
     ]
+
+
+def a_distance_of_two_categories() -> Content:
+    """The nearest row of one without x1: messages are about the axis of a category, of which there are two."""
+    tree = {"column": [1, -1, 2, 0, -1, -1, -1], "gap_low": [False, False, False, True, False, False, False]}
+    tree |= {"low": [1, 0, 3, 4, 0, 0, 0], "high": [2, 0, 6, 5, 0, 0, 0]}
+    tree["test"] = [0.5, [0, 899600471604], [1], -0.4, [0, 459578513771], [0, -567139387839], [0, -756952781414]]
+    rows = space(
+        column("x0", low=-1.27, high=1.47),
+        column("x1", whole=True, missing=True),
+        column("c", kind="category", levels=["u", "v"]),
+    )
+    axes = [cuts(0, -0.4), {**cuts(1, 0.0), "gap_high": True}, {"column": 1, "flag": True}]
+    axes += [{"column": 2, "codes": [code], "single": True} for code in (0, 1)]
+    edges = [[0, 4, [1, -5]], [3, 3, [1, 2]], [3, 4, [1, 3]]]
+    boxes = [[0, 0, 0], [39, edges, [695976], 18], [0, [], [1], None]]
+    ways = [[False, [2, 5]], [False, [6, 8]], [False, [7, 9]]]
+    told = {"metric": "l1", "weights": [0.5, 1.0, 0.5], "pays": [], "unit": -42, "bound": 2**42}
+    proofs = [{"against": 1, "rivals": [0], "ways": ways, "boxes": boxes}]
+    content = distance(
+        rows, tree, axes, [[5, 2], [6, 8], [9, 7]], row=[1.0, None, 0.0], other=[1.0, 0.0, 0.0], told=told,
+        features=[1], proofs=proofs,
+    )  # fmt: skip
+    return signed({**content, "model": {**content["model"], "base": [0, -195500919287], "margin": 1}})

@@ -17,9 +17,10 @@ from sklearn.pipeline import make_pipeline
 
 from proofwood import OptimalTreeClassifier
 from proofwood.certificates.content import digest
-from proofwood.explain.proofs.certificate import NoCertificateError
-from tests import onnx_models
+from proofwood.explain.proofs.certificate import NoCertificateError, write_certificate
+from tests import forged, onnx_models
 from tests.command_line import failed, invoke, worked
+from tests.statements import signed
 
 NAMES = ["income", "debt", "age"]
 
@@ -180,6 +181,21 @@ def test_a_model_without_names_takes_those_of_the_table(folder):
     assert "--drop" in failed("explain", *table)
     lines = told(worked("explain", *table, "--drop", "ok"))
     assert any(name in lines["rule"] for name in NAMES)
+
+
+def test_what_rounding_decides_is_not_proved_by_a_file_alone(folder):
+    """By the margin of this file rounding might decide anything, of a column that no tree tests."""
+    parts = {"without": [], "proofs": [], "sufficient": [], "size_proof": []}
+    rows, witness = forged.space(forged.column("a"), forged.column("b")), {"label": 1, "values": [0.0, 5.0]}
+    told = {"row": [0.0, 0.0], "features": [1], "witness": witness, **parts}
+    content = forged.made("contrastive", "changing", rows, [forged.stump(0, 0.5)], [forged.cuts(0, 0.5)], **told)
+    write_certificate(folder / "open.json", signed({**content, "model": {**content["model"], "margin": 10}}))
+    result = invoke("verify", folder / "open.json")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1].endswith(
+        "NOT proved; what rounding decides is open without the model: --model"
+    )
+    assert "FAILED" not in result.stdout
 
 
 def test_a_certificate_is_checked_alone_and_against_the_model(folder):

@@ -40,7 +40,7 @@ from proofwood.explain.proofs.distance import root
 from proofwood.solvers.session import SatSession
 from tests.command_line import invoke, worked
 from tests.corpus import MAKERS
-from tests.forged import FORGED, limited
+from tests.forged import FORGED, a_distance_of_two_categories, limited
 from tests.fuzz import explanations as fuzz
 from tests.naive_statements import TooManyRowsError, is_true
 from tests.statements import Content, changed, failures, places, refused, signed
@@ -214,6 +214,12 @@ def test_what_limits_a_claim_is_said() -> None:
     for content, words in limited():
         assert not failures(content), words
         assert words in content["claim"]
+
+
+def test_each_of_two_categories_has_its_own_axis() -> None:
+    content = a_distance_of_two_categories()
+    assert not failures(content)
+    assert is_true(content)
 
 
 def test_a_field_that_occurs_twice_is_refused(tmp_path: Any) -> None:

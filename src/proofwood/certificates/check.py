@@ -178,7 +178,8 @@ def _sets_fault(s: Subject) -> str | None:
     """What is wrong with the classes and the features that a certificate is about; None if nothing is."""
     content, n_classes = s.content, s.stated.n_classes
     if s.targets is not None and (
-        not all(type(k) is int and 0 <= k < n_classes and k != s.label for k in s.targets)
+        not s.targets
+        or not all(type(k) is int and 0 <= k < n_classes and k != s.label for k in s.targets)
         or s.targets != sorted(set(s.targets))
     ):
         return "targets are no other classes in ascending order"

@@ -102,6 +102,8 @@ class Nodes:
         flat = [score for one in every for score in one]
         if not all(type(score) is int for score in flat) or not all(type(name) is str for name in self.classes):
             raise CertificateError("scores are not integers, or names of classes no texts")
+        if len(set(self.classes)) < self.n_classes:
+            raise CertificateError("two classes have one name, so that a claim may be about either")
         most = max(map(abs, flat), default=0) * (self.begins.size + 1)
         found = np.zeros((self.column.size, self.n_classes), dtype=np.int64 if most < MOST_64 else object)
         found[self.leaf] = np.array(every[1:], dtype=found.dtype).reshape(-1, self.n_classes)

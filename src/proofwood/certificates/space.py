@@ -283,6 +283,9 @@ class Space:
         fields(content, "space", ("columns", "features", "knowledge"))
         self.columns = [Column.read(one) for one in content["columns"]]
         self.features = [self._feature(one) for one in content["features"]]
+        for named in (self.columns, self.features):
+            if len({one.name for one in named}) < len(named):
+                raise CertificateError("two columns or features have one name, so that a claim may be about either")
         if sorted(j for one in self.features for j in one.columns) != list(range(len(self.columns))):
             raise CertificateError("not every column belongs to exactly one feature")
         self.knowledge: list[Formula] = list(content["knowledge"])

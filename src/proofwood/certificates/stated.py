@@ -229,10 +229,14 @@ class Stated(Trees):
         """From sets of entries of a column to the literal that is true of just these."""
         full = self.entries[j].full
         says: dict[int, int] = {}
-        for g in self.of_column[j]:
-            for v in range(self.first[g], self.first[g + 1]):
-                says.setdefault(self.true[v], 2 * v)
-                says.setdefault(full & ~self.true[v], 2 * v + 1)
+        literals = [
+            2 * v + end for g in self.of_column[j] for v in range(self.first[g], self.first[g + 1]) for end in (0, 1)
+        ]
+        if self.space.columns[j].is_category:  # of two classes of codes each has an axis: messages are about its own
+            literals.sort(key=lambda literal: literal & 1)
+        for literal in literals:
+            true = self.true[literal >> 1]
+            says.setdefault(full & ~true if literal & 1 else true, literal)
         return says | {full: ALWAYS, 0: NEVER}
 
     def _leaves(self) -> tuple[list[list[list[int]]], list[tuple[Cells, Cells]]]:

@@ -51,7 +51,16 @@ register(
                     "proved": BOOLEAN,
                     "of_model": {**BOOLEAN, "description": "whether it was compared with a model"},
                     "error": nullable(TEXT, "why it is no certificate"),
-                    "checks": listing(record({"name": TEXT, "passed": BOOLEAN, "detail": TEXT})),
+                    "checks": listing(
+                        record(
+                            {
+                                "name": TEXT,
+                                "passed": BOOLEAN,
+                                "detail": TEXT,
+                                "open": {**BOOLEAN, "description": "whether only a model can decide, by its rounding"},
+                            }
+                        )
+                    ),
                 }
             )
         ),
@@ -82,8 +91,9 @@ def verify(
 ) -> None:
     """Check certificates of explanations, without any search.
 
-    Exit code 1 if a check fails. With --model, ask as 'explain' was asked: --number, --confidence, --output,
-    --knowledge, --vote and --integer; and --data of a CatBoost model with categories.
+    Exit code 1 if a check fails, or if without --model it is open what rounding decides. With --model, ask as 'explain'
+    was asked: --number, --confidence, --output, --knowledge, --vote and --integer; and --data of a CatBoost model with
+    categories.
     """
     converted = None
     if model is not None:
@@ -118,8 +128,12 @@ def _checked(path: Path, model: Explained | None) -> dict[str, Any]:
         checks = check_certificate(path, model)
     except CertificateError as error:
         return {**head, "proved": False, "error": str(error), "checks": []}
-    listed = [{"name": check.name, "passed": bool(check.passed), "detail": check.detail} for check in checks]
-    return {**head, "proved": all(check["passed"] for check in listed), "error": None, "checks": listed}
+    listed = [
+        {"name": check.name, "passed": bool(check.passed), "detail": check.detail, "open": bool(check.open)}
+        for check in checks
+    ]
+    proved = all(check.passed and (model is not None or not check.open) for check in checks)
+    return {**head, "proved": proved, "error": None, "checks": listed}
 
 
 def _print(found: Mapping[str, Any]) -> None:
@@ -132,7 +146,9 @@ def _print(found: Mapping[str, Any]) -> None:
         mark = painted("passed", PASSED) if check["passed"] else painted("FAILED", FAILED)
         typer.echo(f"{path}: {mark}   {printable(check['name'])}: {printable(check['detail'])}")
     if not found["proved"]:
-        typer.echo(f"{path}: {painted('NOT proved', FAILED, bold=True)}")
+        passed = all(check["passed"] for check in found["checks"])
+        open_ = "; what rounding decides is open without the model: --model" if passed else ""
+        typer.echo(f"{path}: {painted('NOT proved', FAILED, bold=True)}{open_}")
     elif found["of_model"]:
         typer.echo(f"{path}: {painted('proved', PASSED, bold=True)} for the model")
     else:
