@@ -187,7 +187,7 @@ def test_certificates_say_what_was_known(tmp_path: Path) -> None:
     knowing = Explainer(FOREST, X=TABLE, knowledge=[MINORS])
     content = knowing.abductive(minor, certificate=True).certificate
     assert content is not None
-    assert "among rows of which is known: (not (age <= 17.0)" in content["claim"]
+    assert "among rows for which it is known that (not (age <= 17.0)" in content["claim"]
     assert all(check.passed for check in check_certificate(content, knowing.model))
     assert not all(check.passed for check in check_certificate(content, explained(FOREST, X=TABLE)))
     forged = {**content, "space": {**content["space"], "knowledge": []}}
@@ -198,7 +198,7 @@ def test_knowledge_is_told() -> None:
     why = Explainer(FOREST, X=TABLE, knowledge=[MINORS]).abductive(TABLE.iloc[[0]])
     assert why.to_dict()["knowledge"] == [MINORS]
     assert "age &lt; 18" in why.to_html()
-    assert "among rows of which is known" in why.to_markdown()
+    assert "among rows for which it is known" in why.to_markdown()
 
 
 def test_numbers_and_ranges() -> None:

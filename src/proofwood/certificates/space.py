@@ -121,7 +121,7 @@ class Entries:
 
     @cached_property
     def zeros(self) -> int:
-        """The entries that hold 0, in a column of 0 and 1, of which one may hold both."""
+        """The entries that hold 0 in a column of 0 and 1; one entry may hold both."""
         return self._holding(0.0)
 
     @cached_property

@@ -39,7 +39,7 @@ def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = Non
         missing = [space.columns[j].name for j in own if space.columns[j].missing]
         said.append(f"no value but of {listed(missing)} is missing" if missing else "no value is missing")
     texts = [condition(formula, space) for formula in space.knowledge] if known is None else [f"({t})" for t in known]
-    rows = f"; among rows of which is known: {' and '.join(texts)}" if texts else ""
+    rows = f"; among rows for which it is known that {' and '.join(texts)}" if texts else ""
     return rows + (f"; among rows in which {' and '.join(said)}" if said else "")
 
 
@@ -160,7 +160,7 @@ class _Words:
         return "no fewer features" + (f" without {self.names(without)}" if without else "") + " are enough for that"
 
     def stay_known(self) -> list[str]:
-        """Names of the columns in which the row has a value, and others may lack one: changes of it have a price."""
+        """Names of the columns with a value in the row that other rows may lack: changes of it have a price."""
         told = {one["column"] for one in self.content["limits"] if not one["gap"]}
         columns = enumerate(zip(self.space.columns, self.content["row"], strict=True))
         return [one.name for j, (one, value) in columns if one.missing and value is not None and j not in told]

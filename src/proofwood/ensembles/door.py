@@ -254,7 +254,7 @@ def misread(adapted: Adapted, given: Given, rows: Any, found: Misread) -> Misrea
     ----------
     adapted : the model, with the outcome that is asked about
     given : the rows
-    rows : the same in the form in which the model was asked
+    rows : the same in the form that the model was given
     found : what is known of the row
     """
     said, read = printable(repr(_plain(found.said))), printable(repr(_plain(found.read)))

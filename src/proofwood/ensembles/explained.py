@@ -492,7 +492,7 @@ class Explained(Space):
     def cells_of(self, X: FloatArray) -> IntArray:
         """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; DataError as there.
 
-        Nor may a row lack a value in a column in which no missing value is considered, unless no tree tests it.
+        A row may lack a value only in columns that may be missing, or that no tree tests.
         """
         values = np.asarray(X, dtype=np.float64)
         self._check_rows(values)
@@ -524,7 +524,7 @@ class Explained(Space):
 
 
 def _nothing_kept() -> dict[str, Any]:
-    """The attributes in which a conversion keeps others of the same model."""
+    """The attributes in which a conversion keeps other conversions of the same model."""
     return {"_wider": {}, "_around": {}, "_typed": []}
 
 
@@ -564,7 +564,7 @@ def explained(
     bounds : from a column, by name or index, to its least and greatest value: other values are not of the space
     feature_names : names of the columns, where the model does not know them
     integer : columns, by name or index, that hold integers only; integer columns of a frame ``X`` are found without it
-    missing : columns in which a missing value is part of the space, beside those in which a row of ``X`` has one. In
+    missing : columns that may be missing in the space, besides those that are missing in a row of ``X``. In
         all others every row of the space has a value, whatever the model was learned from.
     knowledge : conditions that every possible row satisfies, such as ``"age >= 18 or job == 'student'"`` or
         ``"age < 18 -> income == 0"``; see :mod:`proofwood.ensembles.knowledge`
@@ -594,7 +594,7 @@ def explained(
     MisreadError
         If the model predicts something else than its trees, as they are read, say; the message names the row.
     """
-    # Start-up time: the readers load scikit-learn, which whoever reads explanations or certificates can do without.
+    # Start-up time: the readers load scikit-learn; reading explanations or certificates does not need it.
     from proofwood.ensembles.plausible import read_plausible
     from proofwood.ensembles.readers.native_files import opened
 
@@ -665,7 +665,7 @@ def reading_of(
     output: int | None = None,
 ) -> Adapted:
     """How a model is read: the first step of :func:`explained`, which has the parameters and errors."""
-    # Start-up time: the readers load scikit-learn, which whoever reads explanations or certificates can do without.
+    # Start-up time: the readers load scikit-learn; reading explanations or certificates does not need it.
     from proofwood.ensembles.readers.native_files import opened
     from proofwood.ensembles.readers.supported import adapt
 
@@ -988,7 +988,7 @@ def _reaching(keys: Iterable[Key], adapted: Adapted) -> list[Key]:
 
 
 def _considering(inputs: Sequence[Input], adapted: Adapted, missing: BoolArray) -> tuple[Input, ...]:
-    """The inputs with the columns in which missing values are part of the space."""
+    """The inputs, with the columns marked that may be missing in the space."""
     unknown = adapted.unknown_missing
     return tuple(
         replace(column, missing=m, other=column.other or (unknown and m and column.kind is Kind.NOMINAL))

@@ -97,7 +97,7 @@ class Negated:
 
 @dataclass(frozen=True)
 class Joined:
-    """Several conditions, of which all hold, or at least one."""
+    """Several conditions: all of them hold, or at least one."""
 
     parts: tuple[Formula, ...]
     every: bool

@@ -133,7 +133,7 @@ class Space:
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Indices of the inputs in which a missing value is considered."""
+        """Indices of the inputs that may be missing."""
         return tuple(j for j, given in enumerate(self.inputs) if given.missing)
 
     def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:

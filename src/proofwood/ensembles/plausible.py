@@ -89,7 +89,7 @@ class Plausible(Inliers):
 
     @property
     def takes_missing(self) -> tuple[int, ...]:
-        """Inputs of the model in which it takes a missing value."""
+        """Inputs of the model that may be missing for it."""
         flags = self.adapted.forest.takes_missing
         takes: dict[int, bool] = {}
         for source, flag in [] if flags is None else zip(self.adapted.sources, flags.tolist(), strict=True):

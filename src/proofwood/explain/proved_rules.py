@@ -267,8 +267,8 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
     def to_frame(self) -> pl.DataFrame:
         """A frame of polars with a row for each rule.
 
-        Columns: ``prediction``, ``conditions`` (their number), ``rows`` (that meet it), ``new`` (of which no rule
-        before speaks), ``covered`` (share of the table so far), ``rule`` (exact), ``text`` (to read).
+        Columns: ``prediction``, ``conditions`` (their number), ``rows`` (that meet it), ``new`` (that no
+        earlier rule holds), ``covered`` (share of the table so far), ``rule`` (exact), ``text`` (to read).
         """
         import polars as pl  # start-up time: the rules need no frame
 

@@ -1,6 +1,6 @@
 """What a model of CatBoost in its binary form (.cbm) takes in memory, by the lists that its file declares.
 
-A file is a table of FlatBuffers, of which several parts may be the same bytes, with tables of categories behind it.
+A file is a table of FlatBuffers, with tables of categories behind it. Several parts may share the same bytes.
 """
 
 from __future__ import annotations

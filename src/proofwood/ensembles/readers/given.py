@@ -1,7 +1,7 @@
 """Rows as the user has them: which columns of a container are those of a model, and the forms that a model may take.
 
 Any container goes through :meth:`Header.opened` once. What comes out has the table that the readers read, and the rows
-as they were given, of which the model itself is asked (:mod:`proofwood.ensembles.door`).
+as they were given; the model itself is asked about these (:mod:`proofwood.ensembles.door`).
 """
 
 from __future__ import annotations
@@ -298,9 +298,7 @@ def _series_of(series: Any) -> Any:
     if dtype.is_temporal() and dtype != pl.Time:
         return pd.Series(series.to_numpy())
     values = [np.nan if value is None else value for value in series.to_list()]
-    return pd.Series(
-        values, dtype=object if series.null_count() == len(values) else None
-    )  # texts of which none is there
+    return pd.Series(values, dtype=object if series.null_count() == len(values) else None)  # texts, all of them missing
 
 
 def _plain_series(series: Any) -> Any:

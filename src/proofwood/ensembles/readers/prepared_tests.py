@@ -252,7 +252,7 @@ class Rewriting:
             after = next(v.traced.after for v in self.columns[: self.own] if v.made == made)
             if float(of_table.gap[of_table.made.index(made)]) == float(through(after, np.array([1.0]))[0]):
                 return float(number)
-        return float(max(column.bins) + 1)  # of which no test asks
+        return float(max(column.bins) + 1)  # no test asks for it
 
     def _with_fill(self, one: Traced) -> tuple[Step, ...]:
         """The steps of a number, an imputer's first; without it, or with an error, where missing values are refused."""

@@ -111,7 +111,7 @@ class Asked:
         Parameters
         ----------
         model : fitted
-        changes : attributes of this object in which the question differs
+        changes : attributes of this object that differ in the new question
         """
         return read(model, replace(self, **changes))
 

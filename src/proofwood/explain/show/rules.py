@@ -59,7 +59,7 @@ def plot_rules(
         ax.text(0, line - 0.25, printable(told), ha="left", va="bottom", fontsize="small", parse_math=False)
     ax.set_yticks(range(len(rules)), [str(line + 1) for line in range(len(rules))])
     ax.set_ylim(max(1, len(rules)) - 0.4, -0.8)
-    ax.set_xlabel("share of the rows; pale: of which a rule above speaks, too")
+    ax.set_xlabel("share of the rows; pale: rows that a rule above holds, too")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     if title is not None:
