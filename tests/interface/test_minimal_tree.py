@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 from proofwood import DataError, MinimalTreeClassifier, OptimalityWarning, load
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")

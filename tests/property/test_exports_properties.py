@@ -18,6 +18,7 @@ from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import refresh
 from proofwood.model.thresholds import without_levels
+from proofwood.show.exports.onnx import to_onnx
 from proofwood.show.exports.python import to_python
 from proofwood.show.exports.rules import rules
 from proofwood.show.exports.source import Exported
@@ -151,8 +152,6 @@ def test_thresholds_over_codes_do_what_level_sets_do(table, given_rows):
 @given(table=diagrams(), given_rows=rows())
 def test_onnx_predicts_what_the_table_predicts(table, given_rows):
     import onnxruntime
-
-    from proofwood.show.exports.onnx import to_onnx
 
     numbers = given_rows[1]
     columns = [Column("x"), Column("y"), Column("code", Kind.NOMINAL), Column("size")]  # numbers all

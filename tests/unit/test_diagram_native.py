@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from itertools import product
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.construct import construct
 from proofwood.engines.diagram.improve import improve
 from proofwood.engines.diagram.kernel import error_prices, price
@@ -234,10 +236,6 @@ IRIS = (0.0981, 0.0624, 0.0410, 0.0214, 0.0021)
 
 @pytest.mark.parametrize("widths", [(1, 2, 4, 8), (1, 2, 2, 2, 2, 2, 2, 2)])
 def test_iris(load_data: LoadData, widths: tuple[int, ...]) -> None:
-    import random
-
-    from proofwood.data.binarize import Binarizer
-
     X, codes = load_data("uci/iris")
     index = list(range(len(codes)))
     random.Random(0).shuffle(index)

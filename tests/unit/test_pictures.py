@@ -3,10 +3,12 @@
 import datetime as dt
 import xml.etree.ElementTree as ET
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
@@ -20,16 +22,7 @@ from proofwood.show.palette import class_colours, hexadecimal
 from proofwood.show.plot import legend_classes
 from tests.tables import stump
 
-mpl.use("Agg")
 NAN = float("nan")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +158,6 @@ def test_chosen_colours():
 
 
 def test_a_palette_colours_the_picture(tree):
-    from matplotlib.colors import to_hex
-    from matplotlib.patches import FancyBboxPatch
-
     ax = tree.plot(palette={"good": "#123456"})
     edges = {to_hex(patch.get_edgecolor()) for patch in ax.patches if isinstance(patch, FancyBboxPatch)}
     assert "#123456" in edges
@@ -207,8 +197,6 @@ def test_wrong_sizes(tree, figsize):
 
 
 def test_a_size_and_axes_contradict_each_other(tree):
-    import matplotlib.pyplot as plt
-
     _, ax = plt.subplots()
     for draw in (tree.plot, tree.plot_trace):
         with pytest.raises(ValueError, match="figsize is for a new figure"):

@@ -6,11 +6,12 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
@@ -24,8 +25,6 @@ from proofwood.show.labels import exact_text, shorten
 from proofwood.show.layout import arrange
 from proofwood.show.palette import class_colours, hexadecimal
 from tests.tables import NAN, diamond, table_of
-
-mpl.use("Agg")
 
 
 def flower(**changes):
@@ -243,8 +242,6 @@ def test_graphviz_shares_nodes_and_escapes_names():
 
 
 def boxes(ax):
-    from matplotlib.patches import FancyBboxPatch
-
     figure = ax.get_figure()
     figure.canvas.draw()
     return [p.get_window_extent() for p in ax.patches if isinstance(p, FancyBboxPatch)]
@@ -283,14 +280,6 @@ def assert_readable(ax, n_nodes):
         assert extent.y1 <= frame.y1
 
 
-@pytest.fixture
-def close_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 def full_tree():
     """16 leaves, long names, four classes."""
     X, y = make_classification(2000, 10, n_informative=8, n_classes=4, class_sep=0.6, random_state=0)
@@ -299,7 +288,6 @@ def full_tree():
     return table, Labels(names, ["excellent quality for every purpose", "good", "so so", "bad"])
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_pictures_are_readable():
     table, names, _ = cancer_tree()
     assert_readable(plot_tree(table, names), table.n_nodes)
@@ -314,7 +302,6 @@ def test_pictures_are_readable():
     assert_readable(plot_tree(flower(), NAMES, legend=False), 5)
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_pictures_of_diagrams_are_readable():
     table, names, _ = cancer_tree()
     small = reduce(table)
@@ -325,10 +312,7 @@ def test_pictures_of_diagrams_are_readable():
     assert_readable(plot_tree(wine, Labels(data.feature_names, data.target_names)), wine.n_nodes)
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_given_axes_are_used_and_text_shrinks_to_fit():
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(1, 2, figsize=(8, 3))
     assert plot_tree(flower(), NAMES, axes[0]) is axes[0]
     assert_readable(axes[0], 5)
@@ -337,7 +321,6 @@ def test_given_axes_are_used_and_text_shrinks_to_fit():
     assert len(figure.axes) == 2
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_odd_names_are_drawn_as_they_are():
     ax = plot_tree(flower(), Labels(["$x_1$ & <b>", "_hidden"], ["$", "_y", "z"]))
     assert "$x_1$ & <b>" in [t.get_text() for t in ax.texts]
