@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+
 import numpy as np
 import polars as pl
 import pytest
-from proofwood.data.catalog import CATALOG, Dataset, checkerboard, load_dataset, load_file
+
+from proofwood import OptimalTreeClassifier
+from proofwood.data.catalog import CATALOG, Dataset, checkerboard, credit, load_dataset, load_file
 from proofwood.data.tables import drop_columns, read_table, select_columns, split_target
 from proofwood.estimators.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError
-import numpy as np
-import pytest
-from proofwood import OptimalTreeClassifier
-from proofwood.data.catalog import credit, load_dataset
+
 
 @pytest.mark.parametrize("name", list(CATALOG))
 def test_every_name_gives_finite_rows(name):

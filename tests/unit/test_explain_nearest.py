@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+
 from proofwood import Explainer
 from proofwood.engines.run import Clock
+from proofwood.ensembles.regions import group_values
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.search import radius
-from proofwood.explain.search.dearest import dearest
-from proofwood.explain.search.questions import Questions
-from tests.explain_oracles import AllRows, cases
-from tests.score_models import random_prices
-import numpy as np
-import pytest
-from proofwood.engines.run import Clock
-from proofwood.ensembles.regions import group_values
 from proofwood.explain.search.counterfactual import nearest
+from proofwood.explain.search.dearest import dearest
 from proofwood.explain.search.inflate import inflate
+from proofwood.explain.search.questions import Questions
 from tests import naive_explain
-from tests.explain_oracles import TryAll, cases
+from tests.explain_oracles import AllRows, TryAll, cases
 from tests.score_models import random_prices, score_model
 
 CASES = list(cases(1, 40))

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-from proofwood.engines.run import Clock
-from proofwood.explain.search.extract import abductive, contrastive
-from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.explain.search.seed import greedy_seed, release_order
-from tests.explain_oracles import TryAll, cases
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+
 from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.search import restarts
 from proofwood.explain.search.attribution import attribution, shares
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive, contrastive
-from proofwood.explain.search.questions import mask_of
+from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.explain.search.relevance import relevant
+from proofwood.explain.search.seed import greedy_seed, release_order
 from proofwood.explain.search.smallest import HittingSets, smallest
 from tests import naive_explain
-from tests.explain_oracles import TryAll, cases
-from dataclasses import dataclass
-import numpy as np
-import pytest
-from proofwood.engines.run import Clock
-from proofwood.explain.oracles.oracle import UNKNOWN
-from proofwood.explain.search import restarts
-from proofwood.explain.search.extract import abductive
-from proofwood.explain.search.questions import members
 from tests.explain_oracles import TryAll, cases
 
 CASES = list(cases(0, 60))

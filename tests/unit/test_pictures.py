@@ -1,5 +1,7 @@
 """One style of pictures: yes on the left, booleans by name, chosen colours, few legends, readable at any size."""
 
+from __future__ import annotations
+
 import datetime as dt
 import xml.etree.ElementTree as ET
 
@@ -14,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, OptimalDiagramClassifier, OptimalTreeClassifier, plot_tree
 from proofwood.data.kinds import Kind
+from proofwood.explain.search.attribution import Attribution
 from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
@@ -247,3 +250,36 @@ def test_a_diagram_in_layers_has_title_and_proof(people):
     shown = texts(model.plot(title="A diagram"))
     assert "A diagram" in shown
     assert any(text.startswith("proved optimal") for text in shown)
+
+
+WHOLE = Attribution((0.5, 1.0, 0.0), (0.5, 1.0, 0.0), (0.5, 1.0, 0.0), 2, True, ("age", "income $", "group"))
+PART = Attribution((0.5, 0.9, 0.1), (0.2, 0.4, 0.0), (0.8, 1.0, 0.7), 717, False, ("age", "income", "group"))
+
+
+def test_bars_are_ranked_and_what_is_proved_is_said() -> None:
+    ax = WHOLE.plot(title="Why $denied$?")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["income $", "age", "group"]
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 0.5, 0.0]
+    assert [text.get_text().strip() for text in ax.texts] == ["in all", "in none"]
+    assert ax.get_xlabel() == "share of all 2 explanations"
+    assert not ax.lines
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the greatest on top
+
+
+def test_bounds_are_lines_where_more_explanations_may_exist() -> None:
+    _, ax = plt.subplots()
+    assert PART.plot(ax, most=2) is ax
+    assert [tuple(line.get_xdata()) for line in ax.lines] == [(0.4, 1.0), (0.2, 0.8)]
+    assert ax.get_xlabel() == "share of the 717 explanations found; lines: where that of all lies"
+    assert not ax.texts
+
+
+def test_wrong_pictures_are_refused() -> None:
+    nothing = Attribution((float("nan"),), (0.0,), (1.0,), 0, False, ("age",))
+    with pytest.raises(ValueError, match="no explanation was found within the limits"):
+        nothing.plot()
+    with pytest.raises(ValueError, match="most=0: expected an integer from 1"):
+        WHOLE.plot(most=0)
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match="figsize is for a new figure"):
+        WHOLE.plot(ax, figsize=(3, 3))

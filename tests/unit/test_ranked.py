@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import Column, Columns
 from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.problem.ranked import RankedRows
-from strategies import below, matrices
-from tests.tables import stump
-import time
-import numpy as np
-import pytest
-from proofwood.data.binarize import Binarizer
-from proofwood.data.columns import Column, Columns
-from proofwood.data.kinds import Kind
 from proofwood.model.reshape import preorder
 from proofwood.problem.ranked import OutOfTime, RankedRows, require_time
-from tests.tables import table_of
+from strategies import below, matrices
+from tests.tables import stump, table_of
 
 X = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 5.0], [3.0, 0.0, 7.0], [2.0, 1.0, 5.0]])
 KINDS = (Kind.NUMERIC, Kind.INTEGER, Kind.NOMINAL)

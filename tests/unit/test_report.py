@@ -22,8 +22,7 @@ from proofwood.printable import printable
 from proofwood.report.content import script_json
 from proofwood.report.measures import codes_of, interval, measured
 from proofwood.report.words import Words
-from tests import report_models
-from tests import printed
+from tests import printed, report_models
 
 
 class Page(HTMLParser):
