@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ settings.register_profile("sanitize", max_examples=8, derandomize=True, database
 settings.register_profile("thorough", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+os.environ.setdefault("MPLBACKEND", "Agg")
 DATA = Path(os.environ.get("PROOFWOOD_DATA", Path(__file__).parents[2] / "shared" / "data"))
 """Folder of the benchmark data: one folder per suite, a CSV file per data set, its last column being the target."""
 
@@ -42,6 +44,14 @@ def ctrl_c_raises() -> None:
 def drawn_alike() -> None:
     """Models without a ``random_state`` draw from numpy's global state: in each test the same."""
     np.random.seed(0)  # noqa: NPY002 - this is the state that scikit-learn takes by default
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed() -> Iterator[None]:
+    """Pictures are drawn without a screen, and none stays open."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from sklearn.datasets import make_classification
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import OptimalBDDClassifier, OptimalTreeClassifier
 from proofwood.model.convert import from_sklearn_tree
@@ -58,9 +60,6 @@ def diagram() -> tuple[Any, Any, Any]:
 
 def many_nodes() -> tuple[Any, Any, Any]:
     """A tree of 199 nodes, grown by CART and put into a classifier: its result claims nothing."""
-    from sklearn.datasets import make_classification
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = make_classification(4000, 10, n_informative=8, n_classes=3, class_sep=0.6, random_state=0)
     table = from_sklearn_tree(DecisionTreeClassifier(max_leaf_nodes=100, random_state=0).fit(X, y))
     model = OptimalTreeClassifier(max_depth=1).fit(X, y)

@@ -171,3 +171,33 @@ def generated(seed: int, n_rows: int, n_features: int, n_classes: int) -> tuple[
     noisy = rng.random(n_rows) < rng.choice([0.0, 0.1, 0.3])
     codes[noisy] = rng.integers(0, n_classes, np.count_nonzero(noisy))
     return X, codes % n_classes
+
+
+def random_problem(seed: int, sets: bool = False, *, absent: int = 0) -> TreeProblem:
+    """Ties, noise, weights, many classes, a price of leaves, a minimum of leaves; or columns tested by sets.
+
+    So many more classes are ``absent``.
+    """
+    rng = np.random.default_rng([seed, sets])
+    n, features, classes = int(rng.integers(8, 60)), int(rng.integers(1, 5)), int(rng.integers(2, 5))
+    if rng.random() < 0.5:
+        X, codes = generated(seed, n, features, classes)
+    else:
+        X, codes = rng.integers(0, rng.choice([2, 4, 40]), (n, features)).astype(float), rng.integers(0, classes, n)
+    by_sets: list[int] = []
+    if sets:
+        by_sets = [j for j in range(features) if rng.random() < 0.5] or [0]
+        X[:, by_sets] = rng.integers(0, 4, (n, len(by_sets)))
+    minimum = not sets and rng.random() < 0.4
+    return TreeProblem.from_arrays(
+        X,
+        codes,
+        n_classes=classes + absent,
+        sample_weight=rng.integers(1, rng.choice([2, 4, 10**7]), n) if rng.random() < 0.5 else None,
+        max_depth=int(rng.integers(3, 5)),
+        alpha=float(rng.choice([0.0, 0.0, 0.01, 0.05])),
+        min_samples_leaf=int(rng.choice([2, 4])) if minimum else 1,
+        min_weight_fraction_leaf=0.1 if minimum and rng.random() < 0.3 else 0.0,
+        max_gap=0,
+        by_sets=by_sets,
+    )

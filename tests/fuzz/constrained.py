@@ -15,6 +15,13 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer
 from tests.fuzz import _records, known
@@ -71,9 +78,6 @@ def limits(rng: np.random.Generator, rows: Any, *, equations: bool) -> list[Limi
 
 def fitted(rng: np.random.Generator, X: Any) -> Any:
     """A small model of two or three classes."""
-    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     score = np.nan_to_num(X, nan=1.5) @ rng.normal(size=X.shape[1]) + rng.normal(size=len(X)) * 0.3
     y = np.searchsorted(np.quantile(score, [0.5] if rng.random() < 0.7 else [0.3, 0.7]), score)
     kind = int(rng.integers(3))
@@ -113,8 +117,6 @@ def lengths(rows: Any, x: Any, down: Any, up: Any, metric: str, group: Any = Non
 
 def integers(rng: np.random.Generator, counts: Counter[str]) -> None:
     """A model over few integers, asked about some rows, against all rows."""
-    from sklearn.ensemble import IsolationForest
-
     n = int(rng.integers(2, 5))
     low = rng.integers(-3, 2, n)
     high = low + rng.integers(1, 7 if n < 4 else 5, n)

@@ -19,6 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
@@ -97,8 +103,6 @@ def _weights(rng: np.random.Generator) -> Any:
 
 def histogram_boosting(rng: np.random.Generator) -> Case:
     """HistGradientBoosting with gaps, categories and class weights."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     X, y = table(rng, categories=rng.random() < 0.5, gaps=float(rng.choice([0.0, 0.3])))
     named = [name for name in X.columns if name[0] == "c"] if hasattr(X, "columns") else None
     model = HistGradientBoostingClassifier(
@@ -148,9 +152,6 @@ def lightgbm(rng: np.random.Generator) -> Case:
 
 def forest(rng: np.random.Generator) -> Case:
     """Trees and forests of scikit-learn that take missing values."""
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = table(rng, categories=False, gaps=float(rng.choice([0.0, 0.3])))
     depth, weights = int(rng.integers(1, 4)), _weights(rng)
     model: Any = DecisionTreeClassifier(max_depth=depth, class_weight=weights, random_state=0)
@@ -162,12 +163,6 @@ def forest(rng: np.random.Generator) -> Case:
 
 def pipeline(rng: np.random.Generator) -> Case:
     """A forest or boosted trees behind an imputer, a one-hot or ordinal encoder and a scaler."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-
     X, y = table(rng, categories=True, gaps=0.3)
     named, numbers = ([name for name in X.columns if name[0] == kind] for kind in "cx")
     X[named] = X[named].fillna("u")

@@ -26,6 +26,29 @@ import numpy.typing as npt
 import pandas as pd
 import polars as pl
 import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
@@ -280,8 +303,6 @@ def isolation(rng: np.random.Generator, n_classes: int, native: Sequence[int]) -
 
 def calibrated(rng: np.random.Generator, n_classes: int, native: Sequence[int]) -> Any:
     """Calibrations of trees and forests."""
-    from sklearn.calibration import CalibratedClassifierCV
-
     base = [trees, forests][int(rng.integers(2))](rng, n_classes, ())
     return CalibratedClassifierCV(
         base, method=str(rng.choice(["sigmoid", "isotonic"])), cv=2, ensemble=bool(rng.random() < 0.5)
@@ -327,8 +348,6 @@ OF_CLASSES = (ada_boost, calibrated)
 
 
 def _encoder(rng: np.random.Generator, *, dense: bool) -> Any:
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
-
     kind = int(rng.integers(7))
     if kind == 0:
         return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
@@ -348,15 +367,6 @@ def _encoder(rng: np.random.Generator, *, dense: bool) -> Any:
 
 
 def _scaler(rng: np.random.Generator) -> Any:
-    from sklearn.preprocessing import (
-        MaxAbsScaler,
-        MinMaxScaler,
-        PowerTransformer,
-        QuantileTransformer,
-        RobustScaler,
-        StandardScaler,
-    )
-
     makers: list[Callable[[], Any]] = [
         StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, PowerTransformer,
         lambda: QuantileTransformer(n_quantiles=7),
@@ -366,12 +376,6 @@ def _scaler(rng: np.random.Generator) -> Any:
 
 def prepared(step: str, table: Table, rng: np.random.Generator, *, by_name: bool) -> list[Any]:
     """The steps in front of a model: the one that is drawn, and an encoder for what is no number."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.feature_selection import SelectKBest, VarianceThreshold
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
-
     if step == "none" or (step in ("threshold", "search") and not set(table.kinds) & set(TEXTS)):
         return []
     names = [f"c {j}" if by_name else j for j in range(len(table.kinds))]
@@ -405,13 +409,6 @@ def prepared(step: str, table: Table, rng: np.random.Generator, *, by_name: bool
 
 def wrapped(step: str, model: Any, rng: np.random.Generator) -> Any:
     """A model with a threshold, or in a search."""
-    from sklearn.model_selection import (
-        FixedThresholdClassifier,
-        GridSearchCV,
-        RandomizedSearchCV,
-        TunedThresholdClassifierCV,
-    )
-
     if step == "threshold":
         if rng.random() < 0.7:
             return FixedThresholdClassifier(model, threshold=float(rng.choice([0.3, 0.5, 0.62])))

@@ -13,6 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from proofwood.ensembles.explained import explained, sample_rows
 from tests import onnx_models
@@ -46,10 +50,6 @@ def exported(rng: np.random.Generator) -> Case:
     from onnxmltools import convert_lightgbm, convert_xgboost
     from onnxmltools.convert.common.data_types import FloatTensorType
     from skl2onnx import to_onnx
-    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
     from xgboost import XGBClassifier
 
     X, y = table(rng, categories=False, gaps=0.0)

@@ -11,6 +11,28 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood.ensembles.explained import explained, sample_rows
 from tests.bits import added_up, leaf_scores
@@ -20,14 +42,6 @@ from tests.fuzz.explanations import Case, check, table
 
 def _last(rng: np.random.Generator, *, missing: bool = False) -> Any:
     """A model that takes missing values, if it must."""
-    from sklearn.ensemble import (
-        ExtraTreesClassifier,
-        GradientBoostingClassifier,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-    )
-    from sklearn.tree import DecisionTreeClassifier
-
     n, depth = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     models: list[Any] = [
         HistGradientBoostingClassifier(max_iter=n, max_leaf_nodes=5, min_samples_leaf=1, early_stopping=False),
@@ -41,16 +55,6 @@ def _last(rng: np.random.Generator, *, missing: bool = False) -> Any:
 
 def functions(rng: np.random.Generator) -> Case:
     """Monotone functions of columns: of NumPy, own ones, powers and quantiles, one behind another."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import (
-        Binarizer,
-        FunctionTransformer,
-        MinMaxScaler,
-        PowerTransformer,
-        QuantileTransformer,
-        StandardScaler,
-    )
-
     X, y = table(rng, categories=False, gaps=0.0)
     X = np.clip(X, -50.0, 50.0)
     free = ["cbrt", "arcsinh", "arctan", "exp", "expm1", "exp2", "tanh", "floor", "rint", "negative", "sinh"]
@@ -91,11 +95,6 @@ def _down(X: Any) -> Any:
 
 def gaps(rng: np.random.Generator) -> Case:
     """Imputers that say what they filled, and indicators beside or behind them."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.impute import MissingIndicator, SimpleImputer
-    from sklearn.pipeline import make_pipeline, make_union
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
     X, y = table(rng, categories=False, gaps=0.4)
     imputer = SimpleImputer(strategy=str(rng.choice(["mean", "median", "most_frequent"])), add_indicator=True)
     kind = str(rng.choice(["indicator", "union", "scaled first", "two fills", "coded"]))
@@ -122,11 +121,6 @@ def gaps(rng: np.random.Generator) -> Case:
 
 def encoders(rng: np.random.Generator) -> Case:
     """Encoders that merge categories, take unknown ones or know missing ones."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-
     X, y = table(rng, categories=True, gaps=float(rng.choice([0.0, 0.4])))
     named, numeric = ([name for name in X.columns if name[0] == kind] for kind in "cx")
     X[numeric] = X[numeric].fillna(0.0)
@@ -156,10 +150,6 @@ def encoders(rng: np.random.Generator) -> Case:
 
 def bins(rng: np.random.Generator) -> Case:
     """Bins as columns of 0 and 1, scaled or not, and unions with weights."""
-    from sklearn.feature_selection import SelectKBest, VarianceThreshold
-    from sklearn.pipeline import FeatureUnion, make_pipeline
-    from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
-
     X, y = table(rng, categories=False, gaps=0.0)
     X = X.copy()
     X[:3] += [[-1.0], [1.0], [2.5]]  # no column of one value, of which scikit-learn makes no bins

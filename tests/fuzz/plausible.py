@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from proofwood import Explainer
 from proofwood.ensembles.door import Admitted
@@ -25,9 +27,6 @@ MODELS = (
 
 def outliers(case: explanations.Case, rng: np.random.Generator) -> Any:
     """An isolation forest over the columns of a case, now and then with a least score; None where it takes none."""
-    from sklearn.ensemble import IsolationForest
-    from sklearn.pipeline import Pipeline, make_pipeline
-
     forest = IsolationForest(
         n_estimators=int(rng.integers(1, 4)), max_samples=int(rng.integers(3, 7)), random_state=int(rng.integers(99)),
         contamination=float(rng.choice([0.05, 0.2, 0.4])), max_features=float(rng.choice([0.5, 1.0])),

@@ -12,6 +12,29 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from proofwood import Explainer
 from tests.fuzz import explanations
@@ -49,15 +72,6 @@ def asked_of(model: Any, X: Any, rng: np.random.Generator, told: str, predicted:
 
 def regressor(rng: np.random.Generator) -> Case:
     """Trees, forests, bagged and boosted trees of scikit-learn, and means of these."""
-    from sklearn.ensemble import (
-        BaggingRegressor,
-        ExtraTreesRegressor,
-        GradientBoostingRegressor,
-        RandomForestRegressor,
-        VotingRegressor,
-    )
-    from sklearn.tree import DecisionTreeRegressor
-
     kinds = ["tree", "forest", "extra", "bagging", "boosting", "voting"]
     kind = str(rng.choice(kinds))
     X, y = table(rng, categories=False, gaps=0.3 if kind in ("tree", "forest", "extra") and rng.random() < 0.4 else 0.0)
@@ -84,8 +98,6 @@ def regressor(rng: np.random.Generator) -> Case:
 
 def histogram_regressor(rng: np.random.Generator) -> Case:
     """HistGradientBoosting with gaps, categories, and a logarithm for a link."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     X, y = table(rng, categories=rng.random() < 0.5, gaps=float(rng.choice([0.0, 0.3])))
     named = [name for name in X.columns if name[0] == "c"] if hasattr(X, "columns") else None
     model = HistGradientBoostingRegressor(
@@ -97,12 +109,6 @@ def histogram_regressor(rng: np.random.Generator) -> Case:
 
 def pipeline_regressor(rng: np.random.Generator) -> Case:
     """A forest of numbers, or of probabilities that matter, behind an imputer and an encoder."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
     X, y = table(rng, categories=True, gaps=0.3)
     named, numeric = ([name for name in X.columns if name[0] == kind] for kind in "cx")
     X[named] = X[named].fillna("u")
@@ -127,15 +133,6 @@ def _sure(model: Any, X: Any, rng: np.random.Generator, told: str, vote: str = "
 
 def confident(rng: np.random.Generator) -> Case:
     """Trees, forests, votes and boosted trees whose probability matters."""
-    from sklearn.ensemble import (
-        BaggingClassifier,
-        GradientBoostingClassifier,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-        VotingClassifier,
-    )
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = table(rng, categories=False, gaps=0.0)
     depth, n = int(rng.integers(1, 4)), int(rng.integers(1, 6))
     tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
@@ -152,15 +149,6 @@ def confident(rng: np.random.Generator) -> Case:
 
 def further(rng: np.random.Generator) -> Case:
     """AdaBoost, votes, and isolation forests."""
-    from sklearn.ensemble import (
-        AdaBoostClassifier,
-        ExtraTreesClassifier,
-        IsolationForest,
-        RandomForestClassifier,
-        VotingClassifier,
-    )
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = table(rng, categories=False, gaps=0.0)
     depth, n = int(rng.integers(1, 4)), int(rng.integers(1, 6))
     tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
@@ -183,8 +171,6 @@ def further(rng: np.random.Generator) -> Case:
 
 def clone_of(tree: Any) -> Any:
     """The same kind of tree, learned with another seed."""
-    from sklearn.base import clone
-
     return clone(tree).set_params(random_state=5, max_features=1)
 
 
@@ -345,10 +331,6 @@ def catboost_categories(rng: np.random.Generator) -> Case:
 
 def calibrated(rng: np.random.Generator) -> Case:
     """Forests, trees and boosted trees whose probability is calibrated by a monotone function."""
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = table(rng, categories=False, gaps=0.0)
     y = y == y[0] if rng.random() < 0.5 else y > np.median(y) - 0.5
     y[:3], y[3:6] = True, False
@@ -367,10 +349,6 @@ def calibrated(rng: np.random.Generator) -> Case:
 
 def binned(rng: np.random.Generator) -> Case:
     """Pipelines that cut columns into bins."""
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
-
     X, y = table(rng, categories=False, gaps=0.0)
     bins = KBinsDiscretizer(int(rng.integers(2, 6)), encode="ordinal", strategy="uniform")
     steps = [bins] if rng.random() < 0.5 else [StandardScaler(), bins, StandardScaler()]

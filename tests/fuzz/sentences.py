@@ -18,6 +18,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import (
     DataError,
@@ -147,15 +159,6 @@ class Case:
 
 def _model(rng: np.random.Generator) -> tuple[str, Any, dict[str, Any]]:
     """A name, a model, and what it takes: ``gaps``, ``own``, ``number``."""
-    from sklearn.ensemble import (
-        ExtraTreesClassifier,
-        GradientBoostingClassifier,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-        RandomForestRegressor,
-    )
-    from sklearn.tree import DecisionTreeClassifier
-
     n, depth = int(rng.integers(1, 7)), int(rng.integers(1, 5))
     kinds = ["tree", "forest", "forest", "extra", "boosted", "hist", "hist", "regressor", "own", "own"]
     kinds += [name for name in ("xgboost", "xgboost", "lightgbm") if importlib.util.find_spec(name)]
@@ -193,11 +196,6 @@ def _model(rng: np.random.Generator) -> tuple[str, Any, dict[str, Any]]:
 
 def draw(rng: np.random.Generator) -> Case:
     """A case."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
-
     kind, model, takes = _model(rng)
     n, width = int(rng.integers(25, 120)), int(rng.integers(1, 5))
     words = ["income", "net debts", "x", "x1", "age", "a-b"]

@@ -8,6 +8,7 @@ import json
 import pickle
 import xml.etree.ElementTree as ET
 from collections import Counter
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from proofwood import (
 from proofwood.printable import printable
 from proofwood.show.graphviz import export_graphviz
 from proofwood.show.labels import Labels
+from proofwood.show.plot import plot_tree
 from tests.fuzz import files
 
 random = np.random.default_rng(0)
@@ -165,11 +167,7 @@ def test_text_that_is_printable_is_xml_and_stays(text):
 @settings(max_examples=12, deadline=None)
 @given(names=st.lists(st.text(max_size=12), min_size=2, max_size=2), label=st.text(max_size=12))
 def test_pictures_are_well_formed_for_every_name(names, label):
-    from io import BytesIO
-
     import matplotlib.pyplot as plt
-
-    from proofwood.show.plot import plot_tree
 
     tree = OptimalTreeClassifier(max_depth=2).fit([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
     labels = Labels(features=tuple(names), classes=(label, "other"))

@@ -132,7 +132,6 @@ def test_labels_come_back_as_they_were(tmp_path, labels):
 
 
 def test_show_in_every_format(folder):
-    pytest.importorskip("matplotlib")
     text = invoke("show", folder / "tree.json")
     assert text.exit_code == 0, text.stderr
     assert "proved optimal: lower bound 6" in text.stdout

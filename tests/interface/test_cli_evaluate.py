@@ -78,7 +78,6 @@ def test_a_comparison(folder):
 
 
 def test_a_comparison_as_a_table_and_a_picture(folder):
-    pytest.importorskip("matplotlib")
     picture = folder / "compared.svg"
     given = ("--cv", 2, "--time-limit", 2, "--scoring", "balanced_accuracy", "--drop", "petal width (cm)")
     text = worked("compare", folder / "iris.csv", "--target", "species", *given, "--plot", picture)

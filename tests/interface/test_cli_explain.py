@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from proofwood import OptimalTreeClassifier
@@ -398,11 +399,7 @@ def test_files_of_boosters_are_models(folder, library):
 @pytest.fixture(scope="module")
 def hashed(folder):
     """CatBoost models with categories in files, the table as they learned it, and the same without a category."""
-    import pandas as pd
     from catboost import CatBoostClassifier
-    from sklearn.compose import make_column_transformer
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
 
     path, random = folder / "hashed", np.random.default_rng(4)
     path.mkdir()

@@ -329,7 +329,6 @@ def test_every_learner_takes_class_weights(folder, tmp_path, name, more):
 
 @pytest.mark.parametrize(("ending", "head"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_pictures_by_the_ending_of_their_file(folder, tmp_path, ending, head):
-    pytest.importorskip("matplotlib")
     one, two, why = (tmp_path / f"{name}.{ending}" for name in ("one", "two", "why"))
     worked("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--plot", one)
     worked("show", folder / "tree.json", "--out", two)

@@ -92,7 +92,6 @@ def test_hostile_names_stay_text(iris):
 
 
 def test_a_picture(found):
-    pytest.importorskip("matplotlib").use("Agg")
     ax = found.plot(title="Iris")
     best = max(found.models, key=lambda model: model.mean).name
     assert ax.get_yticklabels()[0].get_text() == best

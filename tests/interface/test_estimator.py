@@ -3,7 +3,9 @@ from __future__ import annotations
 import logging
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
@@ -18,8 +20,6 @@ import proofwood
 from proofwood import ModelFileError, OptimalTreeClassifier, Status
 from proofwood.estimators.reporting import Improvements
 from proofwood.result import ProgressEvent
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")
@@ -452,15 +452,10 @@ def test_one_row_of_an_array_is_explained(iris):
 
 
 def test_plot_draws_on_the_given_axes(iris):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     tree = OptimalTreeClassifier(max_depth=2).fit(*iris)
     _, axes = plt.subplots()
     assert tree.plot(ax=axes) is axes
     assert tree.plot() is not axes
-    plt.close("all")
 
 
 def test_recounting_needs_known_labels(iris):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -180,9 +182,6 @@ def test_levels_that_could_be_mistaken_are_quoted():
 
 @pytest.mark.parametrize("value", ["x", "", {}])
 def test_javascript_does_not_take_what_is_no_number_for_a_missing_value(value, tmp_path):
-    import json
-    import subprocess
-
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     model = OptimalTreeClassifier(1).fit(pd.DataFrame({"v": [0.0, 1.0]}), [0, 1])

@@ -152,7 +152,6 @@ def test_tests_of_three_classes_and_of_text(tmp_path):
 
 
 def test_the_picture_has_dashed_edges_where_tests_hold(majority):
-    pytest.importorskip("matplotlib").use("Agg")
     diagram = OptimalBDDClassifier(3).fit(*majority)
     assert diagram.export_graphviz().count('[label="yes", style="dashed"]') == diagram.model_.n_splits
     lines = diagram.plot().get_lines()

@@ -8,7 +8,9 @@ import re
 import warnings
 from fractions import Fraction
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn import config_context
@@ -38,8 +40,6 @@ from proofwood import (
 )
 from proofwood.engines.diagram.oblique.bounds import BY_MARGIN
 from proofwood.estimators import optimal_diagram
-
-pd = pytest.importorskip("pandas")
 
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")  # most proofs here would take too long
 
@@ -501,10 +501,6 @@ def test_a_file_without_its_flow(iris, tmp_path):
 @pytest.mark.parametrize("splits", ["univariate", "oblique"])
 @pytest.mark.parametrize("topology", ["diagram", "tree"])
 def test_pictures(iris, splits, topology):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     X, y = iris
     diagram = small(widths=(1, 2, 2), alpha=0.0, splits=splits, topology=topology, time_limit=2.0).fit(X, y)
     axes = diagram.plot()
@@ -515,7 +511,6 @@ def test_pictures(iris, splits, topology):
     figure, given = plt.subplots()
     assert diagram.plot(given) is given
     figure.canvas.draw()
-    plt.close("all")
 
 
 # ------------------------------------------------------------------------------------------------------ bad input

@@ -233,7 +233,6 @@ def test_files_and_pictures(iris, tmp_path):
 
 
 def test_a_picture_of_the_scores(iris):
-    pytest.importorskip("matplotlib").use("Agg")
     X, y = iris
     tree = OptimalTreeCV((1, 2), cv=3, min_samples_leaf=(1, 10)).fit(X, y)
     ax = tree.plot_cv(title="Iris")

@@ -14,7 +14,8 @@ from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.solve import bound
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
-from strategies import examples, generated, problems, thread_counts
+from strategies import examples, problems, thread_counts
+from tests.strategies import random_problem
 
 EVERYTHING = 2**40  # more work than there is to do on a small table
 
@@ -39,35 +40,11 @@ def test_blocks_change_no_answer(problem: TreeProblem, threads: int) -> None:
         assert earlier.lower_bound <= later.lower_bound
 
 
-def random_problem(seed: int) -> TreeProblem:
-    """Up to 90 rows with ties, noise, weights, many classes, a price of leaves and a minimum of leaves."""
-    rng = np.random.default_rng(seed)
-    n, features, classes = (
-        int(rng.integers(4, rng.choice([12, 40, 90]))),
-        int(rng.integers(1, 5)),
-        int(rng.integers(2, 6)),
-    )
-    if rng.random() < 0.5:
-        X, codes = generated(seed, n, features, classes)
-    else:
-        X, codes = rng.integers(0, rng.choice([2, 4, 40]), (n, features)).astype(float), rng.integers(0, classes, n)
-    return TreeProblem.from_arrays(
-        X,
-        codes,
-        n_classes=classes + 3,
-        sample_weight=rng.integers(1, rng.choice([2, 4, 10**7]), n),
-        max_depth=3 if n > 50 else int(rng.integers(3, 5)),
-        alpha=float(rng.choice([0.0, 0.0, 0.01, 0.05])),
-        min_samples_leaf=int(rng.choice([1, 1, 2, 4])),
-        min_weight_fraction_leaf=float(rng.choice([0.0, 0.0, 0.1])),
-    )
-
-
 @pytest.mark.parametrize("first", range(0, 800, 200))
 def test_every_report_is_below_the_optimum(first: int) -> None:
     used = 0
     for seed in range(first, first + 200):
-        problem = random_problem(seed)
+        problem = random_problem(seed, absent=3)
         plain = solve(problem, options=SearchOptions(packed=False, blocks=False))
         result = with_blocks(problem, work=[1, 3_000, 100_000, EVERYTHING][seed % 4])
         assert (result.status, result.objective, result.lower_bound) == (
@@ -85,7 +62,7 @@ def test_every_report_is_below_the_optimum(first: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_trees_below_a_cost(seed: int) -> None:
-    problem = random_problem(1000 + seed)
+    problem = random_problem(1000 + seed, absent=3)
     plain, blocks = SearchOptions(packed=False, blocks=False), SearchOptions(packed=False, block_work=EVERYTHING)
     free = bound(problem, below=2**50, options=plain)
     for below in (free.lower, free.lower + 1):

@@ -22,39 +22,12 @@ from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.recount import integer_cost
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
-from strategies import generated
 from tests.recorded import PROBLEM, rows_of, write
+from tests.strategies import random_problem
 
 PACKED, THRESHOLDS = SearchOptions(), SearchOptions(packed=False)
 NO_BLOCKS = SearchOptions(packed=False, blocks=False)
 INFINITE = 2**60
-
-
-def random_problem(seed: int, sets: bool = False) -> TreeProblem:
-    """Ties, noise, weights, many classes, a price of leaves, a minimum of leaves, a gap; or columns tested by sets."""
-    rng = np.random.default_rng([seed, sets])
-    n, features, classes = int(rng.integers(8, 60)), int(rng.integers(1, 5)), int(rng.integers(2, 5))
-    if rng.random() < 0.5:
-        X, codes = generated(seed, n, features, classes)
-    else:
-        X, codes = rng.integers(0, rng.choice([2, 4, 40]), (n, features)).astype(float), rng.integers(0, classes, n)
-    by_sets: list[int] = []
-    if sets:
-        by_sets = [j for j in range(features) if rng.random() < 0.5] or [0]
-        X[:, by_sets] = rng.integers(0, 4, (n, len(by_sets)))
-    minimum = not sets and rng.random() < 0.4
-    return TreeProblem.from_arrays(
-        X,
-        codes,
-        n_classes=classes,
-        sample_weight=rng.integers(1, rng.choice([2, 4, 10**7]), n) if rng.random() < 0.5 else None,
-        max_depth=int(rng.integers(3, 5)),
-        alpha=float(rng.choice([0.0, 0.0, 0.01, 0.05])),
-        min_samples_leaf=int(rng.choice([2, 4])) if minimum else 1,
-        min_weight_fraction_leaf=0.1 if minimum and rng.random() < 0.3 else 0.0,
-        max_gap=0,
-        by_sets=by_sets,
-    )
 
 
 def run(problem: TreeProblem, path: Path, options: SearchOptions = PACKED, limits: Limits | None = None) -> Result:

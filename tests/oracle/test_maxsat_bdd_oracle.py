@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -32,6 +31,7 @@ from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status
 from strategies import examples
+from tests.oracle.test_search_oracle import assert_bracketed
 
 
 def run(problem: BDDProblem, variant: str | None = None, **more: Any) -> tuple[Result, list[ProgressEvent]]:
@@ -45,15 +45,6 @@ def fewest_errors(rows: RankedRows, size: int) -> int:
 
 def used(table: NodeTable) -> set[int]:
     return set(table.feature[table.feature >= 0].tolist())
-
-
-def assert_bracketed(events: list[ProgressEvent], optimum: float) -> None:
-    for event in events:
-        assert event.lower_bound <= optimum <= event.objective
-    for earlier, later in pairwise(events):
-        assert earlier.seconds <= later.seconds
-        assert earlier.objective >= later.objective
-        assert earlier.lower_bound <= later.lower_bound
 
 
 def assert_best(result: Result, events: list[ProgressEvent], optimum: int, problem: BDDProblem) -> None:

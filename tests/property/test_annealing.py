@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
+from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.oblique.anneal import annealed, layers_of
 from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.oblique.draft import Draft, PricedRows
@@ -37,8 +38,6 @@ def problem_of(
 
 
 def _binarizer(X: np.ndarray) -> Any:
-    from proofwood.data.binarize import Binarizer
-
     return Binarizer.of(X)
 
 

@@ -15,6 +15,7 @@ from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.model.evaluate import predict
 from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem, Penalty, Rate
+from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Status
 from tests import naive_diagrams as naive
 from tests.diagram_problems import ALPHAS, diagram_problems, random_diagram
@@ -267,8 +268,6 @@ def test_contradictions_are_seen() -> None:
 
 
 def naive_problem() -> DiagramProblem:
-    from proofwood.problem.ranked import RankedRows
-
     rows = RankedRows.from_bits([[0, 0], [1, 1]], [0, 1])
     return DiagramProblem(rows, (1, 2), DiagramCost.of(alpha=0.1, total=2, widths=(1, 2)))
 

@@ -15,15 +15,17 @@ from proofwood.data.kinds import Kind
 from proofwood.model import evaluate
 from proofwood.model.convert import to_sklearn
 from proofwood.model.impurity import low_weights
-from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.node_table import OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import refresh
 from proofwood.model.thresholds import without_levels
+from proofwood.show.exports.onnx import to_onnx
 from proofwood.show.exports.python import to_python
 from proofwood.show.exports.rules import rules
 from proofwood.show.exports.source import Exported
 from proofwood.show.exports.sql import to_sql
 from tests.printed import plain_holds
 from tests.strategies import examples
+from tests.tables import table_of
 
 LEVELS = ("a", "b'", "c", "d\\", "")
 COLUMNS = (
@@ -68,14 +70,13 @@ def diagrams(draw: st.DrawFn, *, oblique: bool = True) -> NodeTable:
         normals = Normals(
             np.cumsum([0, *map(len, sums)]), [c for one in sums for c, _ in one], [v for one in sums for _, v in one]
         )
-    return NodeTable(
-        feature=[feature[node] for node in inner] + [LEAF] * len(leaves),
-        threshold=[threshold[node] for node in inner] + [np.nan] * len(leaves),
-        low=[place[low[node]] for node in inner] + [LEAF] * len(leaves),
-        high=[place[high[node]] for node in inner] + [LEAF] * len(leaves),
-        label=[0] * len(inner) + [node - n for node in leaves],
+    return table_of(
+        [feature[node] for node in inner],
+        [place[low[node]] for node in inner],
+        [place[high[node]] for node in inner],
+        [node - n for node in leaves],
+        [threshold[node] for node in inner],
         weight=np.ones((len(kept), 3)),
-        rows=[1] * len(kept),
         missing_low=[draw(st.booleans()) for _ in inner] + [True] * len(leaves),
         levels=tuple([levels[node] for node in inner] + [None] * len(leaves)),
         normals=normals,
@@ -151,8 +152,6 @@ def test_thresholds_over_codes_do_what_level_sets_do(table, given_rows):
 @given(table=diagrams(), given_rows=rows())
 def test_onnx_predicts_what_the_table_predicts(table, given_rows):
     import onnxruntime
-
-    from proofwood.show.exports.onnx import to_onnx
 
     numbers = given_rows[1]
     columns = [Column("x"), Column("y"), Column("code", Kind.NOMINAL), Column("size")]  # numbers all

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from proofwood import decimals
 from tests.fuzz import sentences
 from tests.sentences import Reader
 
@@ -53,8 +54,6 @@ def test_the_reader_reads_what_is_printed() -> None:
 
 
 def test_an_untrue_sentence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from proofwood import decimals
-
     told = decimals.inward
     rounded = lambda *given, **more: (f"{float(told(*given, **more)[0]):.3g}", True)  # noqa: E731 - to nearest
     monkeypatch.setattr(decimals, "inward", rounded)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import re
-import sqlite3
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +25,8 @@ from proofwood.data.moments import DAY, HOUR, MINUTE, SECOND, text_of
 from proofwood.data.thresholds import ThresholdRule, placed, shortest_between, shortest_whole_between
 from proofwood.model.node_table import LEAF, OBLIQUE
 from proofwood.report.words import Words
+from tests import printed
+from tests.printed import Rows
 from tests.strategies import examples
 from tests.unit.test_reshape import inputs, same_predictions, trees
 
@@ -220,79 +219,6 @@ def test_the_rule_changes_numbers_and_no_proof(seed):
 # ----------------------------------------------------------------------------------------- texts, followed by a reader
 
 
-class Reader:
-    """Follows texts for rows of a frame, knowing nothing but what stands in them, and how the frame is written."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
-        self.columns = sorted(map(str, frame.columns), key=len, reverse=True)
-
-    def holds(self, condition: str) -> np.ndarray:
-        """Whether a condition, such as ``age <= 45 or missing``, holds of each row."""
-        words, gaps = condition.removesuffix(" or missing"), condition.endswith(" or missing")
-        words, turned = words.removeprefix("not "), words.startswith("not ")
-        name = next(column for column in self.columns if words == column or words.startswith(f"{column} "))
-        values, rest = self.frame[name], words[len(name) :].strip()
-        missing = values.isna().to_numpy()
-        if rest in ("is missing", "is not missing"):
-            return missing == (rest == "is missing")
-        if not rest:
-            found = values.to_numpy(dtype=bool) != turned
-        elif rest.startswith("in {"):
-            found = values.isin(rest[4:-1].split(", ")).to_numpy()
-        elif rest.startswith("not in {"):
-            found = ~values.isin(rest[8:-1].split(", ")).to_numpy()
-        else:
-            sign, end = rest.split(" ", 1)
-            found = self._compared(values, end.replace(",", ""))
-            found = found if sign in ("<=", "≤") else ~found
-        return np.where(missing, gaps, found)
-
-    @staticmethod
-    def _compared(values: pd.Series, end: str) -> np.ndarray:
-        if isinstance(values.dtype, pd.CategoricalDtype):
-            order = list(values.dtype.categories)
-            return values.cat.codes.to_numpy() <= order.index(end)
-        if values.dtype.kind == "M":
-            return (values <= pd.Timestamp(end)).to_numpy()
-        return values.to_numpy(dtype=np.float64) <= float(end)
-
-    def followed(self, text: str) -> np.ndarray:
-        """The class that an exported text gives each row."""
-        lines = iter(text.splitlines())
-        shared: dict[str, np.ndarray] = {}
-        return self._subtree(lines, shared)
-
-    def _subtree(self, lines: Iterator[str], shared: dict[str, np.ndarray]) -> np.ndarray:
-        body = re.sub(r"^[│ ├└─]*(yes: |no: )?", "", next(lines))
-        body = re.sub(r"  +\d[\d,]* rows?(, [\d.,]+ wrong)?$", "", body)
-        again = re.match(r"see (#\d+)", body)
-        if again:
-            return shared[again[1]]
-        mark = re.match(r"(#\d+) ", body)
-        words = body if mark is None else body[mark.end() :]
-        if words in ("yes", "no"):
-            found = np.full(len(self.frame), words, dtype=object)
-        else:
-            low = self.holds(words)
-            yes, no = self._subtree(lines, shared), self._subtree(lines, shared)
-            found = np.where(low, yes, no)
-        if mark is not None:
-            shared[mark[1]] = found
-        return found
-
-    def by_rules(self, rules: list[tuple[list[str], str]]) -> np.ndarray:
-        """The class of the one rule that holds of each row."""
-        found = np.full(len(self.frame), "no rule", dtype=object)
-        for conditions, label in rules:
-            fits = np.ones(len(self.frame), dtype=bool)
-            for condition in conditions:
-                fits &= self.holds(condition)
-            assert (found[fits] == "no rule").all(), "two rules hold"
-            found[fits] = label
-        return found
-
-
 def rows_to_try(model: Any, X: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """New rows: those of training with values of other rows, every threshold, and the numbers just beside it."""
     new = X.sample(200, replace=True, random_state=int(rng.integers(2**31))).reset_index(drop=True)
@@ -316,33 +242,19 @@ def rows_to_try(model: Any, X: pd.DataFrame, rng: np.random.Generator) -> pd.Dat
     return new
 
 
-def rules_of_report(model: Any) -> list[tuple[list[str], str]]:
-    words = Words(model.model_, model._names())
-    return [
-        (conditions, words.class_name(int(model.model_.label[leaf])))
-        for conditions, leaf in words.rules(model.model_.n_nodes)
-    ]
-
-
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
 @examples(0.5)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["shortest", "midpoint"]))
 def test_whoever_follows_a_text_reaches_the_class_of_predict(seed, rule):
     model, X, _, rng = fitted(seed, rule)
-    new = rows_to_try(model, X, rng)
-    reader, expected = Reader(new), model.predict(new)
-    np.testing.assert_array_equal(reader.followed(model.export_text()), expected)
-    np.testing.assert_array_equal(reader.followed(model.export_text(X=X)), expected)
+    rows = Rows(model, rows_to_try(model, X, rng))
+    for text in (model.export_text(), model.export_text(X=X)):
+        assert printed.by_text(rows, text) == rows.predicted
     if model.model_.is_tree:
-        rules = [(conditions, label) for conditions, label in rules_of_report(model) if _plain(conditions)]
-        if len(rules) == model.model_.n_leaves:
-            np.testing.assert_array_equal(reader.by_rules(rules), expected)
-    if not any("missing" in rule["if"] for rule in model.rules()):
-        rules = [
-            ([] if rule["if"] == "always" else rule["if"].split(" and "), str(rule["class"])) for rule in model.rules()
-        ]
-        if all(_plain(conditions) for conditions, _ in rules):
-            np.testing.assert_array_equal(reader.by_rules(rules), expected)
+        leaves = model.apply(rows.frame).tolist()
+        rules = Words(model.model_, model._names()).rules(model.model_.n_nodes)
+        assert printed.by_words(rows, rules) == [[leaf] for leaf in leaves]
+    assert printed.by_rule_words(rows, model.rules()) == [[label] for label in rows.predicted]
     shown = html.unescape(model.export_graphviz())
     for node in model.model_.splits():
         if math.isfinite(model.model_.threshold[node]) and model.schema_.columns[model.model_.feature[node]].kind in (
@@ -352,37 +264,14 @@ def test_whoever_follows_a_text_reaches_the_class_of_predict(seed, rule):
             assert f"≤ {repr(float(model.model_.threshold[node])).removesuffix('.0')}" in shown
 
 
-def _plain(conditions: list[str]) -> bool:
-    """Whether the reader above knows these words: sets have words of their own in rules."""
-    return not any(" is " in condition or "{" in condition for condition in conditions)
-
-
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
 @examples(0.3)
 @given(st.integers(0, 2**32 - 1))
 def test_exports_decide_as_predict(seed):
     model, X, _, rng = fitted(seed)
-    new = rows_to_try(model, X, rng)
-    expected = model.predict(new)
-    session: dict[str, Any] = {}
-    exec(model.to_python(), session)
-    plain = new.astype(object).where(new.notna(), None)
-    rows = plain.to_dict("records")
-    assert [session["predict"](row) for row in rows] == expected.tolist()
-    database = sqlite3.connect(":memory:")
-    written = [{name: _for_sqlite(value) for name, value in row.items()} for row in rows]
-    names = [f'"{name}"' for name in new.columns]
-    database.execute(f"CREATE TABLE t ({', '.join(names)})")
-    database.executemany(
-        f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", [tuple(row.values()) for row in written]
-    )
-    assert [row[-1] for row in database.execute(model.to_sql("t"))] == expected.tolist()
-
-
-def _for_sqlite(value: Any) -> Any:
-    if isinstance(value, pd.Timestamp):
-        return value.date().isoformat() if value == value.normalize() else value.isoformat(sep=" ")
-    return value.item() if isinstance(value, np.generic) else value
+    rows = Rows(model, rows_to_try(model, X, rng))
+    assert printed.by_python(rows, model.to_python()) == rows.predicted
+    assert printed.by_sqlite(rows, model.to_sql) == rows.predicted
 
 
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")

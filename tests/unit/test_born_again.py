@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from collections import Counter
 from dataclasses import replace
 
@@ -28,19 +27,18 @@ FOREST = RandomForestClassifier(4, max_depth=2, random_state=0).fit(IRIS, SPECIE
 
 
 @pytest.mark.parametrize("number", explanations.numbers(36))
+@pytest.mark.filterwarnings("ignore")
 def test_trees_of_random_models_are_those_of_an_enumeration(number: int) -> None:
     counts: Counter[str] = Counter()
     case, rng = explanations.make(5, number)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            fuzz.check(case, rng, counts)
-        except fuzz.TooLarge:
-            pytest.skip("the enumeration of this model would take too long")
-        except MisreadError as error:
-            if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 7):
-                raise
-            pytest.skip(f"this release of scikit-learn reads None in another way than nan: {error}")
+    try:
+        fuzz.check(case, rng, counts)
+    except fuzz.TooLarge:
+        pytest.skip("the enumeration of this model would take too long")
+    except MisreadError as error:
+        if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 7):
+            raise
+        pytest.skip(f"this release of scikit-learn reads None in another way than nan: {error}")
     assert counts["optimal"] or counts["infeasible"]
 
 

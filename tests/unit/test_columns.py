@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -15,8 +16,6 @@ from proofwood.data.columns import (
     require_numbers,
 )
 from proofwood.exceptions import DataError
-
-pd = pytest.importorskip("pandas")
 
 
 def polars_frame() -> pl.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -18,8 +19,6 @@ from proofwood import (
 )
 from proofwood.estimators.constraints import KINDS, Groups, checked, from_plain
 from proofwood.problem.diagram import Penalty
-
-pd = pytest.importorskip("pandas")
 
 # Group a: 4 rows, true + + - -, predicted + + + -: selection 3/4, true positives 2/2, false positives 1/2.
 # Group b: 5 rows, true + + + - -, predicted + - - + -: selection 2/5, true positives 1/3, false positives 1/2.

@@ -9,7 +9,6 @@ import subprocess
 import xml.etree.ElementTree as ET
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -28,7 +27,6 @@ from proofwood.show.plot_layers import plot_layers
 from proofwood.show.svg import model_svg
 from tests.tables import chain, plane, table_of
 
-mpl.use("Agg")
 DEEP, DEEPER = 2_500, 10_000
 ROWS = np.linspace(-1.0, DEEP + 1.0, 20).round()[:, None]
 

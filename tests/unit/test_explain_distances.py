@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -41,18 +40,17 @@ ROW = TABLE[MODEL.predict(TABLE) == "no"].iloc[[0]]
 
 
 @pytest.mark.parametrize("number", fuzz.numbers(24))
+@pytest.mark.filterwarnings("ignore")
 def test_no_row_of_another_class_is_nearer(number: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case, rng = fuzz.make(11, number)
-        explainer = Explainer(case.model, X=case.X)
-        grid = fuzz.Grid(explainer, rng)
-        if grid.size > fuzz.MOST_ROWS:
-            return
-        for at in rng.choice(len(grid.rows), min(2, len(grid.rows)), replace=False).tolist():
-            checks = fuzz.Checks(explainer, grid, at, Counter())
-            for metric in METRICS:
-                checks.counterfactual(metric, rng, certificate=bool(rng.random() < 0.7))
+    case, rng = fuzz.make(11, number)
+    explainer = Explainer(case.model, X=case.X)
+    grid = fuzz.Grid(explainer, rng)
+    if grid.size > fuzz.MOST_ROWS:
+        return
+    for at in rng.choice(len(grid.rows), min(2, len(grid.rows)), replace=False).tolist():
+        checks = fuzz.Checks(explainer, grid, at, Counter())
+        for metric in METRICS:
+            checks.counterfactual(metric, rng, certificate=bool(rng.random() < 0.7))
 
 
 def test_measures_stand_in_their_order() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -39,10 +38,9 @@ def nearest_by_hand(explainer: Explainer, grid: fuzz.Grid, at: int, earlier: lis
 
 
 @pytest.mark.parametrize("number", fuzz.numbers(24))
+@pytest.mark.filterwarnings("ignore")
 def test_each_is_the_nearest_that_leaves_something_of_the_earlier_ones(number: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case, rng = fuzz.make(41, number)
+    case, rng = fuzz.make(41, number)
     explainer = Explainer(case.model, X=case.X)
     grid = fuzz.Grid(explainer, rng)
     if grid.size > fuzz.MOST_ROWS or explainer.model.scores.margin:

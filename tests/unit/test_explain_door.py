@@ -9,6 +9,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
@@ -538,7 +539,6 @@ def test_steps_are_asked_once_whether_they_compute_alike_with_sparse_rows() -> N
 @pytest.mark.parametrize("form", ["polars", "arrow"])
 def test_lightgbm_is_not_asked_about_what_it_refuses_on_the_terminal(form: str, capfd: Any) -> None:
     """Rows of numbers are given to it as they are, in any container."""
-    import polars as pl
     from lightgbm import LGBMClassifier
 
     rng = np.random.default_rng(0)

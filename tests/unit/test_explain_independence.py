@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -55,25 +54,22 @@ def compare(case: explanations.Case, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("number", explanations.numbers(30))
+@pytest.mark.filterwarnings("ignore")
 def test_models_of_classes(number: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compare(*explanations.make(31, number))
+    compare(*explanations.make(31, number))
 
 
 @pytest.mark.parametrize("number", regressors.numbers(32))
+@pytest.mark.filterwarnings("ignore")
 def test_models_of_numbers(number: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compare(*regressors.make(31, number))
+    compare(*regressors.make(31, number))
 
 
 @pytest.mark.parametrize("number", explanations.numbers(18))
+@pytest.mark.filterwarnings("ignore")
 def test_sums_along_a_feature_are_those_of_its_rows(number: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case, _ = explanations.make(5, number)
-        model = Explainer(case.model, X=case.X, **case.options).model
+    case, _ = explanations.make(5, number)
+    model = Explainer(case.model, X=case.X, **case.options).model
     scores = model.scores
     rows = model.cells_of(model.read(case.X))[:6]
     top = np.array(scores.n_thresholds)

@@ -12,9 +12,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
 
 from proofwood import Explainer
+from proofwood.explain.proofs.certificate import check_certificate
 from tests.command_line import invoke
 
 RNG = np.random.default_rng(4)
@@ -93,8 +94,6 @@ def test_constraints_are_not_checked_and_it_says_so() -> None:
 
 
 def test_what_holds_of_plausible_rows_is_not_checked() -> None:
-    from sklearn.ensemble import IsolationForest
-
     beside = IsolationForest(n_estimators=5, random_state=0).fit(X)
     explainer = Explainer(FOREST, X=X, plausible=beside)
     found = explainer.counterfactual(X.iloc[[0]], immutable=["a", "b"])
@@ -103,8 +102,6 @@ def test_what_holds_of_plausible_rows_is_not_checked() -> None:
 
 
 def test_certificates_of_none_are_proofs_that_are_checked() -> None:
-    from proofwood.explain.proofs.certificate import check_certificate
-
     explainer, row = Explainer(FOREST, X=X), X.iloc[[0]]
     for found in (
         explainer.contrastive(row, immutable=["a", "b"], certificate=True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -63,10 +62,9 @@ def classes_there(explainer: Explainer, where: dict[str, Any]) -> set[int]:
 
 
 @pytest.mark.parametrize("number", fuzz.numbers(36))
+@pytest.mark.filterwarnings("ignore")
 def test_classes_of_a_region_are_those_of_its_rows(number: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case, rng = fuzz.make(21, number)
+    case, rng = fuzz.make(21, number)
     explainer = Explainer(case.model, X=case.X)
     for _ in range(3):
         where = random_region(rng, explainer)

@@ -240,17 +240,13 @@ def test_markdown_and_html_hold_any_name():
     assert found._repr_html_() == found.to_html()
 
 
-@pytest.mark.needs("matplotlib")
 def test_pictures_name_both_classes_and_what_is_missing(people, pipeline):
-    import matplotlib.pyplot as plt
-
     X, _ = people
     i = int(np.flatnonzero(X.income.isna())[0])
     change = pipeline.counterfactual(X.iloc[[i]], immutable=["age", "home", "married"])
     ax = change.plot()
     assert ax.get_title() == f"{change.prediction} → {change.to_dict()['reached']}: counterfactual, {change.status}"
     assert any(text.get_text().startswith("missing, treated as") for text in ax.texts)
-    plt.close(ax.figure)
 
 
 def test_radii_are_rounded_down_and_ranges_outwards():

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from proofwood import Explainer, Explanation, OptimalTreeClassifier
 from proofwood.ensembles.explained import explained
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
+from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.search.extract import NotSufficientError
 
 
@@ -336,8 +337,6 @@ def test_missing_values_of_the_row_are_considered_without_being_declared():
     assert {each.status for each in table} == {"minimal"}
     certified = explainer.abductive(X[0], certificate=True)
     assert certified.model.missing
-    from proofwood.explain.proofs.certificate import check_certificate
-
     assert all(check.passed for check in check_certificate(certified.certificate, explainer.model))
 
 
@@ -384,18 +383,14 @@ def test_plain_values_survive_json_and_the_explainer_survives_pickle(explainer, 
 
 
 def test_pictures(explainer, frame):
-    plt = pytest.importorskip("matplotlib.pyplot")
     table, _ = frame
     for found in (explainer.abductive(table[:1], inflate=True), explainer.counterfactual(table[:1])):
         axes = found.plot()
         assert [text.get_text() for text in axes.get_yticklabels()] == list(found.names)
         assert found.plot(ax=axes) is axes
-        plt.close(axes.figure)
 
 
 def test_certificates_come_with_explanations(explainer, frame):
-    from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
-
     table, _ = frame
     found = explainer.abductive(table[:1], certificate=True)
     assert all(check.passed for check in check_certificate(found.certificate))

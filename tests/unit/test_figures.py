@@ -7,8 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from proofwood import OptimalTreeClassifier
+from proofwood import MaxSplits, MinimalTreeClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood.estimators.proof_report import proof_report
 from proofwood.estimators.reporting import progress_line, proof_line, unproved_text
 from proofwood.result import Figures, Part, ProgressEvent, Result, Stats, Status, figure
 from proofwood.show.trace import status_text
@@ -78,3 +80,34 @@ def test_the_headline_and_parts_are_of_these_figures() -> None:
     assert "within 0.333334 of" in status_text(result(2 / 3, 1 / 3 + 1e-7, Status.WITHIN_GAP))
     part = Part("errors", 2 / 3, 1 / 3 + 7e-7, Status.FEASIBLE)
     assert Figures.of(part) == Figures("0.666667", "0.333334", "0.333333", "50.0%")
+
+
+X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+XOR = np.array([0, 1, 1, 0])
+
+
+def test_a_tree_has_a_claim_and_nothing_more():
+    report = proof_report(OptimalTreeClassifier(max_depth=2).fit(X, XOR))
+    assert report.claim == "no tree of depth at most 2 makes fewer errors"
+    assert (report.parts, report.facts) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("minimize", "expected"),
+    [("depth", {"depth": 2}), ("nodes", {"depth": 2, "nodes": 7}), ("nodes-any-depth", {"nodes": 7})],
+)
+def test_the_parts_are_those_that_were_asked_for(minimize, expected):
+    report = proof_report(MinimalTreeClassifier(minimize=minimize).fit(X, XOR))
+    assert {part.unit: part.objective for part in report.parts} == expected
+
+
+def test_facts_name_the_constraints():
+    model = OptimalDiagramClassifier(widths=(1, 2), constraints=[MaxSplits(1)], time_limit=5).fit(X, XOR)
+    names = [name for name, _ in proof_report(model).facts]
+    assert names[-1] == "constraint"
+    assert "share" in names
+
+
+def test_nothing_is_proved_before_fit():
+    with pytest.raises(NotFittedError):
+        proof_report(OptimalTreeClassifier())

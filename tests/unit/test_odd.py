@@ -10,6 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import Bounds, LinearConstraint
+from scipy.optimize import milp as scipy_milp
+from scipy.sparse import csr_array
 
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram, count
@@ -139,10 +142,6 @@ def test_build_refuses(problem: DiagramProblem, match: str) -> None:
 
 def test_flows_are_integral_wherever_sides_and_arcs_are() -> None:
     """Theorem 1: with lambda and y fixed, any objective over the flows has an integral optimum."""
-    from scipy.optimize import Bounds, LinearConstraint
-    from scipy.optimize import milp as scipy_milp
-    from scipy.sparse import csr_array
-
     rng = random.Random(5)
     ranks = [[rng.randint(0, 4), rng.randint(0, 2)] for _ in range(12)]
     model = build(problem_of(ranks, [rng.randrange(2) for _ in range(12)], (1, 2, 2), tests_of=[4, 2]))

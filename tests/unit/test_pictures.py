@@ -1,18 +1,23 @@
 """One style of pictures: yes on the left, booleans by name, chosen colours, few legends, readable at any size."""
 
+from __future__ import annotations
+
 import datetime as dt
 import xml.etree.ElementTree as ET
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, OptimalDiagramClassifier, OptimalTreeClassifier, plot_tree
 from proofwood.data.kinds import Kind
 from proofwood.decimals import short
+from proofwood.explain.search.attribution import Attribution
 from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
@@ -21,16 +26,7 @@ from proofwood.show.palette import class_colours, hexadecimal
 from proofwood.show.plot import legend_classes
 from tests.tables import stump
 
-mpl.use("Agg")
 NAN = float("nan")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +162,6 @@ def test_chosen_colours():
 
 
 def test_a_palette_colours_the_picture(tree):
-    from matplotlib.colors import to_hex
-    from matplotlib.patches import FancyBboxPatch
-
     ax = tree.plot(palette={"good": "#123456"})
     edges = {to_hex(patch.get_edgecolor()) for patch in ax.patches if isinstance(patch, FancyBboxPatch)}
     assert "#123456" in edges
@@ -208,8 +201,6 @@ def test_wrong_sizes(tree, figsize):
 
 
 def test_a_size_and_axes_contradict_each_other(tree):
-    import matplotlib.pyplot as plt
-
     _, ax = plt.subplots()
     for draw in (tree.plot, tree.plot_trace):
         with pytest.raises(ValueError, match="figsize is for a new figure"):
@@ -260,3 +251,36 @@ def test_a_diagram_in_layers_has_title_and_proof(people):
     shown = texts(model.plot(title="A diagram"))
     assert "A diagram" in shown
     assert any(text.startswith("proved optimal") for text in shown)
+
+
+WHOLE = Attribution((0.5, 1.0, 0.0), (0.5, 1.0, 0.0), (0.5, 1.0, 0.0), 2, True, ("age", "income $", "group"))
+PART = Attribution((0.5, 0.9, 0.1), (0.2, 0.4, 0.0), (0.8, 1.0, 0.7), 717, False, ("age", "income", "group"))
+
+
+def test_bars_are_ranked_and_what_is_proved_is_said() -> None:
+    ax = WHOLE.plot(title="Why $denied$?")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["income $", "age", "group"]
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 0.5, 0.0]
+    assert [text.get_text().strip() for text in ax.texts] == ["in all", "in none"]
+    assert ax.get_xlabel() == "share of all 2 explanations"
+    assert not ax.lines
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the greatest on top
+
+
+def test_bounds_are_lines_where_more_explanations_may_exist() -> None:
+    _, ax = plt.subplots()
+    assert PART.plot(ax, most=2) is ax
+    assert [tuple(line.get_xdata()) for line in ax.lines] == [(0.4, 1.0), (0.2, 0.8)]
+    assert ax.get_xlabel() == "share of the 717 explanations found; lines: where that of all lies"
+    assert not ax.texts
+
+
+def test_wrong_pictures_are_refused() -> None:
+    nothing = Attribution((float("nan"),), (0.0,), (1.0,), 0, False, ("age",))
+    with pytest.raises(ValueError, match="no explanation was found within the limits"):
+        nothing.plot()
+    with pytest.raises(ValueError, match="most=0: expected an integer from 1"):
+        WHOLE.plot(most=0)
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match="figsize is for a new figure"):
+        WHOLE.plot(ax, figsize=(3, 3))

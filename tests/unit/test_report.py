@@ -22,7 +22,7 @@ from proofwood.printable import printable
 from proofwood.report.content import script_json
 from proofwood.report.measures import codes_of, interval, measured
 from proofwood.report.words import Words
-from tests import report_models
+from tests import printed, report_models
 
 
 class Page(HTMLParser):
@@ -151,33 +151,7 @@ def test_rules_lead_every_row_to_its_leaf(tree):
     leaves = evaluate.apply(model.model_, values)
     rules = exact.rules(99)
     assert {node for _, node in rules} == set(np.flatnonzero(model.model_.feature == LEAF).tolist())
-    for conditions, node in rules:
-        holds = np.ones(len(X), dtype=bool)
-        for condition in conditions:
-            holds &= _holds(condition, X)
-        np.testing.assert_array_equal(holds, leaves == node, err_msg=" and ".join(conditions))
-
-
-def _holds(condition, X):
-    """Whether a condition in words holds of each row."""
-    missing = condition.endswith(" or missing")
-    words = condition.removesuffix(" or missing")
-    column = next(name for name in X.columns if name in words.split())
-    gaps = X[column].is_null().to_numpy()
-    rest = words.replace(column, "", 1).strip()
-    if X[column].dtype == pl.Boolean:
-        found = X[column].to_numpy() == (rest == "")
-    elif X[column].dtype == pl.String:
-        levels = re.split(r", | or ", rest.removeprefix("is ").removeprefix("none of ").removeprefix("not "))
-        found = X[column].is_in(levels).to_numpy() != rest.startswith(("is none of", "is not"))
-    elif rest in ("is missing", "is not missing"):
-        return gaps == (rest == "is missing")
-    else:
-        mark, bound = rest.split(" ", 1)
-        value = X[column].to_numpy() if X[column].dtype != pl.Date else X[column].cast(pl.String).to_numpy()
-        bound = bound if X[column].dtype == pl.Date else float(bound)
-        found = value <= bound if mark == "≤" else value > bound
-    return np.where(gaps, missing, found)
+    assert printed.by_words(printed.Rows(model, X), rules) == [[leaf] for leaf in leaves.tolist()]
 
 
 def test_the_data_of_the_script_are_the_paths(page, tree):

@@ -1,32 +1,36 @@
 """Texts and pictures say what the model does."""
 
+from __future__ import annotations
+
 import builtins
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
+from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.decimals import short
 from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import preorder, reduce
 from proofwood.model.storage import SavedModel
+from proofwood.printable import in_sentence
 from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
 from proofwood.show.labels import shorten
 from proofwood.show.layout import arrange
 from proofwood.show.palette import class_colours, hexadecimal
 from tests.tables import NAN, diamond, table_of
-
-mpl.use("Agg")
 
 
 def flower(**changes):
@@ -244,8 +248,6 @@ def test_graphviz_shares_nodes_and_escapes_names():
 
 
 def boxes(ax):
-    from matplotlib.patches import FancyBboxPatch
-
     figure = ax.get_figure()
     figure.canvas.draw()
     return [p.get_window_extent() for p in ax.patches if isinstance(p, FancyBboxPatch)]
@@ -284,14 +286,6 @@ def assert_readable(ax, n_nodes):
         assert extent.y1 <= frame.y1
 
 
-@pytest.fixture
-def close_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 def full_tree():
     """16 leaves, long names, four classes."""
     X, y = make_classification(2000, 10, n_informative=8, n_classes=4, class_sep=0.6, random_state=0)
@@ -300,7 +294,6 @@ def full_tree():
     return table, Labels(names, ["excellent quality for every purpose", "good", "so so", "bad"])
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_pictures_are_readable():
     table, names, _ = cancer_tree()
     assert_readable(plot_tree(table, names), table.n_nodes)
@@ -315,7 +308,6 @@ def test_pictures_are_readable():
     assert_readable(plot_tree(flower(), NAMES, legend=False), 5)
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_pictures_of_diagrams_are_readable():
     table, names, _ = cancer_tree()
     small = reduce(table)
@@ -326,10 +318,7 @@ def test_pictures_of_diagrams_are_readable():
     assert_readable(plot_tree(wine, Labels(data.feature_names, data.target_names)), wine.n_nodes)
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_given_axes_are_used_and_text_shrinks_to_fit():
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(1, 2, figsize=(8, 3))
     assert plot_tree(flower(), NAMES, axes[0]) is axes[0]
     assert_readable(axes[0], 5)
@@ -338,7 +327,6 @@ def test_given_axes_are_used_and_text_shrinks_to_fit():
     assert len(figure.axes) == 2
 
 
-@pytest.mark.usefixtures("close_figures")
 def test_odd_names_are_drawn_as_they_are():
     ax = plot_tree(flower(), Labels(["$x_1$ & <b>", "_hidden"], ["$", "_y", "z"]))
     assert "$x_1$ & <b>" in [t.get_text() for t in ax.texts]
@@ -393,3 +381,43 @@ def test_colours_are_distinct():
     assert len({hexadecimal(colour) for colour in class_colours(8)}) == 8
     assert len({hexadecimal(colour) for colour in class_colours(40)}) == 40
     assert hexadecimal(class_colours(2)[0]) == "#0072b2"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["not a", "a and b", "a or b", "x is missing", "a <= 3", "a in {b}", '"a"', " a", "a ", "", "a, b", "a = b"],
+)
+def test_names_that_read_as_conditions_are_quoted(name: str) -> None:
+    assert in_sentence(name).startswith('"')
+    assert in_sentence(name).endswith('"')
+
+
+@pytest.mark.parametrize("name", ["a", "petal length (cm)", "notes", "land", "colour=red", "a/b", "größe", "x0"])
+def test_other_names_stay(name: str) -> None:
+    assert in_sentence(name) == name
+
+
+def test_two_columns_of_which_one_is_called_not_the_other() -> None:
+    frame = pd.DataFrame({"a": [True, True, False, False] * 5, "not a": [True, False, True, False] * 5})
+    y = [1, 0, 0, 0] * 5
+    model = OptimalTreeClassifier(max_depth=2).fit(frame, y)
+    assert 'not "not a"' in model.export_text()
+    explainer = Explainer(model)
+    assert str(explainer.abductive(frame.iloc[[0]])).startswith('a and "not a" -> 1')
+    assert str(explainer.abductive(frame.iloc[[1]])).startswith('not "not a" -> 0')
+    assert str(explainer.contrastive(frame.iloc[[1]])).startswith('"not a" = true (not false) -> 1')
+
+
+def test_levels_with_commas_are_quoted_in_sets() -> None:
+    levels = ["a, b", "c", "d", "e"]
+    frame = pd.DataFrame({"col": levels * 5})
+    model = OptimalTreeClassifier(max_depth=1).fit(frame, [1, 1, 0, 0] * 5)
+    found = str(Explainer(model).abductive(frame.iloc[[0]]))
+    assert '{"a, b", c}' in found or 'col = "a, b"' in found, found
+
+
+def test_other_models_quote_too() -> None:
+    frame = pd.DataFrame({"x and y": [0.0, 1.0] * 5})
+    model = DecisionTreeClassifier().fit(frame, [0, 1] * 5)
+    assert str(Explainer(model).abductive(frame.iloc[[0]])).startswith('"x and y" <= 0.5')
+    assert '"x and y" = ' in str(Explainer(model).contrastive(frame.iloc[[0]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.patches import FancyBboxPatch, PathPatch
 
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import LEAF, NodeTable
@@ -46,11 +47,6 @@ def shared():
 
 
 def test_the_picture(shared):
-    mpl = pytest.importorskip("matplotlib")
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import PathPatch
-
     table, X = shared
     flow = edge_weights(table, X)
     axes = plot_layers(table, Labels(classes=["no", "yes"]), flow=flow)
@@ -62,15 +58,9 @@ def test_the_picture(shared):
     widths = sorted(arrow.get_linewidth() for arrow in arrows)
     shares = sorted(flow[:3].ravel() / 60)
     np.testing.assert_allclose(widths, [72 * max(0.012, 0.42 * share) for share in shares])
-    plt.close("all")
 
 
 def test_no_two_boxes_overlap(shared):
-    mpl = pytest.importorskip("matplotlib")
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import FancyBboxPatch
-
     table, X = shared
     axes = plot_layers(table, flow=edge_weights(table, X))
     axes.figure.canvas.draw()
@@ -79,17 +69,11 @@ def test_no_two_boxes_overlap(shared):
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
     inside = axes.get_window_extent()
     assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
-    plt.close("all")
 
 
 def test_a_picture_without_flow_and_a_lone_class(shared):
-    mpl = pytest.importorskip("matplotlib")
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
     plot_layers(shared[0])
     leaf = NodeTable([LEAF], [np.nan], [LEAF], [LEAF], [1], [[1.0, 2.0]], [3], [True])
     plot_layers(leaf, flow=np.zeros((1, 2)))
     with pytest.raises(ValueError, match=r"flow has shape \(2, 2\), expected \(5, 2\)"):
         plot_layers(shared[0], flow=np.zeros((2, 2)))
-    plt.close("all")

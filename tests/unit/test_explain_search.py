@@ -1,20 +1,93 @@
+"""Searches for explanations at their limits; tests/oracle compares what they find with all sets of features."""
+
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.search import restarts
 from proofwood.explain.search.attribution import attribution, shares
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive, contrastive
-from proofwood.explain.search.questions import mask_of
+from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.explain.search.relevance import relevant
+from proofwood.explain.search.seed import greedy_seed, release_order
 from proofwood.explain.search.smallest import HittingSets, smallest
 from tests import naive_explain
 from tests.explain_oracles import TryAll, cases
 
-CASES = list(cases(5000, 60))
+CASES = list(cases(0, 60))
+
+
+def test_what_the_seed_keeps_suffices():
+    smaller = 0
+    for case in CASES:
+        seed = greedy_seed(case.scores, case.cells, case.label, keep={0})
+        assert 0 in seed
+        assert case.suffices(seed)
+        smaller += len(seed) < case.scores.n_features
+        assert sorted(release_order(case.scores, case.cells, case.label)) == sorted(case.everything)
+    assert smaller > 20
+
+
+@pytest.mark.parametrize("refuse", [0, 1, 2, 3])
+def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
+    incomplete = 0
+    for case in CASES:
+        found = abductive(case.questions(TryAll(case.scores, refuse), clock=Clock.of(0.5)))
+        assert found.proved
+        assert case.suffices(found.features)
+        assert not found.complete or found.features in case.abductive
+        incomplete += not found.complete
+        other = contrastive(case.questions(TryAll(case.scores, refuse), clock=Clock.of(0.5)))
+        if other is not None and other.proved:
+            assert not case.suffices(case.everything - other.features)
+        elif other is not None:
+            assert refuse == 0
+            assert not other.complete
+    assert incomplete
+
+
+def test_no_time_at_all():
+    case = next(case for case in CASES if case.scores.n_features > 1 and case.scores.n_thresholds.all())
+    found = abductive(case.questions(clock=Clock.of(0.0)))
+    assert found.features == case.everything
+    assert (found.complete, found.proved, found.calls) == (False, True, 0)
+    assert not abductive(case.questions(clock=Clock.of(0.0)), free=[0]).proved
+
+
+def test_nothing_is_asked_twice():
+    for case in CASES[:40]:
+        oracle = TryAll(case.scores)
+        questions = case.questions(oracle)
+        first = abductive(questions)
+        again = abductive(questions)
+        assert again.features == first.features
+        assert again.calls == 0
+        assert oracle.calls == questions.calls
+
+
+def test_masks():
+    assert members(mask_of([5, 0, 70])) == [0, 5, 70]
+
+
+def test_wrong_input_is_refused():
+    case = CASES[0]
+    with pytest.raises(ValueError, match=r"no features \[99\]"):
+        abductive(case.questions(), keep=[99])
+    with pytest.raises(ValueError, match=r"\[0\] are both in keep and in free"):
+        abductive(case.questions(), keep=[0], free=[0])
+    with pytest.raises(ValueError, match="expected a class code from 0"):
+        Questions(TryAll(case.scores), case.cells, 17)
+    with pytest.raises(ValueError, match="already has the class"):
+        case.questions(targets=[case.label])
+
+
+# ---------------------------------------------------------------------------------------------------- sets of features
 
 
 def test_an_enumeration_without_answers_claims_nothing():
@@ -170,7 +243,7 @@ def test_bounds_hold_and_sets_are_of_their_kind_at_any_limit(kind):
     assert stopped
 
 
-def test_wrong_input_is_refused():
+def test_wrong_input_of_listings_is_refused():
     q = CASES[0].questions()
     with pytest.raises(ValueError, match="first='both'"):
         Enumeration(q, first="both")
@@ -180,3 +253,76 @@ def test_wrong_input_is_refused():
         smallest(q, kind="contrastive", keep=[0])
     with pytest.raises(ValueError, match="limit=0"):
         attribution(q, limit=0)
+
+
+# ---------------------------------------------------------------------------------------------------- other orders
+
+
+@dataclass(eq=False)
+class Lazy(TryAll):
+    """Gives up a share of the questions that come with a limit of effort."""
+
+    share: float = 0.5
+
+    def ask(self, cells, label, fixed, *, targets=None, seconds=None, turns=None):
+        self.limited = getattr(self, "limited", 0) + (turns is not None)
+        if turns is not None and self.random.random() < self.share:
+            return UNKNOWN
+        return super().ask(cells, label, fixed, targets=targets, seconds=seconds)
+
+
+def lazy(case, share, **options):
+    return case.questions(Lazy(case.scores, share=share), **options)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
+def test_the_answer_is_minimal_however_many_questions_stay_open(share):
+    for case in CASES:
+        found = abductive(lazy(case, share))
+        assert found.complete
+        assert found.features in case.abductive
+        assert set(found.witnesses) == found.features
+
+
+def test_what_is_kept_and_what_is_free_stay_so():
+    asked = 0
+    for case in CASES:
+        n = case.scores.n_features
+        if n < 3 or not case.suffices(range(1, n)):
+            continue
+        found = abductive(lazy(case, 0.7), keep=[n - 1], free=[0])
+        assert n - 1 in found.features
+        assert 0 not in found.features
+        assert not any(case.suffices(found.features - {f}) for f in found.features - {n - 1})
+        asked += 1
+    assert asked > 10
+
+
+def test_what_other_orders_give_suffices_and_is_no_worse():
+    better = 0
+    for case in CASES:
+        q = lazy(case, 0.5)
+        left = members(q.all)
+        found = restarts.easier(q, q.all, left, 0, q.all)
+        assert case.suffices(members(found))
+        better += found != q.all
+    assert better > 20
+
+
+def test_without_time_nothing_is_tried():
+    q = lazy(CASES[0], 0.5, clock=Clock.of(0.0))
+    assert restarts.easier(q, q.all, members(q.all), 0, q.all) == q.all
+    assert not hasattr(q.oracle, "limited")
+
+
+def test_an_order_of_ones_own_is_followed_whatever_it_costs():
+    for case in CASES[:20]:
+        q = lazy(case, 1.0)
+        abductive(q, order=np.random.default_rng(0).permutation(case.scores.n_features).tolist())
+        assert getattr(q.oracle, "limited", 0) == 0
+
+
+def test_answers_do_not_depend_on_the_clock():
+    for case in CASES[:20]:
+        one, other = (abductive(lazy(case, 0.6)).features for _ in range(2))
+        assert one == other
