@@ -90,11 +90,11 @@ class BoxProver:
             if stopped == INTERRUPT:
                 raise KeyboardInterrupt
             return False if outcome == CHANGES else None
-        numbers, exponent, ways = search.proof()
+        numbers, ways = search.proof()
         return {
             "against": int(against),
             "ways": [[one, clause] for one, clause in ways],
-            "boxes": _boxes(numbers.tolist(), exponent),
+            "boxes": _boxes(numbers.tolist()),
         }
 
     def never_first(
@@ -208,19 +208,17 @@ def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(map(int, clause)) for clause in clauses)
 
 
-def _boxes(numbers: list[int], exponent: int) -> list[list[Any]]:
-    """What the search wrote: per box ``[column, cut, above_first]`` or ``[unit, [[factor, column, steps], ...]]``."""
-    boxes: list[list[Any]] = []
-    at = 0
-    while at < len(numbers):
-        if numbers[at] == 0:
-            boxes.append(numbers[at + 1 : at + 4])
-            at += 4
-            continue
-        unit, n_edges = numbers[at + 1] - exponent, numbers[at + 2]
-        edges, at = _edges(numbers, at + 3, n_edges)
-        boxes.append([unit, edges])
-    return boxes
+def _boxes(numbers: list[int]) -> list[list[Any]]:
+    """What a search about one lead wrote: per box ``[column, cut, 0]`` or ``[unit, edges]``, units those of the lead.
+
+    The one weight is a power of two.
+    """
+    boxes = _weighted_boxes(numbers)
+    return [box if len(box) == 3 else [box[0] - _exponent(*box[2], box[3]), box[1]] for box in boxes]
+
+
+def _exponent(weight: int, shift: int | None) -> int:
+    return weight.bit_length() - 1 - shift if weight and shift is not None else 0
 
 
 def _weighted_boxes(numbers: list[int]) -> list[list[Any]]:
