@@ -313,8 +313,8 @@ class VoteSearch:
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
 
-    def proof(self) -> tuple[npt.NDArray[np.int64], int, list[tuple[bool, list[int]]]]:
-        """Numbers, exponent of the worth, and clauses that are factors (True: exactly one literal holds).
+    def proof(self) -> tuple[npt.NDArray[np.int64], list[tuple[bool, list[int]]]]:
+        """Numbers, and clauses that are factors (True: exactly one literal holds).
 
         Of the last answer 1 of messages, which have to write proofs down. ValueError if messages were never asked.
         """

@@ -15,7 +15,6 @@ NB_MODULE(_native, module) {
   proofwood::bind_votes(module);
   proofwood::bind_cells(module);
   proofwood::bind_prices(module);
-  proofwood::bind_radius(module);
   proofwood::bind_hitting(module);
   proofwood::bind_born_again(module);
   proofwood::bind_diagram(module);

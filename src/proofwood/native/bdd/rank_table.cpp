@@ -8,17 +8,11 @@
 #include <numeric>
 
 #include "bdd/subset_search.hpp"
+#include "common/mix.hpp"
 
 namespace proofwood::bdd {
 
 namespace {
-
-u64 key(u64 x) {  // SplitMix64
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // Tests by their hash, in three arrays: a map of millions of small vectors takes a second to free.
 class SameHash {
@@ -133,7 +127,7 @@ void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, con
   table.raw_begin.assign(1, 0);
   SameHash same_hash(std::accumulate(cuts, cuts + columns, std::size_t{0}));
   u64 all = 0;
-  for (u32 g = 0; g < n; ++g) all += key(g);
+  for (u32 g = 0; g < n; ++g) all += mix(g);
   u32 number = 0, place = 0;  // of the first cut of the column, and of the column among those that are kept
   for (std::size_t j = 0; j < columns && n > 0; number += static_cast<u32>(cuts[j]), ++j) {
     if (stop.load(std::memory_order_relaxed) != 0) return;
@@ -146,7 +140,7 @@ void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, con
     std::vector<u32> test_at, number_at;
     u64 low = 0;
     for (u32 cut = 0; cut < n_cuts; ++cut) {
-      for (u32 i = column.begin[cut]; i < column.begin[cut + 1]; ++i) low += key(column.order[i]);
+      for (u32 i = column.begin[cut]; i < column.begin[cut + 1]; ++i) low += mix(column.order[i]);
       const u64 hash = column.rank[0] > cut ? low : all - low;  // of the side that row 0 is not on
       const u32 known = same_hash.find(hash, [&](u32 other) {
         return other < tests && earlier.same(column.begin[cut + 1], other);  // cuts of one column differ
@@ -202,11 +196,11 @@ void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop) {
     if (table.margin[g] == 0) continue;
     others.clear();
     const u32 step = static_cast<u32>(std::max<std::size_t>(1, n / kMostCompared));
-    for (u32 i = static_cast<u32>(key(g) % step); i < n; i += step)
+    for (u32 i = static_cast<u32>(mix(g) % step); i < n; i += step)
       if (table.heaviest[i] != table.heaviest[g] && table.margin[i] > 0) others.push_back(i);
     near.assign(others.size(), {0, 0, 0});
     for (std::size_t i = 0; i < others.size(); ++i)
-      near[i] = {0, static_cast<u32>(key(u64{g} << 32 | others[i]) >> 32), others[i]};
+      near[i] = {0, static_cast<u32>(mix(u64{g} << 32 | others[i]) >> 32), others[i]};
     for (std::size_t j = 0; j < columns; ++j) {
       const u32* const rank = table.ranks.data() + j * n;
       const u32 own = rank[g];

@@ -19,14 +19,12 @@ Restrictions::Restrictions(const votes::Model& model, bool ties_low, i64 margin)
       }
   words_ = (z(bits) + 63) / 64;
   kept_.assign(z(model.n_variables) * 2 * words_, ~u64{0});
-  std::vector<std::vector<Limit>> of_leaf(z(model.n_leaves));
   for (int c = 0; c < model.n_columns; ++c) {
     // From one threshold to the next the low side gains leaves, and the high side loses some.
     const int first = model.first[z(c)], end = model.first[z(c) + 1];
     std::vector<std::vector<int>> gained(z(end - first + 1)), lost(z(end - first + 1));
     for (int l = model.limits_of[z(c)]; l < model.limits_of[z(c) + 1]; ++l) {
       const auto& limit = model.limits[z(l)];
-      of_leaf[z(limit.leaf)].push_back({c, limit.low, limit.high});
       gained[z(limit.low)].push_back(limit.leaf);
       lost[z(limit.high)].push_back(limit.leaf);
     }
@@ -46,11 +44,6 @@ Restrictions::Restrictions(const votes::Model& model, bool ties_low, i64 margin)
       std::copy(low.begin(), low.end(), &kept_[z(v) * 2 * words_]);
       std::copy(high.begin(), high.end(), &kept_[(z(v) * 2 + 1) * words_]);
     }
-  }
-  for (auto& limits : of_leaf) {
-    const int begin = static_cast<int>(limits_by_leaf_.size());
-    limits_by_leaf_.insert(limits_by_leaf_.end(), limits.begin(), limits.end());
-    tested_.emplace_back(begin, static_cast<int>(limits_by_leaf_.size()));
   }
 }
 
@@ -160,22 +153,17 @@ int Restrictions::undecided(const u64* set) const {
   int best = std::numeric_limits<int>::max(), seen = 0;
   for (int leaf = model_.leaves_of[z(chosen)]; leaf < model_.leaves_of[z(chosen) + 1]; ++leaf) {
     if (!has(set, z(leaf)) || seen >= kEnough) continue;
-    for (int l = tested_[z(leaf)].first; l < tested_[z(leaf)].second; ++l) {
-      const Limit& limit = limits_by_leaf_[z(l)];
-      const int first = model_.first[z(limit.column)];
-      for (const int v : {limit.low > 0 ? first + limit.low - 1 : -1,
-                          limit.high < model_.cells[z(limit.column)] ? first + limit.high : -1}) {
-        if (v < 0) continue;
-        restrict(set, v, false, side.data());
-        const int low = size(side.data());
-        restrict(set, v, true, side.data());
-        const int high = size(side.data());
-        if (low == all || high == all) continue;
-        ++seen;
-        if (low + high < best) {
-          best = low + high;
-          variable = v;
-        }
+    for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
+      const int v = model_.needs[z(i)] >> 1;
+      restrict(set, v, false, side.data());
+      const int low = size(side.data());
+      restrict(set, v, true, side.data());
+      const int high = size(side.data());
+      if (low == all || high == all) continue;
+      ++seen;
+      if (low + high < best) {
+        best = low + high;
+        variable = v;
       }
     }
   }
@@ -183,23 +171,19 @@ int Restrictions::undecided(const u64* set) const {
 }
 
 std::vector<int> Restrictions::row(const u64* set) const {
-  std::vector<int> low(z(model_.n_columns), 0), high = model_.cells;
+  votes::Box box = model_.whole();
   for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
     if (!has(set, z(leaf))) continue;
-    for (int l = tested_[z(leaf)].first; l < tested_[z(leaf)].second; ++l) {
-      const Limit& limit = limits_by_leaf_[z(l)];
-      low[z(limit.column)] = std::max(low[z(limit.column)], limit.low);
-      high[z(limit.column)] = std::min(high[z(limit.column)], limit.high);
-    }
+    for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i)
+      model_.narrow(box, model_.needs[z(i)]);
   }
   for (int v = 0; v < model_.n_variables; ++v) {
     const int stump = stump_of_[z(v)];
     if (stump < 0) continue;
-    const int column = column_of(v), cell = v - model_.first[z(column)];
-    if (!has(set, z(stump))) high[z(column)] = std::min(high[z(column)], cell);
-    if (!has(set, z(stump) + 1)) low[z(column)] = std::max(low[z(column)], cell + 1);
+    if (!has(set, z(stump))) model_.narrow(box, 2 * v + 1);
+    if (!has(set, z(stump) + 1)) model_.narrow(box, 2 * v);
   }
-  return low;
+  return box.low;
 }
 
 }  // namespace proofwood::born_again

@@ -59,11 +59,6 @@ class Restrictions {
   std::size_t words_ = 0;
   std::vector<int> stump_of_;  // (n_variables) first of the two bits of a variable in clauses, true then false; or -1
   std::vector<u64> kept_;      // (n_variables, 2, words) leaves that stay
-  std::vector<std::pair<int, int>> tested_;  // per leaf a range of `limits_by_leaf_`
-  struct Limit {
-    int column, low, high;
-  };
-  std::vector<Limit> limits_by_leaf_;
 };
 
 }  // namespace proofwood::born_again

@@ -12,7 +12,6 @@ void bind_topology(nanobind::module_& module);
 void bind_votes(nanobind::module_& module);
 void bind_cells(nanobind::module_& module);
 void bind_prices(nanobind::module_& module);
-void bind_radius(nanobind::module_& module);
 void bind_hitting(nanobind::module_& module);
 void bind_born_again(nanobind::module_& module);
 void bind_diagram(nanobind::module_& module);

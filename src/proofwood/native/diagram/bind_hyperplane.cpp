@@ -1,4 +1,4 @@
-// Python face of the search for a hyperplane, and of the hitting sets that bound what hyperplanes get wrong.
+// Python face of the search for hyperplanes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -14,7 +14,6 @@
 #include "common/running.hpp"
 #include "common/settings.hpp"
 #include "diagram/anneal.hpp"
-#include "diagram/hitting.hpp"
 #include "diagram/hyperplane.hpp"
 #include "diagram/planes.hpp"
 
@@ -63,28 +62,6 @@ std::pair<proofwood::i64, double> hyperplane_step(const Line& height, const Line
   plane::Crossings crossings;
   std::mt19937_64 random(seed);
   return plane::best_step(height.data(), slope.data(), extra.data(), height.shape(0), crossings, random);
-}
-
-nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& sets, const Prices& weights,
-                              std::int64_t upper, std::optional<double> seconds) {
-  const std::vector<std::int64_t> prices(weights.data(), weights.data() + weights.shape(0));
-  for (const std::int64_t price : prices)
-    if (price <= 0) throw std::invalid_argument("a weight is not positive");
-  for (const auto& set : sets) {
-    if (set.empty()) throw std::invalid_argument("a set without elements cannot be hit");
-    for (const auto element : set)
-      if (element >= prices.size()) throw std::invalid_argument("a set names an element that has no weight");
-  }
-  std::atomic<int> stop{proofwood::kRunning};
-  proofwood::diagram::hitting::Answer answer;
-  proofwood::run_watched([&] { answer = proofwood::diagram::hitting::cheapest(sets, prices, upper, stop); }, stop,
-                         seconds, {});
-  nb::dict result;
-  result["chosen"] = nb::cast(answer.chosen);
-  result["weight"] = answer.weight;
-  result["complete"] = answer.complete;
-  result["stopped"] = stop.load();
-  return result;
 }
 
 using Costs = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -155,8 +132,6 @@ void proofwood::bind_hyperplane(nb::module_& module) {
              "Hyperplanes of small loss, for (n_rows, n_features + 1) float64 rows and (n_rows,) int64 extra prices.");
   module.def("hyperplane_step", &hyperplane_step, "height"_a, "slope"_a, "extra"_a, "seed"_a,
              "Least loss, and a step that attains it, of a hyperplane moved along a line.");
-  module.def("cheapest_hitting_set", &cheapest_hitting_set, "sets"_a, "weights"_a, "upper"_a, "seconds"_a.none(),
-             "Elements of least int64 weight below `upper` that hit every set, and whether that is proved.");
   module.def(
       "anneal_hyperplanes", &annealed, "columns"_a, "costs"_a, "settings"_a,
       "A perfect tree of hyperplanes of small cost, for (n_rows, n_columns) columns and (n_rows, n_classes) costs.");

@@ -1,11 +1,10 @@
 // Python face of the walk of rows down a table of tests.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 
+#include "common/arrays.hpp"
 #include "common/bindings.hpp"
 #include "model/walk.hpp"
 
@@ -18,9 +17,10 @@ using proofwood::u8;
 namespace {
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
-using Reals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Reals = proofwood::Array<double, 1>;
+using Integers = proofwood::Array<i64, 1>;
+using Flags = proofwood::Array<u8, 1>;
+using proofwood::owned;
 
 // The arrays of a NodeTable, checked against rows of this many columns.
 class Table {
@@ -68,18 +68,7 @@ class Table {
 
 walk::Values values(const Matrix& x) { return {x.data(), x.shape(0), x.shape(1), x.stride(0), x.stride(1)}; }
 
-using Line = nb::ndarray<nb::numpy, i64, nb::ndim<1>>;
-
-Line owned(std::vector<i64>&& values) {
-  auto kept = std::make_unique<std::vector<i64>>(std::move(values));
-  const std::size_t size = kept->size();
-  i64* const data = kept->data();
-  const nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
-  static_cast<void>(kept.release());  // the capsule owns it now
-  return Line(data, {size}, owner);
-}
-
-Line leaves(const Table& table, const Matrix& x) {
+nb::ndarray<nb::numpy, i64> leaves(const Table& table, const Matrix& x) {
   const walk::Graph graph = table.graph(x);
   std::vector<i64> leaf(x.shape(0));
   {

@@ -1,14 +1,13 @@
 // Python face of trees whose tests are literals over the cells of the grid.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "common/arrays.hpp"
 #include "common/bindings.hpp"
 #include "votes/cell_trees.hpp"
 
@@ -21,22 +20,10 @@ using proofwood::u8;
 
 namespace {
 
-using Integers = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const i64, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// An array of Python that owns the numbers.
-nb::ndarray<nb::numpy, i64> owned(std::vector<i64>&& numbers, const std::vector<std::size_t>& shape) {
-  auto kept = std::make_unique<std::vector<i64>>(std::move(numbers));
-  i64* const data = kept->data();
-  nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
-  return {data, shape.size(), shape.data(), owner};
-}
-
-nb::ndarray<nb::numpy, i64> owned(std::vector<i64>&& numbers) {
-  const std::size_t n = numbers.size();
-  return owned(std::move(numbers), {n});
-}
+using proofwood::owned;
+using Integers = proofwood::Array<i64, 1>;
+using Flags = proofwood::Array<u8, 1>;
+using Table = proofwood::Array<i64, 2>;
 
 votes::CellTrees made(const Integers& thresholds, const Integers& begins, const Integers& literals, const Flags& inner,
                       const Integers& low, const Integers& high) {

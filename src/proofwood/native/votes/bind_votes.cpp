@@ -1,6 +1,5 @@
 // Python face of the search for a row of another class.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -9,11 +8,11 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "common/arrays.hpp"
 #include "common/bindings.hpp"
 #include "common/running.hpp"
 #include "common/settings.hpp"
@@ -50,17 +49,11 @@ class VoteSearch {
   }
 
   std::int64_t conflicts() const { return turns_.conflicts(); }
-  // The proof of the last question that the messages answered, its exponent, and the clauses that are factors.
+  // The proof of the last question that the messages answered, and the clauses that are factors.
   nb::tuple proof() const {
     const votes::MessageSearch* search = turns_.messages();
     if (search == nullptr) throw std::invalid_argument("no question was answered by messages");
-    const auto& record = search->record();
-    auto kept = std::make_unique<std::vector<std::int64_t>>(record);
-    std::int64_t* data = kept->data();
-    const std::size_t n = kept->size();
-    nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-    return nb::make_tuple(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(data, {n}, owner), search->exponent(),
-                          search->factors().ways);
+    return nb::make_tuple(proofwood::owned(votes::Messages::Record(search->record())), search->factors().ways);
   }
   std::int64_t boxes() const { return turns_.boxes(); }
 
@@ -155,6 +148,6 @@ void proofwood::bind_votes(nb::module_& module) {
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.")
       .def("proof", &VoteSearch::proof,
-           "(numbers, exponent, clauses that are factors) of the last answer 1 of messages that write proofs down.")
+           "(numbers, clauses that are factors) of the last answer 1 of messages that write proofs down.")
       .def("boxes", &VoteSearch::boxes, "Boxes that messages bounded, of all questions so far.");
 }

@@ -52,13 +52,10 @@ ClauseSearch::~ClauseSearch() = default;
 // The sum of a contest over the whole space, where every leaf is alive.
 ClauseSearch::Sum ClauseSearch::sum_of(const Contest& contest) const {
   const int n = model_.n_leaves;
+  Lead lead = model_.lead(contest);
   Sum sum;
-  sum.gain.resize(z(n));
-  for (int leaf = 0; leaf < n; ++leaf) {
-    const std::int64_t* scores = &model_.scores[z(leaf) * z(model_.n_classes)];
-    sum.gain[z(leaf)] = scores[contest.winner] - scores[contest.loser];
-  }
-  sum.least = contest.least - (model_.base[z(contest.winner)] - model_.base[z(contest.loser)]);
+  sum.gain = std::move(lead.gain);
+  sum.least = lead.need;
   sum.order.resize(z(n));
   std::iota(sum.order.begin(), sum.order.end(), 0);
   sum.place.resize(z(n));
@@ -306,14 +303,14 @@ Literal ClauseSearch::open_literal_of_broken_clause() const {
 }
 
 bool ClauseSearch::climb(const std::vector<int>& near, std::int64_t effort, Watch& watch) {
-  climb_.enter(sums_[0].gain, dead_, lo_, hi_);
+  climb_.enter(sums_[0].gain, sums_[0].least, dead_, lo_, hi_);
   // The last rows first: where they still lead to a row, it is found in one step, and from `near` it takes many.
   const std::size_t first = std::min(kFoundFirst, found_.size());
   std::vector<std::vector<int>> starts = found_;
   starts.insert(starts.begin() + static_cast<std::ptrdiff_t>(first), near);
-  if (!climb_.reach(starts, first, sums_[0].least, effort, watch)) return false;
-  climb_.approach(near, sums_[0].least, watch);
-  if (!climb_.counted(sums_[0].least)) throw std::logic_error("the local search lost count of its row");
+  if (!climb_.reach(starts, first, effort, watch)) return false;
+  climb_.approach(near, watch);
+  if (!climb_.counted()) throw std::logic_error("the local search lost count of its row");
   witness_ = climb_.row();
   return true;
 }
@@ -400,7 +397,7 @@ std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std:
   }
   Rules rules = rules_;
   rules.climb = rules.local = false;
-  made.search = std::make_unique<ClauseSearch>(made.ensemble->model(),
+  made.search = std::make_unique<ClauseSearch>(made.ensemble->part().model(),
                                                std::vector<Contest>{{0, 1, made.ensemble->least()}}, rules);
   return made;
 }
@@ -419,11 +416,11 @@ Outcome ClauseSearch::solve_small(const std::vector<Literal>& assumptions, const
   }
   ClauseSearch& search = *question->search;
   const std::int64_t before = search.conflicts();
-  const Outcome outcome = search.solve({}, question->ensemble->inward(near), budget);
+  const Outcome outcome = search.solve({}, question->ensemble->part().inward(near), budget);
   conflicts_ += search.conflicts() - before;
   if (outcome == Outcome::kStopped) return outcome;
   if (outcome == Outcome::kChanges) {
-    witness_ = question->ensemble->outward(search.witness(), near);
+    witness_ = question->ensemble->part().outward(search.witness(), near);
   } else {
     core_ = assumptions;
   }

@@ -38,12 +38,6 @@ struct Rules {
   bool join = true;              // whose trees are joined in pairs
 };
 
-// sum(winner) - sum(loser) >= least.
-struct Contest {
-  int winner, loser;
-  std::int64_t least;
-};
-
 // Search for one pair of classes: is there a row of the box in which one wins its contest? Or for one class against
 // several: a row in which it wins all contests.
 class ClauseSearch {

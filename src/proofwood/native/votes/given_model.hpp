@@ -3,19 +3,17 @@
 // Theory: docs/theory/explanations.md, "The grid".
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "common/arrays.hpp"
 #include "votes/model.hpp"
 
 namespace proofwood::votes {
 
-using Numbers = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Scores = nanobind::ndarray<const std::int64_t, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using Numbers = Array<std::int64_t, 1>;
+using Scores = Array<std::int64_t, 2>;
 
 struct GivenModel {
   Model model;

@@ -1,26 +1,15 @@
-// Boxes of a question, one after the other: closed by the bound, answered by a row, or parted.
+// Questions by a search without prices, and what their proofs need.
 //
 // Theory: docs/theory/explanations.md, "The engine messages".
 #include "votes/message_search.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <stdexcept>
-
-#include "common/memory.hpp"
+#include <utility>
 
 namespace proofwood::votes {
 
 namespace {
 
-constexpr int kWorthBits = 40;  // of the largest spread of a tree
-// decisions/0034-messages-between-trees-and-columns has what other settings cost.
-constexpr int kMostSweeps = 60;                    // of one box
-constexpr int kFewSweeps = 3;                      // before the pace is looked at
-constexpr double kPace = 0.1;                      // of what is missing to a proof: slower sweeps are the last
-constexpr std::size_t kMostKept = 67'000'000;      // numbers: beyond, boxes begin with what a larger one kept
-constexpr std::size_t kMostRecorded = 30'000'000;  // numbers: a file of about 100 megabytes
-constexpr i128 kMuchLess = static_cast<i128>(1) << 100;
 constexpr std::size_t kStopped = 8;  // stopped questions remembered
 
 // What the bound comes to while the limits of features are let go one after the other.
@@ -66,105 +55,27 @@ class Letting {
 }  // namespace
 
 MessageSearch::MessageSearch(const Model& model, std::vector<int> feature_of, MessageRules rules)
-    : model_(model), feature_of_(std::move(feature_of)), rules_(rules), factors_(model), messages_(factors_) {}
+    : model_(model), feature_of_(std::move(feature_of)), rules_(rules), bounds_(std::make_shared<BoxBounds>(model)) {}
 
-// What leaves are worth in a contest: whole numbers of which no sum is lower than the gains say.
 void MessageSearch::load(const Contest& contest) {
-  if (contest.winner == winner_ && contest.loser == loser_) return;
-  winner_ = contest.winner;
-  loser_ = contest.loser;
-  last_.reset();
-  gain_.resize(z(model_.n_leaves));
-  worth_.options.resize(z(model_.n_leaves));
-  for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
-    const std::int64_t* scores = &model_.scores[z(leaf) * z(model_.n_classes)];
-    gain_[z(leaf)] = scores[winner_] - scores[loser_];
+  const bool same = contest.winner == contest_.winner && contest.loser == contest_.loser;
+  if (same && contest.least == contest_.least) return;
+  if (same) {  // leaves are worth what they were
+    const std::shared_ptr<Aims> before = std::exchange(aims_, std::make_shared<Aims>(*aims_));
+    aims_->raise(contest.least - contest_.least);
+    if (bounds_->loaded == before) bounds_->loaded = aims_;
+  } else {
+    last_.reset();
+    aims_ = std::make_shared<Aims>(
+        std::vector<Way>{{model_.lead({contest.winner, contest.loser, contest.least, contest.least})}});
   }
-  most_gain_ = 0;
-  std::uint64_t spread = 1;
-  std::vector<std::int64_t> most(z(model_.n_trees));
-  for (int t = 0; t < model_.n_trees; ++t) {
-    const auto [least, greatest] =
-        std::minmax_element(gain_.begin() + model_.leaves_of[z(t)], gain_.begin() + model_.leaves_of[z(t) + 1]);
-    most[z(t)] = *greatest;
-    most_gain_ += *greatest;
-    spread = std::max(spread, static_cast<std::uint64_t>(*greatest - *least));
-  }
-  const int bits = std::bit_width(spread);
-  up_ = std::max(0, kWorthBits - bits);
-  down_ = std::max(0, bits - kWorthBits);
-  for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
-    const std::int64_t less = most[z(model_.tree_of[z(leaf)])] - gain_[z(leaf)];  // rounded down: worth is rounded up
-    worth_.options[z(leaf)] = -static_cast<double>((less >> down_) << up_);
-  }
-}
-
-bool MessageSearch::try_row(const std::vector<int>& row, std::int64_t least) {
-  std::int64_t sum = 0;
-  for (const int option : messages_.options()) {
-    if (option >= model_.n_leaves) break;
-    bool reached = true;
-    for (int i = model_.needs_of[z(option)]; i < model_.needs_of[z(option) + 1] && reached; ++i)
-      reached = model_.holds(model_.needs[z(i)], row);
-    if (reached) sum += gain_[z(option)];
-  }
-  if (sum < least || !model_.allows(row)) return false;
-  witness_ = row;
-  return true;
-}
-
-MessageSearch::Ended MessageSearch::work_on(Question& question, const Part& part, const std::vector<int>& near,
-                                            Watch& watch) {
-  ++boxes_;
-  const std::int64_t least =
-      question.contest.least - (model_.base[z(question.contest.winner)] - model_.base[z(question.contest.loser)]);
-  if (!messages_.enter(part.box, part.kept.get(), worth_)) {
-    question.alone = false;
-    write_closed(question, false, watch);
-    return Ended::kClosed;
-  }
-  const i128 enough = -(((static_cast<i128>(most_gain_) - least) >> down_) << up_);  // of the worth of a row that wins
-  question.enough = enough;
-  const auto closed = [&] {
-    write_closed(question, true, watch);
-    return Ended::kClosed;
-  };
-  if (messages_.bound() < enough) return closed();
-  messages_.choose(near, row_);
-  if (try_row(row_, least)) return Ended::kWitness;
-  if (messages_.decided()) return closed();  // all rows of the box score the same
-  for (int sweeps = 0; rules_.sweeps && sweeps < kMostSweeps;) {
-    const auto before = static_cast<double>(messages_.bound() - enough);
-    const bool whole = messages_.sweep(enough, watch);
-    if (messages_.bound() < enough) return closed();
-    if (!whole) return Ended::kStopped;
-    ++sweeps;
-    if (std::has_single_bit(static_cast<unsigned>(sweeps))) {
-      messages_.choose(near, row_);
-      if (try_row(row_, least)) return Ended::kWitness;
-    }
-    const auto now = static_cast<double>(messages_.bound() - enough);
-    if (sweeps >= kFewSweeps && before - now < kPace * now) break;
-  }
-  return Ended::kParted;
-}
-
-// A sweep more gives a bound that leaves room to round the messages.
-void MessageSearch::write_closed(Question& question, bool bounded, Watch& watch) {
-  if (!rules_.record) return;
-  question.record.push_back(1);
-  if (!bounded) {
-    question.record.insert(question.record.end(), {0, 0});
-    return;
-  }
-  if (rules_.sweeps && !messages_.decided()) messages_.sweep(messages_.bound() - kMuchLess, watch);
-  messages_.record(question.enough, question.record);
+  contest_ = contest;
 }
 
 Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::vector<int>& near, std::int64_t most,
                            Watch& watch) {
   load(contest);
-  Question question;
+  Question question{contest, box, nullptr};
   const auto known = std::find_if(stopped_.begin(), stopped_.end(), [&](const Question& one) {
     return one.contest.winner == contest.winner && one.contest.loser == contest.loser &&
            one.contest.least == contest.least && one.box.low == box.low && one.box.high == box.high;
@@ -173,43 +84,27 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
     question = std::move(*known);
     stopped_.erase(known);
   } else {
-    question.contest = contest;
-    question.box = box;
-    question.parts.push_back({box, rules_.share ? last_ : nullptr});
+    PriceRules rules;
+    rules.sweeps = rules_.sweeps;
+    rules.record = rules_.record;
+    rules.settle = rules.climb = false;
+    question.search = std::make_unique<PriceSearch>(model_, aims_, Prices{}, box, near, 1, rules, bounds_,
+                                                    rules_.share ? last_ : nullptr);
   }
-  const std::int64_t begin = messages_.work();
-  while (!question.parts.empty()) {
-    if (question.record.size() > kMostRecorded) throw std::length_error("a proof has more numbers than are written");
-    const bool over = watch.over() || (most >= 0 && messages_.work() - begin >= most);
-    Part part;
-    Ended ended = Ended::kStopped;
-    if (!over) {
-      part = question.parts.back();
-      ended = work_on(question, part, near, watch);
-    }
-    if (ended == Ended::kStopped) {
-      if (stopped_.size() >= kStopped) stopped_.erase(stopped_.begin());
-      stopped_.push_back(std::move(question));
-      return Outcome::kStopped;
-    }
-    if (ended == Ended::kWitness) return Outcome::kChanges;
-    question.parts.pop_back();
-    if (ended == Ended::kParted) {
-      const Messages::Branch at = messages_.branch();
-      std::shared_ptr<const KeptMessages> kept = part.kept;
-      const std::size_t size = z(factors_.n_slots) + messages_.options().size();
-      if (!kept || (question.parts.size() * size < kMostKept && !memory_is_short()))
-        kept = std::make_shared<const KeptMessages>(messages_.keep());
-      if (rules_.record) question.record.insert(question.record.end(), {0, at.column, at.cut, at.above_first ? 1 : 0});
-      Part below{messages_.box(), kept}, above{messages_.box(), kept};
-      below.box.high[z(at.column)] = at.cut;
-      above.box.low[z(at.column)] = at.cut + 1;
-      question.parts.push_back(at.above_first ? below : above);
-      question.parts.push_back(at.above_first ? std::move(above) : std::move(below));
-      question.alone = false;
-    }
+  PriceSearch& search = *question.search;
+  const std::int64_t before = search.nodes();
+  const auto ended = search.run(watch, most);
+  boxes_ += search.nodes() - before;
+  if (ended == PriceSearch::Ended::kStopped) {
+    if (stopped_.size() >= kStopped) stopped_.erase(stopped_.begin());
+    stopped_.push_back(std::move(question));
+    return Outcome::kStopped;
   }
-  record_ = std::move(question.record);
+  if (search.way() >= 0) {
+    witness_ = search.best();
+    return Outcome::kChanges;
+  }
+  if (rules_.record) record_ = search.record(0);
   release(question);
   return Outcome::kSame;
 }
@@ -222,11 +117,11 @@ void MessageSearch::release(const Question& question) {
   needed_.assign(z(model_.n_columns), 0);
   for (int c = 0; c < model_.n_columns; ++c)
     if (question.box.low[z(c)] > 0 || question.box.high[z(c)] < model_.cells[z(c)]) needed_[z(c)] = 1;
-  if (!question.alone || messages_.bound() >= question.enough) return;
-  const Box& box = messages_.box();
+  if (!question.search->closed_at_once()) return;
+  const Box& box = bounds_->messages.box();
   if (box.low != question.box.low || box.high != question.box.high)
     return;  // by clauses: other limits follow from these
-  last_ = std::make_shared<const KeptMessages>(messages_.keep_messages());
+  last_ = std::make_shared<const PriceSearch::Kept>(PriceSearch::Kept{bounds_->messages.keep(false), {}});
   if (rules_.core) let_go_of_features(question);
 }
 
@@ -237,7 +132,8 @@ void MessageSearch::let_go_of_features(const Question& question) {
   std::vector<char> stays(n_features, 0);  // by feature: limits that are more than a single cell
   for (int c = 0; c < model_.n_columns; ++c)
     if (needed_[z(c)] != 0 && question.box.low[z(c)] < question.box.high[z(c)]) stays[z(feature_of_[z(c)])] = 1;
-  Letting letting(messages_.excluded(feature_of_, stays), messages_.best(), n_features);
+  const Messages& messages = bounds_->messages;
+  Letting letting(messages.excluded(feature_of_, stays), messages.best(), n_features);
   std::vector<std::pair<i128, int>> ranking;
   std::vector<char> listed(n_features, 0);
   for (int c = 0; c < model_.n_columns; ++c) {
@@ -248,11 +144,12 @@ void MessageSearch::let_go_of_features(const Question& question) {
     letting.take_back(f);
   }
   std::sort(ranking.begin(), ranking.end());
-  i128 bound = messages_.bound();
+  i128 bound = messages.bound();
+  const i128 enough = question.search->enough();
   std::vector<char> gone(n_features, 0);
   for (const auto& [_, f] : ranking) {
     const i128 more = letting.go(f);
-    if (bound + more < question.enough) {
+    if (bound + more < enough) {
       bound += more;
       gone[z(f)] = 1;
     } else {

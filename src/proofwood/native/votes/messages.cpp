@@ -57,14 +57,10 @@ bool Messages::enter(const Box& box, const KeptMessages* from, const Worth& wort
 
 // The options that the box reaches; false if a factor has none.
 bool Messages::list_options(const std::vector<int>* among) {
-  const Model& model = factors_.model;
   std::vector<int> alive;
   const auto reached = [&](int option) {
-    for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i) {
-      const Literal l = factors_.needs[z(i)];
-      const int v = l >> 1, c = model.column_of[z(v)], cut = v - model.first[z(c)];
-      if ((l & 1) != 0 ? box_.low[z(c)] > cut : box_.high[z(c)] <= cut) return false;
-    }
+    for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i)
+      if (factors_.model.fails(factors_.needs[z(i)], box_)) return false;
     return true;
   };
   options_of_.assign(1, 0);
@@ -88,22 +84,12 @@ bool Messages::list_options(const std::vector<int>* among) {
 // Makes the box as small as factors with a single option need it; whether it has become smaller. The other options may
 // have been left out for their worth, so that the box is not yet within the one that stays.
 bool Messages::follow() {
-  const Model& model = factors_.model;
   bool smaller = false;
   for (int f = 0; f < factors_.n_factors(); ++f) {
     if (options_of_[z(f) + 1] - options_of_[z(f)] != 1) continue;
     const int option = options_[z(options_of_[z(f)])];
-    for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i) {
-      const Literal l = factors_.needs[z(i)];
-      const int v = l >> 1, c = model.column_of[z(v)], cut = v - model.first[z(c)];
-      if ((l & 1) != 0 && box_.high[z(c)] > cut) {
-        box_.high[z(c)] = cut;
-        smaller = true;
-      } else if ((l & 1) == 0 && box_.low[z(c)] <= cut) {
-        box_.low[z(c)] = cut + 1;
-        smaller = true;
-      }
-    }
+    for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i)
+      smaller |= factors_.model.narrow(box_, factors_.needs[z(i)]);
   }
   return smaller;
 }
@@ -171,12 +157,8 @@ int Messages::chosen(int factor) const {
 
 // Marks the edges in which an option permits only a part of the box.
 void Messages::touch(int option) {
-  const Model& model = factors_.model;
-  for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i) {
-    const Literal l = factors_.needs[z(i)];
-    const int v = l >> 1, c = model.column_of[z(v)], cut = v - model.first[z(c)];
-    if (box_.low[z(c)] <= cut && box_.high[z(c)] > cut) touched_[z(factors_.edge_of_need[z(i)])] = 1;
-  }
+  for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i)
+    if (factors_.model.open(factors_.needs[z(i)], box_)) touched_[z(factors_.edge_of_need[z(i)])] = 1;
 }
 
 // The slots of an edge in the box and the intervals of its options there: its messages count.
@@ -395,16 +377,10 @@ void Messages::choose(const std::vector<int>& near, std::vector<int>& row) const
   }
 }
 
-KeptMessages Messages::keep() const {
+KeptMessages Messages::keep(bool options) const {
   KeptMessages kept;
   kept.messages.assign(messages_.begin(), messages_.end());  // a float rounds a whole number to a whole number
-  kept.options = options_;
-  return kept;
-}
-
-KeptMessages Messages::keep_messages() const {
-  KeptMessages kept;
-  kept.messages.assign(messages_.begin(), messages_.end());
+  if (options) kept.options = options_;
   return kept;
 }
 
@@ -427,8 +403,8 @@ std::vector<Messages::Excluded> Messages::excluded(const std::vector<int>& featu
       bool held = false;
       for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1] && !held; ++i) {
         const Literal l = factors_.needs[z(i)];
-        const int v = l >> 1, c = model.column_of[z(v)], cut = v - model.first[z(c)];
-        if ((l & 1) != 0 ? box_.low[z(c)] <= cut : box_.high[z(c)] > cut) continue;
+        if (!model.fails(l, box_)) continue;
+        const int c = model.column_of[z(l >> 1)];
         const int feature = feature_of[z(c)];
         held = box_.low[z(c)] < box_.high[z(c)] || stays[z(feature)] != 0;
         if (std::find(one.features.begin(), one.features.end(), feature) == one.features.end())

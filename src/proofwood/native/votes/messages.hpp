@@ -59,8 +59,7 @@ class Messages {
   const Box& box() const { return box_; }
   const std::vector<int>& options() const { return options_; }  // that a row of the box may take
   bool decided() const { return edges_.empty(); }               // every factor has one option, or equal ones
-  KeptMessages keep() const;
-  KeptMessages keep_messages() const;  // for other boxes
+  KeptMessages keep(bool options = true) const;                 // without options for other boxes, too
 
   // Numbers that prove that no row of the box is worth `enough`: the unit of the messages, a power of two, the number
   // of edges, and of each factor, column, number of steps, and cell and message from there on of each step. The

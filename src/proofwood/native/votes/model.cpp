@@ -1,4 +1,4 @@
-// What the arrays of an ensemble imply: the tree of a leaf, the leaves that need a literal, the limits per column.
+// What the arrays of an ensemble imply: leads, the tree of a leaf, the leaves that need a literal, the limits per column.
 //
 // Theory: docs/theory/explanations.md, "The grid".
 #include "votes/model.hpp"
@@ -8,6 +8,32 @@
 #include <utility>
 
 namespace proofwood::votes {
+
+Lead Model::lead(const Contest& contest) const {
+  Lead lead;
+  const std::size_t classes = z(n_classes), k = z(contest.winner), c = z(contest.loser);
+  lead.gain.reserve(z(n_leaves));
+  for (std::size_t leaf = 0; leaf < z(n_leaves); ++leaf)
+    lead.gain.push_back(scores[leaf * classes + k] - scores[leaf * classes + c]);
+  lead.need = contest.least - (base[k] - base[c]);
+  lead.sure = contest.sure - (base[k] - base[c]);
+  return lead;
+}
+
+bool Model::narrow(Box& box, Literal literal) const {
+  if (fails(literal ^ 1, box)) return false;
+  const int c = column_of[z(literal >> 1)], cut = (literal >> 1) - first[z(c)];
+  if ((literal & 1) != 0)
+    box.high[z(c)] = cut;
+  else
+    box.low[z(c)] = cut + 1;
+  return true;
+}
+
+bool Model::reaches(const std::vector<int>& row, int leaf) const {
+  return std::all_of(needs.begin() + needs_of[z(leaf)], needs.begin() + needs_of[z(leaf) + 1],
+                     [&](Literal need) { return holds(need, row); });
+}
 
 void Model::index() {
   first.assign(z(n_columns) + 1, 0);

@@ -21,6 +21,23 @@ namespace proofwood::votes {
 // So the box is the whole assignment, and no clause has to say that "cell > 2" implies "cell > 1".
 using Literal = std::int32_t;
 
+struct Box {
+  std::vector<int> low, high;  // (n_columns) cells
+};
+
+// What a row must reach: the sum over its leaves of `gain` is at least `need`. From `sure` on rounding changes nothing.
+struct Lead {
+  std::vector<std::int64_t> gain;  // (n_leaves)
+  std::int64_t need = 0, sure = 0;
+};
+
+// A class that is to come before another one: least difference of their sums, and the one from which on rounding is no
+// matter.
+struct Contest {
+  int winner, loser;
+  std::int64_t least, sure = 0;
+};
+
 // Shared by the searches of all pairs of classes.
 struct Model {
   int n_columns = 0, n_classes = 0, n_trees = 0, n_leaves = 0, n_variables = 0;
@@ -51,15 +68,23 @@ struct Model {
     });
   }
 
+  Box whole() const { return {std::vector<int>(cells.size(), 0), cells}; }
+  Lead lead(const Contest& contest) const;
   void index();  // fills what the arrays above imply
   bool holds(Literal literal, const std::vector<int>& row) const {
-    const int v = literal >> 1, c = column_of[static_cast<std::size_t>(v)];
-    return (row[static_cast<std::size_t>(c)] > v - first[static_cast<std::size_t>(c)]) == ((literal & 1) == 0);
+    const std::size_t v = static_cast<std::size_t>(literal >> 1), c = static_cast<std::size_t>(column_of[v]);
+    return (row[c] > static_cast<int>(v) - first[c]) == ((literal & 1) == 0);
   }
-};
-
-struct Box {
-  std::vector<int> low, high;  // (n_columns) cells
+  // Whether no row of a box satisfies a literal; whether some do and some do not.
+  bool fails(Literal literal, const Box& box) const {
+    const std::size_t v = static_cast<std::size_t>(literal >> 1), c = static_cast<std::size_t>(column_of[v]);
+    const int cut = static_cast<int>(v) - first[c];
+    return (literal & 1) != 0 ? box.low[c] > cut : box.high[c] <= cut;
+  }
+  bool open(Literal literal, const Box& box) const { return !fails(literal, box) && !fails(literal ^ 1, box); }
+  // Leaves out the rows that do not; whether there were any.
+  bool narrow(Box& box, Literal literal) const;
+  bool reaches(const std::vector<int>& row, int leaf) const;
 };
 
 __extension__ typedef __int128 i128;

@@ -17,29 +17,27 @@ constexpr double kFarLess = 0.8;      // of the reach of a part: a row at less i
 constexpr std::int64_t kFirst = 256;  // the share of the price of the row known that the first one reaches
 constexpr std::int64_t kFarther = 4;  // how many times as far the next one reaches
 
-std::vector<Way> ways_of(const NearPart& part, const std::vector<Way>& ways) {
+std::shared_ptr<Aims> aims_of(const Part& part, const std::vector<Way>& ways) {
   std::vector<Way> made;
   for (const Way& way : ways) {
     made.emplace_back();
     for (const Lead& lead : way) made.back().push_back(part.lead(lead));
   }
-  return made;
+  return std::make_shared<Aims>(std::move(made));
 }
-
-Box box_of(const Model& model) { return {std::vector<int>(z(model.n_columns), 0), model.cells}; }
 
 }  // namespace
 
-NearSearch::Stage::Stage(NearPart made, const std::vector<Way>& ways, const std::vector<int>& near, std::int64_t most,
-                         std::int64_t within, PriceRules rules)
+NearSearch::Stage::Stage(Part made, const NearSearch& of)
     : part(std::move(made)),
-      search(part.model(), ways_of(part, ways), part.prices(), box_of(part.model()), part.inward(near), most, rules),
-      reach(within) {}
+      search(part.model(), aims_of(part, of.aims_->ways), part.price(of.prices_, of.near_), part.model().whole(),
+             part.inward(of.near_), of.upper_, of.rules_),
+      reach(of.reach_) {}
 
-NearSearch::NearSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box,
+NearSearch::NearSearch(const Model& model, std::shared_ptr<Aims> aims, Prices prices, const Box& box,
                        const std::vector<int>& near, std::int64_t upper, PriceRules rules)
     : model_(model),
-      ways_(std::move(ways)),
+      aims_(std::move(aims)),
       prices_(std::move(prices)),
       box_(box),
       near_(near),
@@ -67,14 +65,14 @@ Ended NearSearch::run(Watch& watch) {
 // A stage for the rows that cost less than the reach, and some others.
 void NearSearch::enter() {
   Box box = box_;
-  std::optional<NearPart> part;
-  if (tighten(prices_, reach_, box)) part.emplace(model_, box, prices_, near_);
+  std::optional<Part> part;
+  if (tighten(prices_, reach_, box)) part.emplace(model_, box);
   if (!part || part->empty()) {
     none_ = reach_ >= upper_;
     reach_ = upper_;
     return;
   }
-  auto stage = std::make_unique<Stage>(std::move(*part), ways_, near_, upper_, reach_, rules_);
+  auto stage = std::make_unique<Stage>(std::move(*part), *this);
   for (const auto& start : starts_) stage->search.start_from(stage->part.inward(start));
   std::vector<int> found;
   for (const auto& leaves : refused_)

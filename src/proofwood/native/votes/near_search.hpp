@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "votes/near_part.hpp"
+#include "votes/part.hpp"
 #include "votes/price_search.hpp"
 
 namespace proofwood::votes {
@@ -19,8 +19,8 @@ namespace proofwood::votes {
 class NearSearch {
  public:
   // As of PriceSearch, whose methods these are.
-  NearSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box, const std::vector<int>& near,
-             std::int64_t upper, PriceRules rules);
+  NearSearch(const Model& model, std::shared_ptr<Aims> aims, Prices prices, const Box& box,
+             const std::vector<int>& near, std::int64_t upper, PriceRules rules);
 
   PriceSearch::Ended run(Watch& watch);
   const std::vector<int>& doubtful() const { return doubtful_; }
@@ -35,12 +35,11 @@ class NearSearch {
 
  private:
   struct Stage {
-    NearPart part;
+    Part part;
     PriceSearch search;
     std::int64_t reach;  // the part has all rows that cost less
 
-    Stage(NearPart made, const std::vector<Way>& ways, const std::vector<int>& near, std::int64_t most,
-          std::int64_t within, PriceRules rules);
+    Stage(Part made, const NearSearch& of);
   };
 
   void enter();
@@ -48,7 +47,7 @@ class NearSearch {
   void leave();
 
   const Model& model_;
-  std::vector<Way> ways_;
+  std::shared_ptr<Aims> aims_;
   Prices prices_;
   Box box_;
   std::vector<int> near_;  // the row asked about

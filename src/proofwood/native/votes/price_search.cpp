@@ -4,6 +4,7 @@
 #include "votes/price_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -23,10 +24,18 @@ constexpr int kWeightBits = 20;                    // of the first weights
 constexpr std::size_t kMostKept = 67'000'000;      // numbers: beyond, nodes begin with what an ancestor kept
 constexpr std::size_t kMostRecorded = 30'000'000;  // numbers: a file of about 100 megabytes
 constexpr int kWorthBits = 32;                     // of the spread of a tree, where nothing costs anything
+constexpr int kPlainBits = 40;                     // the same of a single lead
 constexpr std::int64_t kFine = std::int64_t{1} << 30;
 constexpr i128 kMuchLess = static_cast<i128>(1) << 100;
 
 constexpr int kPossible = -1;
+
+// Rounds of sweeps of a box; once `few` are over, they end where one gains less than a share of what is missing.
+struct Pace {
+  int sweeps, rounds, few;
+  double slow;
+};
+constexpr Pace kPlain{1, 60, 2, 0.1};  // of a single lead without prices
 
 // Part of a sum that is shifted down, rounded towards what is certain.
 i128 shifted(i128 sum, int shift) { return sum >> shift; }
@@ -66,32 +75,26 @@ struct PriceSearch::Numbers {
   ~Numbers() { sum -= size; }
 };
 
-PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box,
-                         const std::vector<int>& near, std::int64_t upper, PriceRules rules)
+PriceSearch::PriceSearch(const Model& model, std::shared_ptr<Aims> aims, Prices prices, const Box& box,
+                         const std::vector<int>& near, std::int64_t upper, PriceRules rules,
+                         std::shared_ptr<BoxBounds> bounds, const std::shared_ptr<const Kept>& first)
     : model_(model),
-      ways_(std::move(ways)),
+      aims_(std::move(aims)),
       prices_(std::move(prices)),
       all_(box),
       rules_(rules),
-      rates_(ways_.size()),
+      bounds_(std::move(bounds)),
+      plain_(prices_.empty() && aims_->ways.size() == 1 && aims_->ways.front().size() == 1),
+      climbs_(aims_->ways.size()),
       upper_(upper),
       near_(near) {
-  worth_.options.resize(z(model.n_leaves));
-  for (const auto& price : prices_) {
-    worth_.cells.emplace_back();
-    for (const std::int64_t one : price) {
-      worth_.cells.back().push_back(one == kNever ? Messages::kNever : -static_cast<double>(one));
-      priced_ = priced_ || (one != 0 && one != kNever);
-    }
-  }
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    climbs_.push_back(std::make_unique<PricedClimb>(model_, ways_[way], prices_));
-    open_.push({0, numbers_++, static_cast<int>(way), box, nullptr});
-  }
+  for (const auto& price : prices_)
+    priced_ = priced_ || std::any_of(price.begin(), price.end(), [](auto one) { return one != 0 && one != kNever; });
+  for (std::size_t way = 0; way < climbs_.size(); ++way) open_.push({0, numbers_++, static_cast<int>(way), box, first});
 }
 
 void PriceSearch::start_from(const std::vector<int>& row) {
-  for (std::size_t way = 0; way < ways_.size(); ++way) starts_.emplace_back(static_cast<int>(way), row);
+  for (std::size_t way = 0; way < climbs_.size(); ++way) starts_.emplace_back(static_cast<int>(way), row);
 }
 
 std::int64_t PriceSearch::lower() const {
@@ -109,7 +112,7 @@ void PriceSearch::decide(bool counts) {
 
 void PriceSearch::take(int way, const std::vector<int>& row) {
   std::int64_t price = 0;
-  for (std::size_t c = 0; c < row.size(); ++c) price += prices_[c][z(row[c])];
+  for (std::size_t c = 0; c < prices_.size(); ++c) price += prices_[c][z(row[c])];
   best_ = row;
   way_ = way;
   upper_ = price;
@@ -125,10 +128,11 @@ PriceSearch::Ended PriceSearch::climb(Watch& watch) {
   return Ended::kDone;
 }
 
-PriceSearch::Ended PriceSearch::run(Watch& watch) {
+PriceSearch::Ended PriceSearch::run(Watch& watch, std::int64_t most) {
   if (const Ended climbed = climb(watch); climbed != Ended::kDone) return climbed;
-  while (!open_.empty()) {
-    if (watch.over()) return Ended::kStopped;
+  const std::int64_t begin = most < 0 ? 0 : bounds_->messages.work();
+  while (!open_.empty() && upper_ > 0) {
+    if (watch.over() || (most >= 0 && bounds_->messages.work() - begin >= most)) return Ended::kStopped;
     lower_ = std::max(lower_, open_.top().bound);
     if (lower_ >= upper_ && !rules_.record) break;
     work(Node(open_.top()), watch);
@@ -142,27 +146,35 @@ PriceSearch::Ended PriceSearch::run(Watch& watch) {
 // The node leaves the queue when it is closed or parted; it stays where a row is in doubt, or the time is over.
 void PriceSearch::work(const Node& node, Watch& watch) {
   ++nodes_;
-  if (!factors_) {
-    factors_ = std::make_unique<Factors>(model_);
-    messages_ = std::make_unique<Messages>(*factors_);
+  if (!bounds_) {
+    bounds_ = std::make_shared<BoxBounds>(model_);
+    for (const auto& price : prices_) {
+      bounds_->worth.cells.emplace_back();
+      for (const std::int64_t one : price)
+        bounds_->worth.cells.back().push_back(one == kNever ? Messages::kNever : -static_cast<double>(one));
+    }
   }
+  Messages& messages = bounds_->messages;
+  const Way& way = aims_->ways[z(node.way)];
   Box box = node.box;
+  entered_ = false;
   if (!tighten(prices_, upper_, box)) {
     write_simple(node, -1);
     open_.pop();
     return;
   }
   set_rate(node.way);
-  weights_ = node.kept ? node.kept->weights : rate_->first;
+  weights_ = node.kept && !plain_ ? node.kept->weights : rate_->first;
   factors_of_weights_.assign(weights_.size(), node.kept ? kFurtherFactor : kFirstFactor);
   turns_.assign(weights_.size(), 0);
   load(node.kept ? &node.kept->messages.options : nullptr);
-  if (!messages_->enter(box, node.kept ? &node.kept->messages : nullptr, worth_) || refused()) {
+  entered_ = messages.enter(box, node.kept ? &node.kept->messages : nullptr, bounds_->worth);
+  if (!entered_ || refused()) {
     write_simple(node, -1);
     open_.pop();
     return;
   }
-  if (const int why = impossible(ways_[z(node.way)]); why != kPossible) {
+  if (const int why = plain_ ? kPossible : impossible(way); why != kPossible) {
     write_simple(node, why);
     open_.pop();
     return;
@@ -183,34 +195,40 @@ void PriceSearch::work(const Node& node, Watch& watch) {
 
 // Whether messages tell that no row of the box is cheaper than the best one. `bound` is at least what they tell.
 bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
-  const int rounds = !rules_.sweeps ? 0 : node.kept ? rules_.further_rounds : rules_.first_rounds;
-  bound = std::max(bound, this->bound());
-  messages_->choose(near_, row_);
-  if (bound >= upper_) return true;
-  if (offer(node.way, row_)) return false;
-  // All of the box score the same. Where rows are refused that score enough, others of it are to be looked at as well.
-  if (messages_->decided()) return refused_.empty();
-  auto last = static_cast<double>(lowest());
-  for (int round = 0; round < rounds; ++round) {
-    if (round > 0) adjust(node.way);
-    const std::int64_t before = bound;
-    for (int i = 0; i < kSweeps; ++i) {
-      if (messages_->sweep(enough(), watch)) continue;
-      if (messages_->bound() < enough()) {
-        bound = upper_;
-        return true;
-      }
-      return false;  // the time is over
-    }
+  Messages& messages = bounds_->messages;
+  const Pace pace = plain_      ? kPlain
+                    : node.kept ? Pace{kSweeps, rules_.further_rounds, 1, kPace}
+                                : Pace{kSweeps, rules_.first_rounds, kFewRounds, kPace};
+  // True if the answer is known: in `closed`, whether it is the bound.
+  bool closed = false;
+  const auto look = [&](bool at_row) {
     bound = std::max(bound, this->bound());
-    messages_->choose(near_, row_);
-    if (offer(node.way, row_)) return false;
-    if (bound >= upper_) return true;
+    closed = bound >= upper_;
+    if (closed || !at_row) return closed;
+    messages.choose(near_, row_);
+    if (offer(node.way, row_, &messages.options())) return true;
+    closed = bound >= upper_;
+    return closed;
+  };
+  if (look(true)) return closed;
+  // All of the box score the same. Where rows are refused that score enough, others of it are to be looked at as well.
+  if (messages.decided()) return refused_.empty();
+  auto last = static_cast<double>(lowest());
+  for (int round = 0; rules_.sweeps && round < pace.rounds; ++round) {
+    if (round > 0 && !plain_) adjust(node.way);
+    const std::int64_t before = bound;
+    for (int i = 0; i < pace.sweeps; ++i) {
+      if (messages.sweep(enough(), watch)) continue;
+      closed = messages.bound() < enough();
+      if (closed) bound = upper_;
+      return closed;  // else the time is over
+    }
+    if (look(!plain_ || std::has_single_bit(static_cast<unsigned>(round) + 1))) return closed;
     const auto now = static_cast<double>(lowest());
     const double missing = static_cast<double>(upper_) - now;
     const double gained = priced_ ? static_cast<double>(bound - before) : now - last;
     last = std::max(last, now);
-    if (round >= (node.kept ? 1 : kFewRounds) && gained < kPace * missing) break;
+    if (round >= pace.few && gained < pace.slow * missing) break;
   }
   return false;
 }
@@ -218,7 +236,7 @@ bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
 // Whether single leaves and cells leave room for a row that scores enough for less than the best price; if not, the
 // lead that is out of reach, or how many leads there are if it is the price.
 int PriceSearch::impossible(const Way& way) const {
-  const std::vector<int>& options = messages_->options();
+  const std::vector<int>& options = bounds_->messages.options();
   for (std::size_t r = 0; r < way.size(); ++r) {
     const Lead& lead = way[r];
     i128 most = 0;
@@ -231,11 +249,11 @@ int PriceSearch::impossible(const Way& way) const {
     }
     if (most < lead.need) return static_cast<int>(r);
   }
-  const Box& box = messages_->box();
+  const Box& box = bounds_->messages.box();
   i128 price = 0;
-  for (int c = 0; c < model_.n_columns; ++c) {
-    const auto first = prices_[z(c)].begin();
-    price += *std::min_element(first + box.low[z(c)], first + box.high[z(c)] + 1);
+  for (std::size_t c = 0; c < prices_.size(); ++c) {
+    const auto first = prices_[c].begin();
+    price += *std::min_element(first + box.low[c], first + box.high[c] + 1);
   }
   return price < upper_ ? kPossible : static_cast<int>(way.size());
 }
@@ -244,7 +262,7 @@ int PriceSearch::impossible(const Way& way) const {
 bool PriceSearch::refused() const {
   if (refused_.empty()) return false;
   std::vector<int> leaves;
-  for (const int option : messages_->options()) {
+  for (const int option : bounds_->messages.options()) {
     if (option >= model_.n_leaves) break;
     leaves.push_back(option);
   }
@@ -255,13 +273,13 @@ bool PriceSearch::refused() const {
 
 // The rate of a way; its weights begin where the row asked about would cost the best price for what its leads lack.
 void PriceSearch::set_rate(int way) {
-  Rate& rate = rates_[z(way)];
+  Rate& rate = aims_->rates[z(way)];
   rate_ = &rate;
   if (rate.shift >= 0) return;
   double greatest = 0;
   std::vector<double> first;
   std::int64_t widest = 1;
-  for (const Lead& lead : ways_[z(way)]) {
+  for (const Lead& lead : aims_->ways[z(way)]) {
     Lack lack;
     lack.leaves.resize(z(model_.n_leaves));
     std::int64_t sum = 0, spread = 1;
@@ -278,10 +296,15 @@ void PriceSearch::set_rate(int way) {
     lack.most = static_cast<i128>(sum) - lead.need;
     i128 missing = lead.need;
     for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
-      bool reached = true;
-      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && reached; ++i)
-        reached = model_.holds(model_.needs[z(i)], near_);
-      if (reached) missing -= lead.gain[z(leaf)];
+      if (model_.reaches(near_, leaf)) missing -= lead.gain[z(leaf)];
+    }
+    if (plain_) {
+      // Numbers that a power of two leaves as they are, where the spread is not beyond what messages can hold.
+      const int bits = std::bit_width(static_cast<std::uint64_t>(spread));
+      rate.first = {std::int64_t{1} << std::max(0, kPlainBits - bits)};
+      rate.shift = std::max(0, bits - kPlainBits);
+      rate.lacks.push_back(std::move(lack));
+      return;
     }
     const double lacking = static_cast<double>(missing > 0 ? missing : std::max(i128{1}, lack.most));
     first.push_back(priced_ ? static_cast<double>(upper_) / lacking
@@ -304,10 +327,12 @@ void PriceSearch::load(const std::vector<int>* leaves) {
     i128 sum = 0;
     for (std::size_t r = 0; r < weights_.size(); ++r)
       sum += static_cast<i128>(weights_[r]) * rate_->lacks[r].leaves[z(leaf)];
-    worth_.options[z(leaf)] = -static_cast<double>(static_cast<std::int64_t>(shifted(sum, rate_->shift)));
+    bounds_->worth.options[z(leaf)] = -static_cast<double>(static_cast<std::int64_t>(shifted(sum, rate_->shift)));
   };
-  if (leaves == nullptr) {
+  if (plain_ && bounds_->loaded == aims_) return;
+  if (leaves == nullptr || plain_) {
     for (int leaf = 0; leaf < model_.n_leaves; ++leaf) worth(leaf);
+    if (plain_) bounds_->loaded = aims_;
     return;
   }
   for (const int leaf : *leaves) {
@@ -333,8 +358,8 @@ void PriceSearch::adjust(int way) {
   double before = 0, after = 0;
   for (std::size_t r = 0; r < weights_.size(); ++r) {
     i128 sum = 0;
-    for (int t = 0; t < model_.n_trees; ++t) sum += ways_[z(way)][r].gain[z(messages_->chosen(t))];
-    const int turn = sum < ways_[z(way)][r].need ? 1 : -1;
+    for (int t = 0; t < model_.n_trees; ++t) sum += aims_->ways[z(way)][r].gain[z(bounds_->messages.chosen(t))];
+    const int turn = sum < aims_->ways[z(way)][r].need ? 1 : -1;
     double& factor = factors_of_weights_[r];
     if (turns_[r] == -turn) factor = std::sqrt(factor);
     turns_[r] = turn;
@@ -353,27 +378,28 @@ void PriceSearch::adjust(int way) {
       after += static_cast<double>(weight);
     }
   }
-  load(&messages_->options());
-  messages_->reweigh(before > 0 ? after / before : 1);
+  load(&bounds_->messages.options());
+  bounds_->messages.reweigh(before > 0 ? after / before : 1);
 }
 
 // ------------------------------------------------------------------ parts and rows
 
 void PriceSearch::branch(const Node& node, std::int64_t bound) {
-  const Messages::Branch at = messages_->branch();
-  if (rules_.settle && !rules_.record && !messages_->leave_out(enough())) return;
+  const Messages::Branch at = bounds_->messages.branch();
+  if (rules_.settle && !rules_.record && !bounds_->messages.leave_out(enough())) return;
   std::shared_ptr<const Kept> kept = node.kept;
   if (!kept || (kept_ < kMostKept && !memory_is_short())) {
-    const auto counted = std::make_shared<const Numbers>(messages_->keep(), weights_, kept_);
+    const auto counted = std::make_shared<const Numbers>(bounds_->messages.keep(), weights_, kept_);
     kept = {counted, &counted->kept};
   }
-  const Box& box = messages_->box();
+  const Box& box = bounds_->messages.box();
   if (at.cut < box.low[z(at.column)] || at.cut >= box.high[z(at.column)]) {
     open_.push({bound, numbers_++, node.way, box, kept});
     return;
   }
-  if (rules_.record) write(node.number, {0, at.column, at.cut, numbers_, numbers_ + 1});
-  for (const bool above : {false, true}) {
+  const bool turned = plain_ && !at.above_first;  // the last one is looked at first, if they are equally good
+  if (rules_.record) write(node.number, {0, at.column, at.cut, numbers_ + turned, numbers_ + !turned});
+  for (const bool above : {turned, !turned}) {
     Node part{bound, numbers_++, node.way, box, kept};
     (above ? part.box.low : part.box.high)[z(at.column)] = at.cut + (above ? 1 : 0);
     open_.push(std::move(part));
@@ -392,7 +418,7 @@ void PriceSearch::write(std::int64_t number, Messages::Record record) {
 // A box that is closed without messages: by a lead, by the price (after the last lead), or by nothing but its limits.
 void PriceSearch::write_simple(const Node& node, int why) {
   if (!rules_.record) return;
-  const std::size_t n = ways_[z(node.way)].size();
+  const std::size_t n = aims_->ways[z(node.way)].size();
   Messages::Record record(n + 2, 0);
   record[0] = 1;
   record[1] = static_cast<std::int64_t>(n);
@@ -407,8 +433,8 @@ void PriceSearch::write_simple(const Node& node, int why) {
 // the bound may get worse by a few units: false if the box is not closed by what would be written, and is to be parted.
 bool PriceSearch::write_closed(const Node& node, Watch& watch) {
   if (!rules_.record) return true;
-  if (messages_->bound() >= enough()) {  // all rows of the box score the same
-    const int why = impossible(ways_[z(node.way)]);
+  if (bounds_->messages.bound() >= enough()) {  // all rows of the box score the same
+    const int why = impossible(aims_->ways[z(node.way)]);
     if (why == kPossible) throw std::logic_error("a box is closed for no reason");
     write_simple(node, why);
     return true;
@@ -417,8 +443,9 @@ bool PriceSearch::write_closed(const Node& node, Watch& watch) {
   record.insert(record.end(), weights_.begin(), weights_.end());
   record.push_back(rate_->shift);
   const bool fine = !priced_ || upper_ >= kFine;  // units are small beside what is to be proved
-  if (fine && rules_.sweeps && !messages_->decided()) messages_->sweep(messages_->bound() - kMuchLess, watch);
-  if (!messages_->record(enough(), record)) return false;
+  if (fine && rules_.sweeps && !bounds_->messages.decided())
+    bounds_->messages.sweep(bounds_->messages.bound() - kMuchLess, watch);
+  if (!bounds_->messages.record(enough(), record)) return false;
   write(node.number, std::move(record));
   return true;
 }
@@ -438,28 +465,31 @@ Messages::Record PriceSearch::record(int way) const {
 
 // ------------------------------------------------------------------ rows
 
-// Takes a row that is looked for, below the upper bound. True if that is in doubt.
-bool PriceSearch::offer(int way, const std::vector<int>& row) {
+// Takes a row that is looked for, below the upper bound. True if that is in doubt. `leaves`: of a box that holds it,
+// but for some that only rows reach that are too dear.
+bool PriceSearch::offer(int way, const std::vector<int>& row, const std::vector<int>* leaves) {
+  const Way& leads = aims_->ways[z(way)];
   std::int64_t price = 0;
-  for (std::size_t c = 0; c < row.size(); ++c) {
+  for (std::size_t c = 0; c < prices_.size(); ++c) {
     price += prices_[c][z(row[c])];
     if (price >= upper_) return false;
   }
   if (!model_.allows(row)) return false;
-  std::vector<std::int64_t> sums(ways_[z(way)].size(), 0);
   reached_.clear();
-  for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
-    bool reached = true;
-    for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && reached; ++i)
-      reached = model_.holds(model_.needs[z(i)], row);
-    if (!reached) continue;
-    reached_.push_back(leaf);
-    for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += ways_[z(way)][r].gain[z(leaf)];
-  }
+  const auto look = [&](int leaf) {
+    if (model_.reaches(row, leaf)) reached_.push_back(leaf);
+  };
+  if (leaves == nullptr)
+    for (int leaf = 0; leaf < model_.n_leaves; ++leaf) look(leaf);
+  else
+    for (auto leaf = leaves->begin(); leaf != leaves->end() && *leaf < model_.n_leaves; ++leaf) look(*leaf);
+  if (static_cast<int>(reached_.size()) < model_.n_trees) return false;
   bool sure = true;
-  for (std::size_t r = 0; r < sums.size(); ++r) {
-    if (sums[r] < ways_[z(way)][r].need) return false;
-    sure = sure && sums[r] >= ways_[z(way)][r].sure;
+  for (const Lead& lead : leads) {
+    std::int64_t sum = 0;
+    for (const int leaf : reached_) sum += lead.gain[z(leaf)];
+    if (sum < lead.need) return false;
+    sure = sure && sum >= lead.sure;
   }
   if (sure) {
     take(way, row);
@@ -472,9 +502,13 @@ bool PriceSearch::offer(int way, const std::vector<int>& row) {
 }
 
 bool PriceSearch::try_from(int way, const std::vector<int>& start, Watch& watch) {
-  PricedClimb& climb = *climbs_[z(way)];
-  if (!climb.climb(start, all_, watch)) return false;
-  climb.descend(all_, watch);
+  if (!climbs_[z(way)]) {
+    climbs_[z(way)] = std::make_unique<Climb>(model_);
+    climbs_[z(way)]->enter(aims_->ways[z(way)], prices_, all_);
+  }
+  Climb& climb = *climbs_[z(way)];
+  if (!climb.load(start) || !climb.climb(watch)) return false;
+  climb.descend(watch);
   return offer(way, climb.row());
 }
 

@@ -1,4 +1,4 @@
-// What a row costs, and what it must reach.
+// What a row costs.
 //
 // Theory: docs/theory/explanations.md, "Nearest rows".
 #pragma once
@@ -10,11 +10,7 @@
 
 namespace proofwood::votes {
 
-// What a row must reach: the sum over its leaves of `gain` is at least `need`. From `sure` on rounding changes nothing.
-struct Lead {
-  std::vector<std::int64_t> gain;  // (n_leaves)
-  std::int64_t need = 0, sure = 0;
-};
+using Way = std::vector<Lead>;  // one way to be a row that is looked for: all its leads are reached
 
 constexpr std::int64_t kNever = std::int64_t{1} << 60;  // price of a cell that may not be taken
 // Every measure of distance is a price per cell, so that one search and one bound serve them all:

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "votes/priced_climb.hpp"
+#include "votes/climb.hpp"
 
 namespace proofwood::votes {
 
@@ -27,8 +27,8 @@ Lead beyond_doubt(Lead lead) {
 
 }  // namespace
 
-RadiusSearch::RadiusSearch(const Model& model, std::vector<Rival> rivals, Prices prices, Box box, std::vector<int> near,
-                           std::int64_t ranks, TurnRules rules)
+RadiusSearch::RadiusSearch(const Model& model, std::vector<Contest> rivals, Prices prices, Box box,
+                           std::vector<int> near, std::int64_t ranks, TurnRules rules)
     : model_(model),
       rivals_(std::move(rivals)),
       prices_(std::move(prices)),
@@ -37,19 +37,8 @@ RadiusSearch::RadiusSearch(const Model& model, std::vector<Rival> rivals, Prices
       rules_(rules),
       order_(rivals_.size()),
       upper_(ranks) {
-  for (const Rival& rival : rivals_) leads_.push_back(lead_of(rival));
+  for (const Contest& rival : rivals_) leads_.push_back(model.lead(rival));
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-}
-
-Lead RadiusSearch::lead_of(const Rival& rival) const {
-  Lead lead;
-  const std::size_t classes = z(model_.n_classes), k = z(rival.winner), c = z(rival.loser);
-  for (std::size_t leaf = 0; leaf < z(model_.n_leaves); ++leaf)
-    lead.gain.push_back(model_.scores[leaf * classes + k] - model_.scores[leaf * classes + c]);
-  const std::int64_t base = model_.base[k] - model_.base[c];
-  lead.need = rival.least - base;
-  lead.sure = rival.sure - base;
-  return lead;
 }
 
 // Makes a box as small as the cells of rank `most` or less; false if a column has none.
@@ -94,9 +83,10 @@ void RadiusSearch::climb(Watch& watch) {
   if (!permitted(kNever - 1, prices_, box)) return;
   for (std::size_t r = 0; r < rivals_.size() && !watch.over(); ++r) {
     const std::vector<Lead> lead{beyond_doubt(leads_[r])};
-    PricedClimb climb(model_, lead, prices_);
-    if (!climb.climb(near_, box, watch)) continue;
-    climb.lower(box, watch);
+    Climb climb(model_);
+    climb.enter(lead, prices_, box);
+    if (!climb.load(near_) || !climb.climb(watch)) continue;
+    climb.lower(watch);
     know(climb.row());
   }
 }
@@ -115,9 +105,10 @@ bool RadiusSearch::enter() {
   if (stage_ && stage_->reach < kSmaller * upper_) return true;
   Box box = box_;
   if (!permitted(upper_ - 1, prices_, box)) return false;
-  NearPart part(model_, box, prices_, near_);
+  Part part(model_, box);
   if (part.empty()) return false;
-  stage_ = std::make_unique<Stage>(std::move(part), upper_);
+  stage_ = std::make_unique<Stage>(Stage{std::move(part), upper_, {}, {}, nullptr});
+  stage_->prices = stage_->part.price(prices_, near_);
   for (const Lead& lead : leads_) stage_->leads.push_back(stage_->part.lead(lead));
   std::vector<int> columns(z(model_.n_columns));
   std::iota(columns.begin(), columns.end(), 0);
@@ -127,9 +118,8 @@ bool RadiusSearch::enter() {
 
 Outcome RadiusSearch::ask(std::int64_t most, Watch& watch) {
   ++questions_;
-  const Model& part = stage_->part.model();
-  Box box{std::vector<int>(z(part.n_columns), 0), part.cells};
-  if (!permitted(most, stage_->part.prices(), box)) return Outcome::kSame;
+  Box box = stage_->part.model().whole();
+  if (!permitted(most, stage_->prices, box)) return Outcome::kSame;
   for (std::size_t place = 0; place < order_.size(); ++place) {
     const std::size_t rival = order_[place];
     const Outcome outcome = ask_about(rival, box, watch);
@@ -152,9 +142,9 @@ Outcome RadiusSearch::ask_about(std::size_t rival, const Box& box, Watch& watch)
     take(near, rival, watch);
     return Outcome::kChanges;
   }
-  const Rival& of = rivals_[rival];
+  const Contest& of = rivals_[rival];
   const std::int64_t base = part.base[z(of.winner)] - part.base[z(of.loser)];
-  Turns::Asked asked{{{of.winner, of.loser, lead.need + base}}, {}, near};
+  Turns::Asked asked{{{of.winner, of.loser, lead.need + base, lead.sure + base}}, {}, near};
   for (int c = 0; c < part.n_columns; ++c) {
     const int first = part.first[z(c)], low = box.low[z(c)], high = box.high[z(c)];
     if (low > 0) asked.assumptions.push_back(2 * (first + low - 1));
@@ -167,13 +157,14 @@ Outcome RadiusSearch::ask_about(std::size_t rival, const Box& box, Watch& watch)
 
 // A row of the part, pulled back as far as it surely wins.
 void RadiusSearch::take(const std::vector<int>& row, std::size_t rival, Watch& watch) {
-  const NearPart& part = stage_->part;
+  const Part& part = stage_->part;
   know(part.outward(row));
   if (part.model().n_trees == 0) return;
   const std::vector<Lead> lead{beyond_doubt(stage_->leads[rival])};
-  PricedClimb climb(part.model(), lead, part.prices());
-  if (!climb.start(row)) return;
-  climb.lower({std::vector<int>(z(part.model().n_columns), 0), part.model().cells}, watch);
+  Climb climb(part.model());
+  climb.enter(lead, stage_->prices, part.model().whole());
+  if (!climb.load(row) || !climb.enough()) return;
+  climb.lower(watch);
   know(part.outward(climb.row()));
 }
 

@@ -19,22 +19,15 @@
 #include <vector>
 
 #include "common/watch.hpp"
-#include "votes/near_part.hpp"
+#include "votes/part.hpp"
 #include "votes/turns.hpp"
 
 namespace proofwood::votes {
 
 class RadiusSearch {
  public:
-  // A class that is to come before another one: least difference of their sums, and the one from which on rounding is
-  // no matter.
-  struct Rival {
-    int winner, loser;
-    std::int64_t least, sure;
-  };
-
   // `prices`: ranks below `ranks`, not falling away from `near`, or kNever. `box`: where rows are looked for.
-  RadiusSearch(const Model& model, std::vector<Rival> rivals, Prices prices, Box box, std::vector<int> near,
+  RadiusSearch(const Model& model, std::vector<Contest> rivals, Prices prices, Box box, std::vector<int> near,
                std::int64_t ranks, TurnRules rules);
   RadiusSearch(const RadiusSearch&) = delete;
   RadiusSearch& operator=(const RadiusSearch&) = delete;
@@ -50,15 +43,13 @@ class RadiusSearch {
 
  private:
   struct Stage {
-    NearPart part;
+    Part part;
     std::int64_t reach;  // the part has all rows of lower rank
+    Prices prices;
     std::vector<Lead> leads;
     std::unique_ptr<Turns> turns;
-
-    Stage(NearPart made, std::int64_t within) : part(std::move(made)), reach(within) {}
   };
 
-  Lead lead_of(const Rival& rival) const;
   bool permitted(std::int64_t most, const Prices& prices, Box& box) const;
   void climb(Watch& watch);
   bool enter();
@@ -68,7 +59,7 @@ class RadiusSearch {
   void know(std::vector<int> row);
 
   const Model& model_;
-  std::vector<Rival> rivals_;
+  std::vector<Contest> rivals_;
   std::vector<Lead> leads_;  // of the rivals
   Prices prices_;
   Box box_;

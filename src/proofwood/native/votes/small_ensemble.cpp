@@ -1,4 +1,4 @@
-// A small ensemble for one question: shrinking the box, joining trees in pairs, and writing the result as a model.
+// A small ensemble for one question: shrinking the box, and joining trees in pairs.
 //
 // Theory: docs/theory/explanations.md, "The engine cdcl: clause learning": a small ensemble for a hard question.
 #include "votes/small_ensemble.hpp"
@@ -11,13 +11,13 @@ namespace proofwood::votes {
 
 namespace {
 constexpr int kMostTrees = 400;  // of which pairs are compared
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kNoPair = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
 SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead,
                              const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least,
                              const JoinOptions& options, Watch& watch)
-    : lo_(lo), hi_(hi), least_(least) {
+    : box_{lo, hi}, least_(least) {
   std::vector<std::vector<Limit>> limits(z(model.n_leaves));
   for (int c = 0; c < model.n_columns; ++c)
     for (int i = model.limits_of[z(c)]; i < model.limits_of[z(c) + 1]; ++i) {
@@ -38,7 +38,10 @@ SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>
   // What a stopped step found may rest on a part of the leaves.
   stopped_ = watch.over();
   if (hopeless_ || stopped_) return;
-  write(model);
+  const Model whole = joined_model(model);
+  part_.emplace(whole, box_);
+  hopeless_ = part_->empty();
+  if (!hopeless_) least_ = part_->lead(whole.lead({0, 1, least_})).need;
 }
 
 std::int64_t SmallEnsemble::slack() const {
@@ -50,16 +53,18 @@ std::int64_t SmallEnsemble::slack() const {
 bool SmallEnsemble::clip(Leaf& leaf) const {
   std::size_t kept = 0;
   for (const Limit& limit : leaf.limits) {
-    const int low = std::max(limit.low, lo_[z(limit.column)]), high = std::min(limit.high, hi_[z(limit.column)]);
+    const int low = std::max(limit.low, box_.low[z(limit.column)]),
+              high = std::min(limit.high, box_.high[z(limit.column)]);
     if (low > high) return false;
-    if (low > lo_[z(limit.column)] || high < hi_[z(limit.column)]) leaf.limits[kept++] = {limit.column, low, high};
+    if (low > box_.low[z(limit.column)] || high < box_.high[z(limit.column)])
+      leaf.limits[kept++] = {limit.column, low, high};
   }
   leaf.limits.resize(kept);
   return true;
 }
 
 bool SmallEnsemble::shrink(Watch& watch) {
-  std::vector<int> low(lo_.size()), high(lo_.size()), count(lo_.size());
+  std::vector<int> low(box_.low.size()), high(box_.low.size()), count(box_.low.size());
   while (true) {
     if (watch.over()) return true;
     const std::int64_t room = slack();
@@ -91,10 +96,10 @@ bool SmallEnsemble::shrink(Watch& watch) {
       for (const int column : seen) {
         const std::size_t c = z(column);
         if (count[c] < static_cast<int>(tree.leaves.size())) continue;
-        if (low[c] > lo_[c] || high[c] < hi_[c]) some = true;
-        lo_[c] = std::max(lo_[c], low[c]);
-        hi_[c] = std::min(hi_[c], high[c]);
-        if (lo_[c] > hi_[c]) return false;
+        if (low[c] > box_.low[c] || high[c] < box_.high[c]) some = true;
+        box_.low[c] = std::max(box_.low[c], low[c]);
+        box_.high[c] = std::min(box_.high[c], high[c]);
+        if (box_.low[c] > box_.high[c]) return false;
       }
     }
     if (!some) return true;
@@ -129,9 +134,9 @@ bool SmallEnsemble::compatible(const Leaf& a, const Leaf& b) {
 }
 
 std::int64_t SmallEnsemble::best_pair(const Tree& a, const Tree& b, Watch& watch) {
-  std::int64_t best = kNever;
+  std::int64_t best = kNoPair;
   for (const auto& one : a.leaves) {
-    if (best > kNever && one.gain + b.leaves.front().gain <= best) break;
+    if (best > kNoPair && one.gain + b.leaves.front().gain <= best) break;
     if (watch.over()) break;
     for (const auto& other : b.leaves) {
       const std::int64_t sum = one.gain + other.gain;
@@ -197,7 +202,7 @@ void SmallEnsemble::join(std::int64_t most_leaves, Watch& watch) {
       const Tree &a = trees_[z(candidates[i])], &b = trees_[z(candidates[k])];
       const std::int64_t best = best_pair(a, b, watch);
       if (watch.over()) return;
-      if (best == kNever) {
+      if (best == kNoPair) {
         hopeless_ = true;
         return;
       }
@@ -231,93 +236,40 @@ void SmallEnsemble::join(std::int64_t most_leaves, Watch& watch) {
   hopeless_ = !shrink(watch);
 }
 
-void SmallEnsemble::write(const Model& model) {
+// The trees over the columns and thresholds of the large model.
+Model SmallEnsemble::joined_model(const Model& model) const {
   const std::int64_t room = slack();
-  cuts_.assign(lo_.size(), {});
-  const auto note = [&](int column, int cut) {
-    if (cut >= lo_[z(column)] && cut < hi_[z(column)]) cuts_[z(column)].push_back(cut);
-  };
-  for (const auto& tree : trees_)
-    for (const auto& leaf : tree.leaves)
-      for (const Limit& limit : leaf.limits) {
-        note(limit.column, limit.low - 1);
-        note(limit.column, limit.high);
-      }
-  for (const auto& clause : model.clauses)
-    for (const Literal l : clause)
-      note(model.column_of[z(l >> 1)], (l >> 1) - model.first[z(model.column_of[z(l >> 1)])]);
-  small_.n_columns = model.n_columns;
-  for (auto& cuts : cuts_) {
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    small_.cells.push_back(static_cast<int>(cuts.size()));
-  }
-  std::vector<int> first(1, 0);
-  for (const int n : small_.cells) first.push_back(first.back() + n);
-  const auto variable = [&](int column, int cut) {
-    const auto& cuts = cuts_[z(column)];
-    return first[z(column)] + static_cast<int>(std::lower_bound(cuts.begin(), cuts.end(), cut) - cuts.begin());
-  };
-  small_.n_classes = 2;
-  small_.n_trees = static_cast<int>(trees_.size());
-  small_.base = {0, 0};
-  small_.leaves_of.assign(1, 0);
-  small_.needs_of.assign(1, 0);
+  Model made;
+  made.n_columns = model.n_columns;
+  made.cells = model.cells;
+  made.first = model.first;
+  made.n_variables = model.n_variables;
+  made.column_of = model.column_of;
+  made.clauses = model.clauses;
+  made.n_classes = 2;
+  made.n_trees = static_cast<int>(trees_.size());
+  made.base = {0, 0};
+  made.leaves_of.assign(1, 0);
+  made.needs_of.assign(1, 0);
   const auto add = [&](std::int64_t gain) {
-    small_.scores.push_back(gain);
-    small_.scores.push_back(0);
-    small_.needs_of.push_back(static_cast<int>(small_.needs.size()));
+    made.scores.insert(made.scores.end(), {gain, 0});
+    made.needs_of.push_back(static_cast<int>(made.needs.size()));
   };
   for (const auto& tree : trees_) {
     for (const auto& leaf : tree.leaves) {
       for (const Limit& limit : leaf.limits) {
-        if (limit.low > lo_[z(limit.column)]) small_.needs.push_back(2 * variable(limit.column, limit.low - 1));
-        if (limit.high < hi_[z(limit.column)]) small_.needs.push_back(2 * variable(limit.column, limit.high) + 1);
+        const int first = model.first[z(limit.column)];
+        if (limit.low > box_.low[z(limit.column)]) made.needs.push_back(2 * (first + limit.low - 1));
+        if (limit.high < box_.high[z(limit.column)]) made.needs.push_back(2 * (first + limit.high) + 1);
       }
       add(leaf.gain);
     }
     // Where no leaf is left the sum falls short: a leaf without needs says so, and a tree is never without one.
     if (tree.partial) add(tree.leaves.front().gain - room - 1);
-    small_.leaves_of.push_back(static_cast<int>(small_.needs_of.size()) - 1);
+    made.leaves_of.push_back(static_cast<int>(made.needs_of.size()) - 1);
   }
-  small_.n_leaves = small_.leaves_of.back();
-  for (const auto& clause : model.clauses) {
-    std::vector<Literal> kept;
-    bool holds = false;
-    for (const Literal l : clause) {
-      const int c = model.column_of[z(l >> 1)], cut = (l >> 1) - model.first[z(c)];
-      const bool above = (l & 1) == 0;
-      if (cut < lo_[z(c)]) {
-        holds = holds || above;
-      } else if (cut >= hi_[z(c)]) {
-        holds = holds || !above;
-      } else {
-        kept.push_back(2 * variable(c, cut) + (l & 1));
-      }
-    }
-    if (!holds) small_.clauses.push_back(std::move(kept));
-  }
-  small_.index();
-}
-
-std::vector<int> SmallEnsemble::inward(const std::vector<int>& row) const {
-  std::vector<int> cells(row.size());
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    const int cell = std::clamp(row[c], lo_[c], hi_[c]);
-    cells[c] = static_cast<int>(std::lower_bound(cuts_[c].begin(), cuts_[c].end(), cell) - cuts_[c].begin());
-  }
-  return cells;
-}
-
-std::vector<int> SmallEnsemble::outward(const std::vector<int>& cells, const std::vector<int>& near) const {
-  std::vector<int> row(cells.size());
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    const auto& cuts = cuts_[c];
-    const int low = cells[c] == 0 ? lo_[c] : cuts[z(cells[c] - 1)] + 1;
-    const int high = cells[c] == static_cast<int>(cuts.size()) ? hi_[c] : cuts[z(cells[c])];
-    row[c] = std::clamp(near[c], low, high);
-  }
-  return row;
+  made.n_leaves = made.leaves_of.back();
+  return made;
 }
 
 }  // namespace proofwood::votes

@@ -11,10 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "common/watch.hpp"
-#include "votes/model.hpp"
+#include "votes/part.hpp"
 
 namespace proofwood::votes {
 
@@ -32,12 +33,10 @@ class SmallEnsemble {
                 const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least, const JoinOptions& options,
                 Watch& watch);
 
-  bool stopped() const { return stopped_; }      // the watch was over before the end: of no use
-  bool hopeless() const { return hopeless_; }    // no row of the box counts
-  const Model& model() const { return small_; }  // classes 0 and 1, leaf scores (gain, 0)
+  bool stopped() const { return stopped_; }    // the watch was over before the end: of no use
+  bool hopeless() const { return hopeless_; }  // no row of the box counts
+  const Part& part() const { return *part_; }  // classes 0 and 1, leaf scores (gain, 0)
   std::int64_t least() const { return least_; }
-  std::vector<int> inward(const std::vector<int>& row) const;  // cells of the small model for a row of the large one
-  std::vector<int> outward(const std::vector<int>& cells, const std::vector<int>& near) const;  // the nearest such row
 
  private:
   struct Limit {
@@ -59,14 +58,13 @@ class SmallEnsemble {
   Tree joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const;
   std::int64_t slack() const;
   void join(std::int64_t most_leaves, Watch& watch);
-  void write(const Model& model);
+  Model joined_model(const Model& model) const;
 
   std::vector<Tree> trees_;
-  std::vector<int> lo_, hi_;
+  Box box_;
   std::int64_t least_;
   bool hopeless_ = false, stopped_ = false;
-  Model small_;
-  std::vector<std::vector<int>> cuts_;  // (n_columns) cuts of the large model that the small one has
+  std::optional<Part> part_;
 };
 
 }  // namespace proofwood::votes

@@ -40,14 +40,8 @@ Outcome Turns::ask_clauses(const Asked& asked, std::int64_t conflicts, Watch& wa
 
 Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch) {
   if (!messages_) messages_ = std::make_unique<MessageSearch>(model_, feature_of_, rules_.message_rules);
-  Box box{std::vector<int>(z(model_.n_columns), 0), model_.cells};
-  for (const Literal l : asked.assumptions) {
-    const int v = l >> 1, c = model_.column_of[z(v)], cut = v - model_.first[z(c)];
-    if ((l & 1) != 0)
-      box.high[z(c)] = std::min(box.high[z(c)], cut);
-    else
-      box.low[z(c)] = std::max(box.low[z(c)], cut + 1);
-  }
+  Box box = model_.whole();
+  for (const Literal l : asked.assumptions) model_.narrow(box, l);
   const Outcome outcome = messages_->ask(asked.contests.front(), box, asked.near, most, watch);
   if (outcome == Outcome::kChanges) {
     witness_ = messages_->witness();

@@ -1,7 +1,7 @@
 // Which leaves and cuts a box leaves open, and an ensemble of them.
 //
 // Theory: docs/theory/explanations.md, "Nearest rows".
-#include "votes/near_part.hpp"
+#include "votes/part.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,18 +12,18 @@ namespace {
 constexpr int kOut = -1, kConstant = -2;  // leaves that are not in the part
 }  // namespace
 
-NearPart::NearPart(const Model& model, const Box& box, const Prices& prices, const std::vector<int>& near)
-    : model_(model), box_(box), variable_(z(model.n_variables), -1), leaf_(z(model.n_leaves), kOut) {
+Part::Part(const Model& model, Box box)
+    : box_(std::move(box)), variable_(z(model.n_variables), -1), leaf_(z(model.n_leaves), kOut) {
   std::vector<char> asked(z(model.n_variables), 0);
   const auto open = [&](Literal l) {
-    if (holds(l) == 0) asked[z(l >> 1)] = 1;
+    if (model.open(l, box_)) asked[z(l >> 1)] = 1;
   };
   for (int t = 0; t < model.n_trees; ++t) {
     const std::size_t before = leaf_of_.size();
     for (int leaf = model.leaves_of[z(t)]; leaf < model.leaves_of[z(t) + 1]; ++leaf) {
       const auto first = model.needs.begin() + model.needs_of[z(leaf)];
       const auto end = model.needs.begin() + model.needs_of[z(leaf) + 1];
-      if (std::any_of(first, end, [&](Literal l) { return holds(l) < 0; })) continue;
+      if (std::any_of(first, end, [&](Literal l) { return model.fails(l, box_); })) continue;
       leaf_of_.push_back(leaf);
       std::for_each(first, end, open);
     }
@@ -33,44 +33,39 @@ NearPart::NearPart(const Model& model, const Box& box, const Prices& prices, con
     }
   }
   for (const auto& clause : model.clauses)
-    if (std::none_of(clause.begin(), clause.end(), [&](Literal l) { return holds(l) > 0; }))
+    if (std::none_of(clause.begin(), clause.end(), [&](Literal l) { return model.fails(l ^ 1, box_); }))
       std::for_each(clause.begin(), clause.end(), open);
   cuts_.resize(z(model.n_columns));
   int n_variables = 0;
-  for (int c = 0; c < model.n_columns; ++c)
+  for (int c = 0; c < model.n_columns; ++c) {
     for (int v = model.first[z(c)]; v < model.first[z(c) + 1]; ++v) {
       if (asked[z(v)] == 0) continue;
       variable_[z(v)] = n_variables++;
       cuts_[z(c)].push_back(v - model.first[z(c)]);
     }
-  write_leaves();
-  write_clauses();
-  write_cells(prices, near);
+    part_.cells.push_back(static_cast<int>(cuts_[z(c)].size()));
+  }
+  write_leaves(model);
+  write_clauses(model);
   if (!empty_) part_.index();
 }
 
-int NearPart::holds(Literal literal) const {
-  const int v = literal >> 1, c = model_.column_of[z(v)], cut = v - model_.first[z(c)];
-  const int above = box_.low[z(c)] > cut ? 1 : box_.high[z(c)] <= cut ? -1 : 0;
-  return (literal & 1) == 0 ? above : -above;
-}
-
-void NearPart::write_leaves() {
-  const std::size_t classes = z(model_.n_classes);
-  part_.n_columns = model_.n_columns;
-  part_.n_classes = model_.n_classes;
-  part_.base = model_.base;
+void Part::write_leaves(const Model& model) {
+  const std::size_t classes = z(model.n_classes);
+  part_.n_columns = model.n_columns;
+  part_.n_classes = model.n_classes;
+  part_.base = model.base;
   part_.leaves_of.assign(1, 0);
   part_.needs_of.assign(1, 0);
   std::vector<int> stay;
-  for (std::size_t i = 0; i < leaf_of_.size();) {
+  std::size_t i = 0;
+  for (int t = 0; t < model.n_trees; ++t) {
     const std::size_t begin = i;
-    const int tree = model_.tree_of[z(leaf_of_[i])];
-    while (i < leaf_of_.size() && model_.tree_of[z(leaf_of_[i])] == tree) ++i;
+    while (i < leaf_of_.size() && leaf_of_[i] < model.leaves_of[z(t) + 1]) ++i;
     const int only = leaf_of_[begin];
-    const auto first = model_.needs.begin() + model_.needs_of[z(only)];
-    const auto end = model_.needs.begin() + model_.needs_of[z(only) + 1];
-    if (i == begin + 1 && std::all_of(first, end, [&](Literal l) { return holds(l) > 0; })) {
+    const auto first = model.needs.begin() + model.needs_of[z(only)];
+    const auto end = model.needs.begin() + model.needs_of[z(only) + 1];
+    if (i == begin + 1 && std::all_of(first, end, [&](Literal l) { return model.fails(l ^ 1, box_); })) {
       leaf_[z(only)] = kConstant;
       constant_.push_back(only);
       continue;
@@ -79,10 +74,10 @@ void NearPart::write_leaves() {
       const int leaf = leaf_of_[k];
       leaf_[z(leaf)] = static_cast<int>(stay.size());
       stay.push_back(leaf);
-      for (int n = model_.needs_of[z(leaf)]; n < model_.needs_of[z(leaf) + 1]; ++n)
-        if (holds(model_.needs[z(n)]) == 0) part_.needs.push_back(inward(model_.needs[z(n)]));
+      for (int n = model.needs_of[z(leaf)]; n < model.needs_of[z(leaf) + 1]; ++n)
+        if (model.open(model.needs[z(n)], box_)) part_.needs.push_back(inward(model.needs[z(n)]));
       part_.needs_of.push_back(static_cast<int>(part_.needs.size()));
-      const auto scores = model_.scores.begin() + static_cast<std::ptrdiff_t>(z(leaf) * classes);
+      const auto scores = model.scores.begin() + static_cast<std::ptrdiff_t>(z(leaf) * classes);
       part_.scores.insert(part_.scores.end(), scores, scores + static_cast<std::ptrdiff_t>(classes));
     }
     part_.leaves_of.push_back(static_cast<int>(stay.size()));
@@ -92,12 +87,12 @@ void NearPart::write_leaves() {
   leaf_of_ = std::move(stay);
 }
 
-void NearPart::write_clauses() {
-  for (const auto& clause : model_.clauses) {
-    if (std::any_of(clause.begin(), clause.end(), [&](Literal l) { return holds(l) > 0; })) continue;
+void Part::write_clauses(const Model& model) {
+  for (const auto& clause : model.clauses) {
+    if (std::any_of(clause.begin(), clause.end(), [&](Literal l) { return model.fails(l ^ 1, box_); })) continue;
     std::vector<Literal> kept;
     for (const Literal l : clause)
-      if (holds(l) == 0) kept.push_back(inward(l));
+      if (model.open(l, box_)) kept.push_back(inward(l));
     if (kept.empty()) {
       empty_ = true;
       return;
@@ -106,26 +101,30 @@ void NearPart::write_clauses() {
   }
 }
 
-void NearPart::write_cells(const Prices& prices, const std::vector<int>& near) {
+std::pair<int, int> Part::range(std::size_t column, int cell) const {
+  const auto& cuts = cuts_[column];
+  return {cell == 0 ? box_.low[column] : cuts[z(cell - 1)] + 1,
+          z(cell) == cuts.size() ? box_.high[column] : cuts[z(cell)]};
+}
+
+Prices Part::price(const Prices& prices, const std::vector<int>& near) {
+  Prices found(cuts_.size());
   cells_.resize(cuts_.size());
-  prices_.resize(cuts_.size());
-  for (std::size_t c = 0; c < cuts_.size(); ++c) {
-    part_.cells.push_back(static_cast<int>(cuts_[c].size()));
-    for (std::size_t cell = 0; cell <= cuts_[c].size(); ++cell) {
-      const int low = cell == 0 ? box_.low[c] : cuts_[c][cell - 1] + 1;
-      const int high = cell == cuts_[c].size() ? box_.high[c] : cuts_[c][cell];
+  for (std::size_t c = 0; c < cuts_.size(); ++c)
+    for (int cell = 0; cell <= part_.cells[c]; ++cell) {
+      const auto [low, high] = range(c, cell);
       int best = std::clamp(near[c], low, high);
       for (int one = low; one <= high; ++one) {
         const std::int64_t price = prices[c][z(one)], least = prices[c][z(best)];
         if (price < least || (price == least && std::abs(one - near[c]) < std::abs(best - near[c]))) best = one;
       }
       cells_[c].push_back(best);
-      prices_[c].push_back(prices[c][z(best)]);
+      found[c].push_back(prices[c][z(best)]);
     }
-  }
+  return found;
 }
 
-Lead NearPart::lead(const Lead& lead) const {
+Lead Part::lead(const Lead& lead) const {
   Lead part;
   for (const int leaf : leaf_of_) part.gain.push_back(lead.gain[z(leaf)]);
   std::int64_t sum = 0;
@@ -135,20 +134,29 @@ Lead NearPart::lead(const Lead& lead) const {
   return part;
 }
 
-std::vector<int> NearPart::inward(const std::vector<int>& row) const {
+std::vector<int> Part::inward(const std::vector<int>& row) const {
   std::vector<int> cells(row.size());
   for (std::size_t c = 0; c < row.size(); ++c)
     cells[c] = static_cast<int>(std::lower_bound(cuts_[c].begin(), cuts_[c].end(), row[c]) - cuts_[c].begin());
   return cells;
 }
 
-std::vector<int> NearPart::outward(const std::vector<int>& cells) const {
+std::vector<int> Part::outward(const std::vector<int>& cells) const {
   std::vector<int> row(cells.size());
   for (std::size_t c = 0; c < cells.size(); ++c) row[c] = cells_[c][z(cells[c])];
   return row;
 }
 
-bool NearPart::leaves_inward(const std::vector<int>& leaves, std::vector<int>& found) const {
+std::vector<int> Part::outward(const std::vector<int>& cells, const std::vector<int>& near) const {
+  std::vector<int> row(cells.size());
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const auto [low, high] = range(c, cells[c]);
+    row[c] = std::clamp(near[c], low, high);
+  }
+  return row;
+}
+
+bool Part::leaves_inward(const std::vector<int>& leaves, std::vector<int>& found) const {
   found.clear();
   for (const int leaf : leaves) {
     if (leaf_[z(leaf)] == kOut) return false;
@@ -157,7 +165,7 @@ bool NearPart::leaves_inward(const std::vector<int>& leaves, std::vector<int>& f
   return true;
 }
 
-std::vector<int> NearPart::leaves_outward(const std::vector<int>& leaves) const {
+std::vector<int> Part::leaves_outward(const std::vector<int>& leaves) const {
   std::vector<int> found = constant_;
   for (const int leaf : leaves) found.push_back(leaf_of_[z(leaf)]);
   std::sort(found.begin(), found.end());
