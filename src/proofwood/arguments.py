@@ -1,13 +1,18 @@
-"""What users pass to the explainer, looked at in one place: what was wrong, what was expected, what to do."""
+"""What users pass, looked at in one place: what was wrong, what was expected, what to do."""
 
 from __future__ import annotations
 
 import numbers
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether ``value`` is an integer of Python or numpy, and no boolean."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
 
 
 def seconds(value: Any, name: str = "time_limit") -> float | None:

@@ -1,8 +1,9 @@
-"""Files written whole or not at all, tried out before the work that fills them, and read up to a limit."""
+"""Files written whole or not at all, tried out before the work that fills them, read up to a limit; and their JSON."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import secrets
@@ -11,8 +12,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 CHUNK = 2**22
 """Bytes that are read at once: memory grows with what is there, not with the limit."""
@@ -27,13 +29,6 @@ _allowed: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 _DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
 """What the links behind ``/dev/stdout`` and ``/dev/fd/1`` lead to on Linux: a file that is open already."""
-
-
-class Readable(Protocol):
-    """Whatever gives bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -206,7 +201,7 @@ def read_bounded(path: str | os.PathLike[str], limit: int) -> bytes | None:
         return read_stream(file, limit)
 
 
-def read_stream(stream: Readable, limit: int) -> bytes | None:
+def read_stream(stream: BufferedIOBase, limit: int) -> bytes | None:
     """The rest of a stream, or None if that is more than ``limit`` bytes."""
     parts: list[bytes] = []
     left = limit
@@ -308,3 +303,17 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def strict_json(text: str | bytes) -> Any:
+    """The value of a JSON text; ValueError if it is none, or has a number that JSON does not know, such as NaN."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def canonical_json(value: object) -> bytes:
+    """The one JSON text of a value that digests are taken of: keys sorted, no blanks, ASCII only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")

@@ -1,8 +1,11 @@
-"""Names and labels of the user as text that does nothing to a terminal, a picture or an XML file."""
+"""Names and labels of the user in texts: harmless to a terminal, a picture or an XML file, in lists, and misspelt."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
 
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters: escape sequences, carriage returns, bells
@@ -65,6 +68,31 @@ def _quoted(text: str) -> str:
     for character, told in _ESCAPES.items():
         text = text.replace(character, told)
     return f'"{printable(text)}"'
+
+
+def shown(words: Sequence[Any], most: int | None = 8, text: Callable[[Any], str] = repr) -> str:
+    """The first words as a list for messages; all of them if ``most`` is None.
+
+    >>> shown(["a", "b", "c"], 2)
+    "'a', 'b', ..."
+    """
+    return ", ".join(map(text, words[:most])) + (", ..." if most is not None and len(words) > most else "")
+
+
+def cut(text: str, most: int = 60) -> str:
+    """A text for a message, with an ellipsis in the place of its end if it has more characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def nearest(name: str, among: Iterable[str]) -> str | None:
+    """The one of some names that may be meant, in letters of any size; None if none is near.
+
+    >>> nearest("dpeth", ["Depth", "nodes"])
+    'Depth'
+    """
+    by_lower = {other.lower().strip(): other for other in among}
+    near = get_close_matches(name.lower().strip(), list(by_lower), n=1)
+    return by_lower[near[0]] if near else None
 
 
 def first_line(error: BaseException) -> str:

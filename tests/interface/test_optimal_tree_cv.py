@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 import proofwood
 from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, write_report
 from proofwood.estimators import optimal_tree_cv
+from proofwood.estimators.base import TrainingRows
 from proofwood.model.evaluate import predict
 from proofwood.problem.recount import objective
 
@@ -22,6 +23,10 @@ def noisy(n=240, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, 4))
     return X, ((X[:, 1] > 0.5) ^ (rng.random(n) < 0.15)).astype(int)
+
+
+def problem_of(tree, X, y):
+    return tree._to_count(TrainingRows(X, tree.classes_, np.searchsorted(tree.classes_, y), None))
 
 
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "neg_log_loss"])
@@ -62,7 +67,7 @@ def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
         for price, fit in zip(prices, path, strict=True):  # the tree of each fold costs the least at each price
             alone = OptimalTreeClassifier(2, alpha=price).fit(X[train], y[train])
             assert fit.optimal
-            assert objective(fit.model, alone._to_count(X[train], y[train], 2, None).counted) == alone.objective_
+            assert objective(fit.model, problem_of(alone, X[train], y[train]).counted) == alone.objective_
             assert fit.score == np.mean(predict(fit.model, X[test]) == y[test])
 
 
@@ -73,7 +78,7 @@ def test_the_chosen_tree_is_the_optimal_tree_of_its_size():
     alone = OptimalTreeClassifier(**tree.best_params_).fit(X, y)
     assert tree.model_ == alone.model_ == tree.best_estimator_.model_
     assert (tree.status_, tree.objective_, tree.lower_bound_) == ("optimal", alone.objective_, alone.lower_bound_)
-    assert tree.recount(X, y) == tree.objective_ == objective(tree.model_, alone._to_count(X, y, 2, None).counted)
+    assert tree.recount(X, y) == tree.objective_ == objective(tree.model_, problem_of(alone, X, y).counted)
     assert "chosen: depth" in tree.summary()
     assert tree._claim() == alone._claim()
     assert np.array_equal(tree.predict_proba(X), alone.predict_proba(X))

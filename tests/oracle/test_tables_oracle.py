@@ -8,6 +8,7 @@ import pytest
 
 import naive_tables
 from proofwood import OptimalTreeClassifier
+from proofwood.estimators.base import TrainingRows
 
 
 def table(seed):
@@ -43,9 +44,9 @@ def candidates(X, learner, labels, weights):
 
     Where leaves have a minimum and levels are many, the sets are those of the learner's own order of levels.
     """
-    codes = np.unique(labels, return_inverse=True)[1]
+    classes, codes = np.unique(labels, return_inverse=True)
     values = learner._rows(X)
-    problem = learner._problem(values, codes, codes.max() + 1, weights.astype(float))
+    problem = learner._problem(TrainingRows(values, classes, codes, weights.astype(float)))
     found = []
     for j, column in enumerate(learner.schema_.columns):
         if j in learner.schema_.left_out:

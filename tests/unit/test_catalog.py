@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 
 import numpy as np
 import polars as pl
 import pytest
 
 from proofwood import OptimalTreeClassifier
-from proofwood.data.catalog import CATALOG, Dataset, checkerboard, credit, load_dataset, load_file
+from proofwood.data.catalog import CATALOG, Dataset, checkerboard, credit, load_dataset
 from proofwood.data.tables import drop_columns, read_table, select_columns, split_target
 from proofwood.estimators.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError
@@ -44,19 +43,6 @@ def test_the_checkerboard_follows_its_rule():
         checkerboard(noise=2)
     with pytest.raises(ValueError, match="X has shape"):
         Dataset("x", np.ones((2, 1)), np.array([0]), ("a",), "t")
-
-
-def test_a_file_is_checked_by_its_digest(tmp_path):
-    path = tmp_path / "small.csv"
-    path.write_text("a,b,label\n1,2.5,yes\n2,3.5,no\n")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    dataset = load_file(path, "label", sha256=digest.upper())
-    assert dataset.name == "small"
-    assert dataset.X.tolist() == [[1, 2.5], [2, 3.5]]
-    assert dataset.y.tolist() == ["yes", "no"]
-    path.write_text("a,b,label\n1,2.5,yes\n2,3.5,yes\n")
-    with pytest.raises(DataError, match="not the expected file: its SHA-256"):
-        load_file(path, "label", sha256=digest)
 
 
 def write(path, content):

@@ -315,7 +315,7 @@ def test_a_program_is_not_begun_when_the_pace_of_the_last_tells_that_it_is_too_l
     problem = noisy(60, 3)
     run = DiagramRun(problem, Limits())
     run.offer(Diagram.leaf(0))
-    stages = _Stages(problem, run, "scipy", AS_PRINTED, None, pace=1.0)
+    stages = _Stages(problem, run, "scipy", AS_PRINTED, run.clock, pace=1.0)
     assert stages._solve(4.0, problem) == "time_limit"
 
 

@@ -161,7 +161,7 @@ def test_how_ensembles_vote(vote, weights, scores, code):
         ((members(), [1.0]), r"weights has shape \(1,\)"),
         ((members(), [0.0, 0.0, 0.0]), "at least one of them positive"),
         ((members(), [1.0, -1.0, 1.0]), "not negative"),
-        ((members(), None, "loudest"), "vote='loudest' is unknown: expected one of majority, mean, sum"),
+        ((members(), None, "loudest"), "vote='loudest': expected one of 'majority', 'mean', 'sum'"),
     ],
 )
 def test_an_ensemble_that_is_none_is_refused(arguments, says):

@@ -102,14 +102,14 @@ def test_prices_follow_from_alpha():
     cost = TreeCost.of(alpha=0.01, total=569, unit=ONE)
     assert Fraction(cost.leaf_price, cost.error_price) == Fraction(569, 100)
     assert cost.of_tree(wrong=12, n_leaves=8) == 12 * cost.error_price + 7 * cost.leaf_price
-    assert cost.real(cost.of_tree(12, 8)) == pytest.approx(12 + 7 * 5.69)
+    assert cost.reported(cost.of_tree(12, 8), 0)[0] == pytest.approx(12 + 7 * 5.69)
     assert cost.name == "errors + price of leaves"
 
 
 def test_prices_without_alpha():
     cost = TreeCost.of(alpha=0, total=10, unit=Fraction(1, 4))
     assert (cost.error_price, cost.leaf_price) == (1, 0)
-    assert cost.real(6) == 1.5
+    assert cost.reported(6, 0)[0] == 1.5
     assert cost.name == "weighted errors"
     assert TreeCost.of(alpha=0.0, total=10, unit=ONE).name == "errors"
 
@@ -211,4 +211,4 @@ def test_recounting_by_hand():
     assert objective(stump(1.5), problem) == pytest.approx(3.5 + 0.1 * 5.5)
     cost = problem.cost
     assert integer_cost(stump(1.5), problem) == cost.error_price * 7 + cost.leaf_price
-    assert problem.cost.real(integer_cost(stump(1.5), problem)) == objective(stump(1.5), problem)
+    assert problem.cost.reported(integer_cost(stump(1.5), problem), 0)[0] == objective(stump(1.5), problem)

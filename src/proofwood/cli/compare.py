@@ -23,10 +23,9 @@ from proofwood.cli.answers import (
 )
 from proofwood.cli.completion import columns
 from proofwood.cli.corrections import one_of
-from proofwood.cli.files import require_out
-from proofwood.cli.options import TABLE_HELP, Jobs, Sheet, Target, seconds
+from proofwood.cli.files import require_out, say_saved
+from proofwood.cli.options import TABLE_HELP, Drop, Jobs, Sheet, Target, seconds
 from proofwood.cli.pictures import Plot, require_picture, save_picture
-from proofwood.printable import printable
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -75,9 +74,7 @@ def compare(
         str, typer.Option(metavar="SECONDS", help="Seconds for each fit of an optimal tree, or 'none'.")
     ] = "10",
     n_jobs: Jobs = 1,
-    drop: Annotated[
-        list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns)
-    ] = [],  # noqa: B006 - typer copies it
+    drop: Drop = [],  # noqa: B006 - typer copies it
     categorical: Annotated[
         list[str],
         typer.Option(
@@ -127,9 +124,9 @@ def compare(
             score=found.score,
             reference=found.reference,
             models=found.table(),
-            plot=None if plot is None else str(plot),
+            plot=plot,
         )
         return
     typer.echo(str(found))
     if plot is not None:
-        typer.echo(f"saved to {printable(str(plot))}", err=True)
+        say_saved(plot)

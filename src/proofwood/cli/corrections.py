@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from proofwood.exceptions import DataError
+from proofwood.printable import nearest
 
 MOST_SHOWN = 20
 """Names that a message lists at most."""
@@ -50,12 +50,11 @@ def meant(name: str, among: Iterable[str], before: str = "") -> str:
     >>> meant("dpeth", ["depth", "nodes"])
     "did you mean 'depth'?"
     """
-    by_lower = {other.lower(): other for other in among}
-    near = get_close_matches(name.lower(), list(by_lower), n=1)
-    if not near:
+    near = nearest(name, among)
+    if near is None:
         return ""
     asked = "did" if before in ("", ": ", "; ") else "Did"
-    return f"{before}{asked} you mean {by_lower[near[0]]!r}?"
+    return f"{before}{asked} you mean {near!r}?"
 
 
 def corrected(message: str) -> str:

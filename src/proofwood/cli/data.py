@@ -88,7 +88,7 @@ def data(
             rows=frame.height,
             columns=frame.columns,
             table=None if out is not None else records(frame),
-            saved=None if out is None else str(out),
+            saved=out,
         )
     elif out is None:
         typer.echo(content_of(frame, ending).decode(), nl=False)

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,9 +22,9 @@ from proofwood.cli.answers import (
     register,
 )
 from proofwood.cli.colours import painted
-from proofwood.cli.files import existing_model
+from proofwood.cli.files import saved_model
 from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import TABLE_HELP, Sheet, Target
+from proofwood.cli.options import DataTable, ModelFile, Sheet, Target
 from proofwood.cli.report import print_line
 from proofwood.printable import printable
 
@@ -74,8 +73,8 @@ register(
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
-    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
+    model: ModelFile,
+    data: DataTable,
     target: Target,
     sheet: Sheet = None,
     as_json: AsJson = False,
@@ -84,10 +83,9 @@ def evaluate(
 
     On rows that the model has not seen the interval says where its accuracy lies; on training rows it says nothing.
     """
-    from proofwood.estimators.saving import load
     from proofwood.report.measures import codes_of, measured
 
-    fitted = load(existing_model(model))
+    fitted = saved_model(model)
     features, labels = labelled_rows(fitted, data, target, sheet)
     codes = codes_of(labels, fitted.classes_)
     found = measured(fitted.model_, fitted.to_numbers(features), codes)

@@ -16,8 +16,8 @@ from proofwood.cli.explanations import Kind, Request, explain_all, explain_one
 from proofwood.cli.files import require_out
 from proofwood.cli.foreign import convert, isolation_forest, load_model, reading
 from proofwood.cli.options import (
-    TABLE_HELP,
     Confidence,
+    DataTable,
     Integers,
     Knowledge,
     MemoryLimit,
@@ -55,7 +55,7 @@ def explain(
             "--trust-pickle)."
         ),
     ],
-    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
+    data: DataTable,
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
         Kind,

@@ -196,35 +196,9 @@ class Request:
 
     def answer(self, explainer: Explainer, x: Any, *, certificate: bool = False) -> Explanation:
         """The explanation of one row."""
-        target = self.targets(explainer)
-        if self.kind is Kind.ABDUCTIVE:
-            return explainer.abductive(
-                x,
-                smallest=self.smallest,
-                inflate=self.inflate,
-                order=self.order,
-                target=target,
-                certificate=certificate,
-            )
-        if self.kind is Kind.CONTRASTIVE:
-            return explainer.contrastive(
-                x,
-                smallest=self.smallest,
-                order=self.order,
-                immutable=self.immutable,
-                target=target,
-                certificate=certificate,
-            )
-        if self.kind is Kind.ROBUSTNESS:
-            stays = explainer.robustness(x, target=target, immutable=self.immutable, certificate=certificate)
-            return stays.nearest
-        return explainer.counterfactual(
-            x,
-            target=target,
-            immutable=self.immutable,
-            constraints=self.constraints or None,
-            certificate=certificate,
-        )
+        found: Any = getattr(explainer, self.kind)(x, **self.options(explainer), certificate=certificate)
+        answer: Explanation = found.nearest if self.kind is Kind.ROBUSTNESS else found
+        return answer
 
 
 def explain_one(
@@ -277,7 +251,7 @@ def explain_one(
         code = 0 if answer["verified"]["confirmed"] else NOT_CONFIRMED
     if plot is not None:
         save_picture(found.plot, plot)
-        answer["plot"] = str(plot)
+        answer["plot"] = plot
     if certificate is not None and found.certificate is not None:
         _write_certificate(certificate, found.certificate, quiet=as_json)
         answer["certificate"] = str(certificate)
@@ -381,7 +355,7 @@ def explain_all(explainer: Explainer, rows: Any, request: Request, out: Path, *,
             raise DataError(str(error).replace("the explanations go on, and are kept in memory", "stopped")) from error
     counted = Counter(str(record["status"]) for record in found.records)
     if as_json:
-        done = {"number": len(rows), "by_status": dict(counted), "saved": str(out)}
+        done = {"number": len(rows), "by_status": dict(counted), "saved": out}
         print_answer("explain", **{**NOTHING, "kind": str(request.kind), "rows": done})
         return
     for status, count in counted.most_common():

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, choice, nullable, print_answer, register
-from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.cli.files import require_out, saved_model, write_out
+from proofwood.cli.options import ModelFile
 from proofwood.exceptions import DataError
-from proofwood.files import write_whole
 
 
 class To(StrEnum):
@@ -51,7 +51,7 @@ register(
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
+    model: ModelFile,
     to: Annotated[To, typer.Option(help="What to write; rules are a CSV table.", show_default=False)],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
     table: Annotated[
@@ -73,8 +73,6 @@ def export(
 
     What is written needs no proofwood.
     """
-    from proofwood.estimators.saving import load
-
     if to is not To.SQL and (table is not None or proba or dialect is not None):
         raise DataError(f"--table and --proba are for --to sql, as is --dialect, and not for --to {to}: leave them out")
     if to is To.SQL and proba and table is None:
@@ -82,13 +80,12 @@ def export(
     if to is To.ONNX and out is None:
         raise DataError("an ONNX model is not text: add --out model.onnx")
     require_out(out, model)
-    content = _content(load(existing_model(model)), to, table, proba=proba, dialect=dialect)
+    content = _content(saved_model(model), to, table, proba=proba, dialect=dialect)
     if out is not None:
-        with writing(out):
-            write_whole(out, content)
+        write_out(out, content)
     if as_json:
-        text, saved = (content.decode(), None) if out is None else (None, str(out))
-        print_answer("export", to=str(to), content=text, bytes=len(content), saved=saved)
+        text = content.decode() if out is None else None
+        print_answer("export", to=str(to), content=text, bytes=len(content), saved=out)
     elif out is None:
         typer.echo(content.decode(), nl=False)
 

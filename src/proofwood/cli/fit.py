@@ -14,17 +14,26 @@ from proofwood.cli.answers import TEXT, AsJson, nullable, print_answer, register
 from proofwood.cli.choosing import SIZE, choose_size, size_answer
 from proofwood.cli.completion import columns, learners
 from proofwood.cli.corrections import one_of
-from proofwood.cli.files import require_out, writing
+from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.learners import chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
 from proofwood.cli.learning import learn
-from proofwood.cli.options import TABLE_HELP, Jobs, MemoryLimit, Sheet, Target, TimeLimit, amount_of_memory, seconds
+from proofwood.cli.options import (
+    TABLE_HELP,
+    Drop,
+    Jobs,
+    MemoryLimit,
+    Sheet,
+    Target,
+    TimeLimit,
+    amount_of_memory,
+    seconds,
+)
 from proofwood.cli.pictures import Plot, require_picture, save_picture
 from proofwood.cli.report import FITTED, fitted_answer, print_report
 from proofwood.cli.weights import as_settings, class_weight
 from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
-from proofwood.printable import printable
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -62,10 +71,7 @@ def fit(
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
-    drop: Annotated[
-        list[str],
-        typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns),
-    ] = [],  # noqa: B006 - typer copies it
+    drop: Drop = [],  # noqa: B006 - typer copies it
     categorical: Annotated[
         list[str],
         typer.Option(
@@ -154,12 +160,13 @@ def fit(
     if plot is not None:
         save_picture(fitted.plot, plot)
     if as_json:
-        files = {"saved": None if out is None else str(out), "plot": None if plot is None else str(plot)}
         scores = None if folds is None else size_answer(fitted)
         tree = fitted if folds is None else fitted.best_estimator_
-        print_answer("fit", **fitted_answer(tree, features, labels, **given_rows), cross_validation=scores, **files)
+        print_answer(
+            "fit", **fitted_answer(tree, features, labels, **given_rows), cross_validation=scores, saved=out, plot=plot
+        )
         return
     print_report(fitted, features, labels, **given_rows)
     for path in (out, plot):
         if path is not None:
-            typer.echo(f"{chr(10) if path is out else ''}saved to {printable(str(path))}", err=True)
+            say_saved(path, "\n" if path is out else "")

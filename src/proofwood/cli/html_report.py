@@ -10,11 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
-from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import TABLE_HELP, Sheet, Target
+from proofwood.cli.options import TABLE_HELP, ModelFile, Sheet, Target
 from proofwood.exceptions import DataError
-from proofwood.printable import printable
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -26,7 +25,7 @@ register("report", "Where the report is.", {"saved": TEXT, "bytes": INTEGER, "ro
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
+    model: ModelFile,
     table: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with the training rows.")],
     target: Target,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the HTML file here.")] = Path("report.html"),
@@ -48,11 +47,10 @@ def report(
 
     The file needs no network.
     """
-    from proofwood.estimators.saving import load
     from proofwood.report import write_report
 
     require_out(out, model, table, *([] if validation is None else [validation]))
-    fitted = load(existing_model(model))
+    fitted = saved_model(model)
     features, labels = labelled_rows(fitted, table, target, sheet)
     more: dict[str, Any] = {}
     if validation is None and validation_sheet is not None:
@@ -64,6 +62,6 @@ def report(
             fitted, out, features, labels, rows=row or None, title=title, explain_seconds=explain_seconds, **more
         )
     if as_json:
-        print_answer("report", saved=str(out), bytes=out.stat().st_size, rows=len(labels))
+        print_answer("report", saved=out, bytes=out.stat().st_size, rows=len(labels))
     else:
-        typer.echo(f"saved to {printable(str(out))}", err=True)
+        say_saved(out)

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,12 @@ class Vote(StrEnum):
 
 TABLE_HELP = "Table: CSV, TSV, Parquet, Arrow or Excel"
 """What a command reads, before what it does with it."""
+
+ModelFile = Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")]
+DataTable = Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")]
+Drop = Annotated[
+    list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns)
+]
 
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
 MemoryLimit = Annotated[

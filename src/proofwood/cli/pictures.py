@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from proofwood.cli.corrections import meant
-from proofwood.cli.files import writing
+from proofwood.cli.files import write_out
 from proofwood.exceptions import DataError
-from proofwood.files import write_whole
 
 FORMATS = ("png", "svg", "pdf")
 _DPI = 150, 72
@@ -55,25 +54,17 @@ def format_of(path: Path) -> str:
 def drawn(draw: Callable[[], Any], kind: str) -> bytes:
     """The picture whose axes ``draw`` makes, in a format."""
     require_matplotlib()
-    import matplotlib as mpl
     import matplotlib.pyplot as plt
 
-    buffer = BytesIO()
-    from proofwood.show.plot import most_dpi, require_few_pixels
+    from proofwood.show.plot import most_dpi, write_figure
 
+    buffer = BytesIO()
     figure = draw().get_figure()
-    dpi = min(_DPI[0], max(_DPI[1], most_dpi(figure)))
-    if kind == "png":
-        require_few_pixels(figure, dpi)
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "proofwood"}):  # text that can be searched and copied
-        figure.savefig(buffer, format=kind, bbox_inches="tight", dpi=dpi, metadata=undated)
+    write_figure(figure, buffer, kind, min(_DPI[0], max(_DPI[1], most_dpi(figure))), bbox_inches="tight")
     plt.close(figure)
     return buffer.getvalue()
 
 
 def save_picture(draw: Callable[[], Any], path: Path) -> None:
     """Write the picture whose axes ``draw`` makes, in the format of the ending."""
-    content = drawn(draw, format_of(path))
-    with writing(path):
-        write_whole(path, content)
+    write_out(path, drawn(draw, format_of(path)))

@@ -13,8 +13,8 @@ import typer
 
 from proofwood.cli.answers import CELL, INTEGER, LABEL, TEXT, AsJson, listing, mapping, nullable, print_answer, register
 from proofwood.cli.completion import columns
-from proofwood.cli.files import existing_model, require_out
-from proofwood.cli.options import TABLE_HELP, Sheet
+from proofwood.cli.files import require_out, saved_model
+from proofwood.cli.options import DataTable, ModelFile, Sheet
 from proofwood.cli.tables import rows_of
 from proofwood.cli.writing import ENDINGS, content_of, format_of, records, write_table
 from proofwood.exceptions import DataError
@@ -46,8 +46,8 @@ register(
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
-    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
+    model: ModelFile,
+    data: DataTable,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Write here ({', '.join(ENDINGS)}), not to standard output.")
     ] = None,
@@ -73,11 +73,10 @@ def predict(
     import polars as pl
 
     from proofwood.data.tables import read_cells, require_columns
-    from proofwood.estimators.saving import load
 
     require_out(out, model, data)
     ending = format_of(out)
-    estimator = load(existing_model(model))
+    estimator = saved_model(model)
     cells = read_cells(data, sheet=sheet)
     table = cells.frame
     require_columns(table.columns, keep)
@@ -91,14 +90,13 @@ def predict(
         write_table(frame, out, safe_cells=safe_cells)
     if as_json:
         rows = None if out is not None else records(frame)
-        saved = None if out is None else str(out)
         print_answer(
             "predict",
             rows=frame.height,
             classes=estimator.classes_,
             columns=frame.columns,
             predictions=rows,
-            saved=saved,
+            saved=out,
         )
     elif out is None:
         text = content_of(frame, ending, safe_cells=safe_cells).decode("utf-8")

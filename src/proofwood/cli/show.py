@@ -22,11 +22,11 @@ from proofwood.cli.answers import (
     register,
 )
 from proofwood.cli.corrections import one_of
-from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.cli.files import require_out, saved_model, write_out
+from proofwood.cli.options import ModelFile
 from proofwood.cli.pictures import drawn
 from proofwood.cli.report import tree_text
 from proofwood.exceptions import DataError
-from proofwood.files import write_whole
 from proofwood.printable import printable
 
 EXAMPLES = """
@@ -66,7 +66,7 @@ register(
 
 
 def show(
-    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
+    model: ModelFile,
     format: Annotated[  # noqa: A002 - the option's name
         Format | None, typer.Option(help="How to show it; by default as the ending of --out says, or text.")
     ] = None,
@@ -76,13 +76,11 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a saved model: text with its proof, Graphviz, or a picture."""
-    from proofwood.estimators.saving import load
-
     require_out(out, model)
     kind = format or _by_ending(out)
     if as_json and out is None and format is not None:
         raise DataError("--json and --format exclude each other, unless --out says where the picture goes")
-    estimator = load(existing_model(model))
+    estimator = saved_model(model)
     if kind in BINARY and out is None:
         raise DataError(f"a {kind.upper()} picture needs a file: add --out tree.{kind}")
     if out is not None or not as_json:
@@ -95,11 +93,9 @@ def show(
         if out is None:
             typer.echo(content.decode(), nl=False)
         else:
-            with writing(out):
-                write_whole(out, content)
+            write_out(out, content)
     if as_json:
-        saved = None if out is None else str(out)
-        print_answer("show", model=model_answer(estimator), proof=proof_answer(estimator), saved=saved)
+        print_answer("show", model=model_answer(estimator), proof=proof_answer(estimator), saved=out)
 
 
 def _by_ending(out: Path | None) -> Format:

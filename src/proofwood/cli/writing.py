@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from proofwood.cli.answers import plain
 from proofwood.cli.corrections import meant
 from proofwood.cli.errors import warn
-from proofwood.cli.files import writing
+from proofwood.cli.files import write_out
 from proofwood.exceptions import DataError
-from proofwood.files import is_regular, write_whole
+from proofwood.files import is_regular
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,8 +55,7 @@ def write_table(frame: pl.DataFrame, path: Path, *, safe_cells: bool = False) ->
     """Write a table; in text, with ``safe_cells``, no cell is a formula to a spreadsheet."""
     content = content_of(frame, format_of(path), safe_cells=safe_cells)
     packed = path.suffix.lower() == ".gz"
-    with writing(path):
-        write_whole(path, gzip.compress(content, mtime=0) if packed else content)
+    write_out(path, gzip.compress(content, mtime=0) if packed else content)
 
 
 def content_of(frame: pl.DataFrame, ending: str, *, safe_cells: bool = False) -> bytes:

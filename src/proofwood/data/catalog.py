@@ -1,24 +1,18 @@
-"""Named data sets for examples, tests and comparisons: real ones that come with scikit-learn, generated ones, and
-files whose content is checked by its SHA-256.
-"""
+"""Named data sets for examples, tests and comparisons: real ones that come with scikit-learn, and generated ones."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import read_columns, require_numbers
-from proofwood.data.tables import read_table, split_target
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
+from proofwood.printable import nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,39 +69,10 @@ def load_dataset(name: str) -> Dataset:
         If there is no such name; the message lists those that exist.
     """
     if name not in CATALOG:
-        near = get_close_matches(name, list(CATALOG), n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest(name, CATALOG)
+        hint = f"did you mean {near!r}? " if near else ""
         raise DataError(f"no data set {name!r}: {hint}There are {', '.join(CATALOG)}.")
     return CATALOG[name].make()
-
-
-def load_file(path: str | Path, target: str, *, sha256: str | None = None) -> Dataset:
-    """A CSV or Parquet file as a data set.
-
-    Parameters
-    ----------
-    path : file with a header
-    target : name of the column of labels
-    sha256 : hexadecimal digest that the bytes of the file must have, or None to accept any content
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, its digest differs, or a feature is not a finite number.
-    """
-    path = Path(path)
-    if sha256 is not None and path.is_file():
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if found != sha256.lower():
-            raise DataError(
-                f"{path} is not the expected file: its SHA-256 is {found}, expected {sha256.lower()}. "
-                "Get the file again, or leave out sha256 to read it as it is."
-            )
-    frame, labels = split_target(read_table(path), target)
-    columns = read_columns(frame)
-    require_numbers(columns)
-    name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    return Dataset(name, columns.values, labels, columns.names, target)
 
 
 def checkerboard(n_rows: int = 400, *, cells: int = 2, noise: float = 0.0, seed: int = 0) -> Dataset:

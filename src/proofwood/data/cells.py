@@ -18,6 +18,7 @@ import polars as pl
 
 from proofwood.data.kinds import Taken
 from proofwood.exceptions import DataError
+from proofwood.printable import shown
 
 MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
 """What stands for a gap between numbers, in lower case."""
@@ -190,9 +191,9 @@ class _Categories:
         kind, value = said
         if any(kind == known for known, _ in self.others) and not all(isinstance(one, bool) for one in self.values):
             return value  # a category of the same type that the model does not know
-        shown = ", ".join(str(value) for value in self.values[:5]) + (", ..." if len(self.values) > 5 else "")
+        known = shown(self.values, 5, str)
         raise self._refused(
-            text, f"and the categories of the model are {shown}", "write one of these, or a value of their type"
+            text, f"and the categories of the model are {known}", "write one of these, or a value of their type"
         )
 
     def _unknown_text(self, text: str) -> str:
@@ -252,10 +253,6 @@ def _moment(value: Any) -> Any:
         return np.datetime64(value, "ns")
     except (ValueError, OverflowError):
         return None
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and not _is_date(value) else value
 
 
 def _is_date(value: Any) -> bool:

@@ -23,7 +23,7 @@ from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import holds_infinity
-from proofwood.printable import first_line
+from proofwood.printable import first_line, shown
 
 EXACT_DECIMALS = 10**15
 """Decimals of fewer digits than this number has are different numbers in float64, wherever their point is."""
@@ -86,7 +86,7 @@ class Columns:
             raise ValueError(f"values have shape {self.values.shape}, expected (n_rows, {len(self.columns)})")
         repeated = sorted({name for name in self.names if self.names.count(name) > 1})
         if repeated:
-            raise DataError(f"column names must differ, but {_listed(repeated)} occurs more than once: rename one")
+            raise DataError(f"column names must differ, but {shown(repeated, None)} occurs more than once: rename one")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def read_columns(
     for what, given in (("units", units), ("levels", levels or {})):
         unknown = sorted(set(given) - set(labels))
         if unknown:
-            raise ValueError(f"{what} names {_listed(unknown)}, which is not a column of the data")
+            raise ValueError(f"{what} names {shown(unknown, None)}, which is not a column of the data")
     for name, texts in (levels or {}).items():
         like[name] = Column(name, Kind.NOMINAL, levels=tuple(str(text) for text in texts))
     n_rows = int(data.shape[0]) if hasattr(data, "shape") else len(data)
@@ -253,7 +253,7 @@ def refuse(problems: Sequence[tuple[str, str]]) -> None:
     if problems:
         listed = "".join(f"\n- {message}" for _, message in problems)
         raise DataError(
-            f"{len(problems)} columns cannot be used as they are ({_listed([n for n, _ in problems])}):{listed}"
+            f"{len(problems)} columns cannot be used as they are ({shown([n for n, _ in problems], None)}):{listed}"
         )
 
 
@@ -271,9 +271,9 @@ def require_numbers(columns: Columns, *, drop: Callable[[str], str] | None = Non
         away = "drop the column" if drop is None else drop(column.name)
         if column.kind in (Kind.NOMINAL, Kind.ORDERED):
             what = "text" if column.kind is Kind.NOMINAL else "categories"
-            shown = _listed(column.levels[:3]) + (", ..." if len(column.levels) > 3 else "")
+            told = shown(column.levels, 3)
             raise DataError(
-                f"column {column.name!r} holds {what} ({shown}), and this learner tests numbers: {away}, or "
+                f"column {column.name!r} holds {what} ({told}), and this learner tests numbers: {away}, or "
                 "turn it into numbers, for example with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
             )
         if not np.all(np.isfinite(columns.values[:, j])):
@@ -684,7 +684,3 @@ def _raise_infinite(row: int, where: str) -> NoReturn:
         f"{where} holds an infinite value (inf) in row {row}: expected finite numbers. "
         "Replace it by a large number that keeps the order, or drop the row."
     )
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(repr(word) for word in words)

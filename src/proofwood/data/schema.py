@@ -30,6 +30,7 @@ from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_infinity, holds_nan
+from proofwood.printable import shown
 
 MOST_LEVELS = 255
 """Levels of a column of text above which it is left out, unless it is named."""
@@ -298,7 +299,7 @@ def _notes(values: Any, schema: Schema, frame: Any) -> list[str]:
         if reason != DROPPED:
             by_reason.setdefault(reason, []).append(schema.columns[j].name)
     for reason, names in by_reason.items():
-        notes.append(f"{_listed(names)} ({reason})")
+        notes.append(f"{shown(names, None)} ({reason})")
     texts = ["left out: " + "; ".join(notes)] if notes else []
     if any("level" in reason or "identifier" in reason for reason in schema.left_out.values()):
         texts.append("to have a column of text all the same, name it in categorical_features")
@@ -310,7 +311,7 @@ def _notes(values: Any, schema: Schema, frame: Any) -> list[str]:
         ]
         if counting:
             texts.append(
-                f"{_listed(counting)} rise{'s' if len(counting) == 1 else ''} from row to row as row numbers do: "
+                f"{shown(counting, None)} rise{'s' if len(counting) == 1 else ''} from row to row as row numbers do: "
                 f"pass drop={counting!r} if they say nothing about new rows"
             )
     return texts
@@ -385,7 +386,7 @@ def _require_no_text_before(schema: Schema, array: npt.NDArray[Any] | None) -> N
 
 def _unseen(table: Any, j: int, row: int, column: Column, *, frame: bool) -> str:
     value = table[row, j] if not frame or not hasattr(table, "iloc") else table.iloc[row, j]
-    known = _listed(column.levels[:5]) + (", ..." if len(column.levels) > 5 else "")
+    known = shown(column.levels, 5)
     return (
         f"column {column.name!r} holds {value!r} in row {row}, which training did not have (it had {known}): correct "
         'it, or fit with unseen="majority"'
@@ -434,7 +435,3 @@ def columns_of(given: Any, n_columns: int, names: Sequence[str], parameter: str)
             there = f"the columns are {', '.join(names)}" if names else f"there are {n_columns} columns, without names"
             raise ValueError(f"{parameter} names {item!r}, but {there}: {what}")
     return indices
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(repr(word) for word in words)

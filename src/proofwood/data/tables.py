@@ -15,7 +15,6 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from proofwood.data.sizes import TEXT, bytes_of_arrow, bytes_of_parquet
 from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError
 from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
-from proofwood.printable import first_line
+from proofwood.printable import first_line, nearest, shown
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -131,8 +130,8 @@ def _require_file(path: Path) -> None:
     if path.is_dir():
         raise DataError(f"{path} is a folder: expected the file of a table ({FORMS})")
     if not path.exists():
-        near = get_close_matches(path.name, _siblings(path), n=1)
-        raise DataError(f"no file {path}" + (f": did you mean {path.with_name(near[0])}?" if near else ""))
+        near = nearest(path.name, _siblings(path))
+        raise DataError(f"no file {path}" + (f": did you mean {path.with_name(near)}?" if near else ""))
 
 
 def drop_columns(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
@@ -209,7 +208,7 @@ def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
     absent = [name for name in dict.fromkeys(names) if name not in columns]
     if not absent:
         return
-    listed = f" The columns are {', '.join(columns[:20])}{', ...' if len(columns) > 20 else ''}."
+    listed = f" The columns are {shown(columns, 20, str)}."
     if len(absent) == 1:
         near = _suggestion(absent[0], columns, " Did you mean {}?")
         raise DataError(f"no column {absent[0]!r} in the table.{near or listed}")
@@ -223,16 +222,10 @@ def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     data = _whole(path)
-    try:
+    with _read_errors(f"{path} as Parquet"):
         _require_room(path, bytes_of_parquet(data), len(data))
         with _silent_natively():
             frame = pl.read_parquet(BytesIO(data))
-    except DataError:
-        raise
-    except BaseException as error:
-        if not _is_read_error(error):
-            raise
-        raise DataError(f"cannot read {path} as Parquet: {first_line(error)}") from error
     return _checked(frame, path, len(data))
 
 
@@ -243,17 +236,24 @@ def _read_arrow(path: Path) -> pl.DataFrame:
             f"{path} is not an Arrow file by its content: a stream, or another format, has to be written as an Arrow "
             "(Feather) file first, for example with write_ipc of polars"
         )
-    try:
+    with _read_errors(f"{path} as Arrow (Feather)"):
         _require_room(path, bytes_of_arrow(data), len(data))
         with _silent_natively():
             frame = pl.read_ipc(BytesIO(data), use_pyarrow=False)
+    return _checked(frame, path, len(data))
+
+
+@contextmanager
+def _read_errors(what: str, then: str = "") -> Iterator[None]:
+    """What polars raises about ``what`` as one DataError, and what is said then."""
+    try:
+        yield
     except DataError:
         raise
     except BaseException as error:
         if not _is_read_error(error):
             raise
-        raise DataError(f"cannot read {path} as Arrow (Feather): {first_line(error)}") from error
-    return _checked(frame, path, len(data))
+        raise DataError(f"cannot read {what}: {first_line(error)}{then}") from error
 
 
 def _require_room(path: Path, estimate: int, size: int, *, ratio: int = RATIO) -> None:
@@ -303,22 +303,14 @@ def _read_text(path: Path) -> Cells:
         raise DataError(f"{path} is empty: expected a header line and one line per row")
     separator, header = _separated(first, path)
     _check_header(header, path)
-    try:
+    fields = f". Expected {len(header)} fields on every line, as in the header, and quotes that close."
+    with _read_errors(f"{path} as a table", fields):
         content = text[start:].encode()
         cells = content.count(separator.encode()) + content.count(b"\n")
         _require_room(path, len(content) + TEXT * cells, len(content))
         frame = pl.read_csv(content, separator=separator, has_header=True, infer_schema_length=None)
         own = frame.columns
         frame = _with_leading_zeros(frame, content, separator)
-    except DataError:
-        raise
-    except BaseException as error:
-        if not _is_read_error(error):
-            raise
-        raise DataError(
-            f"cannot read {path} as a table: {first_line(error)}. Expected {len(header)} fields on every line, as in "
-            "the header, and quotes that close."
-        ) from error
     if frame.width == len(header):
         frame.columns = header
     called = dict(zip(frame.columns, own, strict=True))
@@ -467,9 +459,8 @@ def _siblings(path: Path) -> list[str]:
 
 
 def _suggestion(name: str, among: Sequence[str], phrase: str) -> str:
-    by_lower = {other.lower().strip(): other for other in among}
-    near = get_close_matches(name.lower().strip(), list(by_lower), n=1, cutoff=0.6)
-    return phrase.format(repr(by_lower[near[0]])) if near else ""
+    near = nearest(name, among)
+    return phrase.format(repr(near)) if near else ""
 
 
 def _is_number(text: str) -> bool:

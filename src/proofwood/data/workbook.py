@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +12,7 @@ from proofwood.data.old_workbook import OLD, bytes_of_old_workbook
 from proofwood.data.sizes import bytes_of_workbook
 from proofwood.exceptions import DataError
 from proofwood.files import permitted
-from proofwood.printable import first_line
+from proofwood.printable import first_line, nearest
 
 PACKED = b"PK"
 """How workbooks begin that are ZIP archives; those of Excel before 2007 are not packed."""
@@ -56,8 +55,8 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, require_room: Callabl
         book = fastexcel.read_excel(data)
         names = list(book.sheet_names)
         if sheet is not None and sheet not in names:
-            near = get_close_matches(sheet, names, n=1)
-            hint = f": did you mean {near[0]!r}?" if near else ""
+            near = nearest(sheet, names)
+            hint = f": did you mean {near!r}?" if near else ""
             raise DataError(f"{path} has no sheet {sheet!r}, it has {', '.join(map(repr, names))}{hint}")
         frames = {name: book.load_sheet(name).to_polars() for name in (names if sheet is None else [sheet])}
     except fastexcel.FastExcelError as error:

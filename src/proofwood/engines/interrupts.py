@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import starmap
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from proofwood.memory import MemoryLimitError
+from proofwood.result import Limits, Result
 
 T = TypeVar("T")
 
@@ -39,6 +41,15 @@ def cause_of(error: BaseException) -> str:
 def ends_all(stopped_by: str | None) -> bool:
     """Whether the reason that stopped one search also ends all later ones: Ctrl-C and lack of memory do."""
     return stopped_by in ("interrupt", "memory_limit")
+
+
+def left_after(result: Result, limits: Limits) -> Limits:
+    """The limits of a search that follows the one that has this result; without time if that is to end all."""
+    if ends_all(result.stats.stopped_by):
+        return replace(limits, seconds=0.0)
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(0.0, limits.seconds - result.stats.seconds))
 
 
 def ended_by(stopped_by: str | None, *, complete: bool) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proofwood.ensembles.forest import Forest
+from proofwood.ensembles.forest import Forest, Stack
 from proofwood.ensembles.grid import ALWAYS, Grid
 from proofwood.ensembles.regions import Unit
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
@@ -58,12 +58,11 @@ class Along:
         values: IntArray,
     ) -> None:
         self.forest, self.columns, self.values = forest, list(columns), np.asarray(values)
-        sizes = np.array([tree.feature.size for tree in forest.trees], dtype=np.int64)
-        self._roots = np.cumsum(sizes) - sizes
-        offset = np.repeat(self._roots, sizes)
-        self._inner = np.concatenate([tree.feature for tree in forest.trees]) != LEAF
-        self._low = np.concatenate([tree.low for tree in forest.trees]) + offset
-        self._high = np.concatenate([tree.high for tree in forest.trees]) + offset
+        stack = Stack.of(forest.trees, scores=False)
+        self._roots = stack.begins[:-1]
+        offset = self._roots[stack.tree_of]
+        self._inner = stack.feature != LEAF
+        self._low, self._high = stack.low + offset, stack.high + offset
         self._test = np.concatenate(list(literals))
         real = self._inner & (self._test >= 0)
         variable = np.where(real, self._test >> 1, 0)

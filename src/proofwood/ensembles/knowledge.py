@@ -24,9 +24,10 @@ from proofwood import arguments
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.moments import numbers_of, require_zone, zone_of
 from proofwood.ensembles.forest import OTHER, Codes, codes_in
-from proofwood.ensembles.space import Input, shown
+from proofwood.ensembles.space import Input
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.printable import shown
 
 MOST_CLAUSES = 2000
 """Clauses that one condition may become."""

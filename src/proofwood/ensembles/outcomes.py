@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from proofwood import decimals
 from proofwood.ensembles.forest import DOUBLE, Link, ScoredTree, cut_of, merged
 from proofwood.ensembles.readers.reading import Adapted
 from proofwood.model.node_table import FloatArray, IntArray
@@ -103,7 +104,7 @@ Outcome = Bands | Within | Confidence | None
 
 def text(number: float) -> str:
     """A number in few characters that is read as the same number again."""
-    return str(int(number)) if float(number).is_integer() and abs(number) < 1e15 else repr(float(number))
+    return decimals.short(number + 0.0)  # no -0
 
 
 def read_target(target: Any) -> Bands | Within:

@@ -23,8 +23,9 @@ from proofwood.ensembles.forest import ScoredTree
 from proofwood.ensembles.readers.reading import Adapted
 from proofwood.ensembles.readers.supported import adapt
 from proofwood.ensembles.sources import Source
-from proofwood.ensembles.space import Input, shown
+from proofwood.ensembles.space import Input
 from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.printable import shown
 
 EXPECTED = (
     "a fitted IsolationForest, a Pipeline that ends with one, or (one of these, least score), such as "

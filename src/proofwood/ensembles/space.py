@@ -9,7 +9,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from proofwood import arguments
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
+from proofwood.printable import shown as shown
 
 GroupKind = Literal["one_hot", "at_most_one", "together"]
 Key = str | int
@@ -228,8 +229,3 @@ def _plain(X: FloatArray, inputs: Sequence[Input]) -> bool:
         return False
     low, high = np.array([column.low for column in inputs]), np.array([column.high for column in inputs])
     return bool((np.isfinite(X) & (low <= X) & (high >= X)).all())
-
-
-def shown(words: Sequence[Any], most: int = 8) -> str:
-    """The first few words, as a list for messages."""
-    return ", ".join(repr(word) for word in words[:most]) + (", ..." if len(words) > most else "")

@@ -58,6 +58,27 @@ class TrainingRows:
     codes: IntArray
     weights: FloatArray | None
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.codes.size)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of labels."""
+        return int(self.classes.size)
+
+    @property
+    def real_weights(self) -> FloatArray:
+        """(n_rows,) weights, also where all are 1."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def kept(self, kept: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Columns and weights of the rows of positive weight, which are those of the numbers ``kept``."""
+        if kept.size == self.n_rows:
+            return self.columns, self.real_weights
+        return self.columns[kept], self.real_weights[kept]
+
 
 @contextmanager
 def fit_within(memory_limit: int | str | None) -> Iterator[None]:
@@ -98,7 +119,7 @@ class ProvedClassifier(FittedClassifier):
     # ----------------------------------------------------------------------------------------------- to implement
 
     @abstractmethod
-    def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> Any:
+    def _problem(self, given: TrainingRows) -> Any:
         """The problem that the parameters pose on this data; raises ValueError on a parameter out of range."""
 
     @abstractmethod
@@ -111,18 +132,16 @@ class ProvedClassifier(FittedClassifier):
 
     # -------------------------------------------------------------------------------- to override where it applies
 
-    def _untested(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Any, Result] | None:
+    def _untested(self, given: TrainingRows) -> tuple[Any, Result] | None:
         """What to answer when a limit came before there was a problem: the problem without tests, and its result.
 
         None if a model without a test is not an answer.
         """
         return None
 
-    def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> Any:
+    def _to_count(self, given: TrainingRows) -> Any:
         """A problem that tells what a model costs on these rows; one that needs no tests for it has none."""
-        return self._problem(X, codes, n_classes, sample_weight)
+        return self._problem(given)
 
     def _scope(self, problem: Any, result: Result) -> tuple[str, ...]:
         """What limited the search beyond the shape of the model and the table, in words."""
@@ -216,16 +235,16 @@ class ProvedClassifier(FittedClassifier):
         started : moment of ``time.monotonic()`` from which the time limit counts
         constrain : adds to the problem what the labels must be known for
         """
-        columns, classes, codes, weights = rows.columns, rows.classes, rows.codes, rows.weights
+        columns, codes, weights = rows.columns, rows.codes, rows.weights
         seconds = seconds_of(self.time_limit, self._n_values(columns))
         self._deadline = None if seconds is None else started + seconds
         try:
             try:
-                problem = self._problem(columns, codes, classes.size, weights)
+                problem = self._problem(rows)
                 if constrain is not None:
-                    problem = constrain(problem, classes)
+                    problem = constrain(problem, rows.classes)
             except (OutOfTime, MemoryError) as error:
-                problem, answer = self._answer_at_a_limit(error, started, columns, codes, classes.size, weights)
+                problem, answer = self._answer_at_a_limit(error, started, rows)
                 result = self._reported(lambda _: answer, seconds)
             else:
                 limits = self._limits_left(started, seconds, columns.shape[0])
@@ -234,8 +253,7 @@ class ProvedClassifier(FittedClassifier):
             self.__dict__.pop("_deadline", None)
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
-        self.classes_ = classes
-        counted = np.ones(codes.size) if weights is None else weights
+        self.classes_ = rows.classes
         separated = placed(
             result.model,
             columns if weights is None or weights.all() else columns[weights > 0],
@@ -243,7 +261,7 @@ class ProvedClassifier(FittedClassifier):
             rule=ThresholdRule(self.threshold_rule),
             of_tests=self._limits_tests,
         )
-        to_low = low_weights(separated, columns, codes, counted)
+        to_low = low_weights(separated, columns, codes, rows.real_weights)
         model = with_directions(
             separated,
             self.schema_.gaps,
@@ -287,23 +305,21 @@ class ProvedClassifier(FittedClassifier):
         self,
         error: OutOfTime | MemoryError,
         started: float,
-        X: FloatArray,
-        codes: IntArray,
-        n_classes: int,
-        sample_weight: FloatArray | None,
+        given: TrainingRows,
     ) -> tuple[Any, Result]:
         """The problem without tests and its result, where a limit came before there was another problem."""
-        answer = self._untested(X, codes, n_classes, sample_weight)
+        answer = self._untested(given)
         of_memory = isinstance(error, MemoryError)
         if answer is not None:
             problem, result = answer
             return problem, unproved(result, "memory_limit" if of_memory else "time_limit", time.monotonic() - started)
         if of_memory:
             raise error
-        limit = seconds_of(self.time_limit, self._n_values(X))
+        limit = seconds_of(self.time_limit, self._n_values(given.columns))
+        n_rows, n_columns = given.columns.shape
         raise TimeoutError(
-            f"the time limit of {limit:g} s ended the preparation of {X.shape[0]:,} rows with "
-            f"{X.shape[1]:,} columns: raise time_limit"
+            f"the time limit of {limit:g} s ended the preparation of {n_rows:,} rows with "
+            f"{n_columns:,} columns: raise time_limit"
         ) from None
 
     def _reported(self, solve: Callable[[Progress | None], Result], limit: float | None) -> Result:
@@ -368,5 +384,5 @@ class ProvedClassifier(FittedClassifier):
         X = self._rows(X)
         codes = known_codes(y, self.classes_, X.shape[0])
         weights = self._row_weights(self.classes_, codes, sample_weight)
-        problem = self._to_count(X, codes, self.classes_.size, weights)
+        problem = self._to_count(TrainingRows(X, self.classes_, codes, weights))
         return self._cost(problem if constrain is None else constrain(problem))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.base import ProvedClassifier, TrainingRows
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.weights import class_factors
@@ -70,7 +70,7 @@ def _require_parameters(estimator: ProvedClassifier) -> None:
         estimator._check_shared_parameters()
         if estimator.class_weight is not None:
             class_factors(estimator.class_weight, estimator.classes_, [Fraction(1)] * estimator.classes_.size)
-        estimator._problem(X, codes, estimator.classes_.size, None)
+        estimator._problem(TrainingRows(X, estimator.classes_, codes, None))
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"parameters of {type(estimator).__name__}: {error}") from error
 

@@ -21,10 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.arguments import is_integer
 from proofwood.data.columns import is_frame
-from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.printable import shown
 from proofwood.problem.diagram import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of
 
@@ -392,8 +393,7 @@ class FairnessConstraint(Constraint):
         unknown = [value for value in self.groups if value not in groups.values]
         if unknown:
             raise ValueError(
-                f"{self!r}: there is no group {unknown[0]!r}; sensitive_features holds "
-                f"{', '.join(map(repr, groups.values[:10]))}{', ...' if len(groups.values) > 10 else ''}"
+                f"{self!r}: there is no group {unknown[0]!r}; sensitive_features holds {shown(groups.values, 10)}"
             )
         return [groups.values.index(value) for value in self.groups]
 

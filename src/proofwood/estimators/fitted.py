@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from proofwood.arguments import is_integer
 from proofwood.data.columns import Column, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.sparse import as_dense
@@ -20,7 +21,6 @@ from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
-from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.saved_schema import schema_of, schema_to_save
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.minimal import solve as search
+from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
-from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
-from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import NodeTable
 from proofwood.model.reshape import preorder, refresh
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
@@ -126,11 +127,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
         tags.input_tags.sparse = self.on_conflict == "majority"
         return tags
 
-    def _problem(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[MinimalTreeProblem]:
+    def _problem(self, given: TrainingRows) -> Posed[MinimalTreeProblem]:
         self._check_parameters()
-        binarizer, rows, scope = self._binarized(X, codes, n_classes, sample_weight)
+        binarizer, rows, scope = self._binarized(given)
         learned = rows
         if self.on_conflict == "majority":
             require_clear_majorities(rows, "on_conflict='majority'")
@@ -139,7 +138,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if learned.unavoidable > max_errors:
             raise DataError(self._conflict(rows, scope, thinned=bool(binarizer.thinned)))
         problem = MinimalTreeProblem(learned, Minimize(self.minimize), self.max_depth, max_errors)
-        return self._posed(problem, binarizer, rows, X, sample_weight, scope)
+        return self._posed(problem, binarizer, rows, given, scope)
 
     def _check_parameters(self) -> None:
         for name, known in (
@@ -147,12 +146,10 @@ class MinimalTreeClassifier(ClassifierOverTests):
             ("engine", ENGINES),
             ("on_conflict", ON_CONFLICT),
         ):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+            arguments.choice(getattr(self, name), name, known)
         if self.max_depth is not None:
             check_depth(self.max_depth)
-        if not is_integer(self.max_errors) or self.max_errors < 0:
+        if not arguments.is_integer(self.max_errors) or self.max_errors < 0:
             raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the rows that may be wrong")
 
     def _conflict(self, rows: RankedRows, scope: tuple[str, ...], *, thinned: bool) -> str:

@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.bdd.solve import solve
 from proofwood.engines.bdd.subset.tree_tests import LARGE, MOST_ROWS, spread, start_of_trees
 from proofwood.engines.interrupts import raise_ended
+from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
-from proofwood.estimators.parameters import check_checkpoint, check_variant, is_integer
+from proofwood.estimators.parameters import check_checkpoint, check_variant
 from proofwood.estimators.shared_docs import documented
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
-from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, IntArray, NodeTable
 from proofwood.model.reshape import refresh, test_of
 from proofwood.papers.maxsat_bdd import VARIANTS
 from proofwood.parallel.search_file import SearchFile, digest, recorded_rows
@@ -159,20 +161,18 @@ class OptimalBDDClassifier(ClassifierOverTests):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _problem(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[BDDProblem]:
+    def _problem(self, given: TrainingRows) -> Posed[BDDProblem]:
         self._check_parameters()
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             self._deadline = None  # what is known is the answer at least, however short the time
         if self._deadline is not None and self._answers_at_once:
             left = max(0.0, self._deadline - time.monotonic())
-            self._deadline -= min(_FEW_SHARE * left, _FEW_SECONDS * X.shape[0])
-            require_time(self._deadline, _LEAST_SECONDS * X.size)
-        binarizer, rows, scope = self._binarized(X, codes, n_classes, sample_weight)
+            self._deadline -= min(_FEW_SHARE * left, _FEW_SECONDS * given.n_rows)
+            require_time(self._deadline, _LEAST_SECONDS * given.columns.size)
+        binarizer, rows, scope = self._binarized(given)
         if self.objective == "features":
             require_clear_majorities(rows, "objective='features'")
-        return self._posed(self._over(rows), binarizer, rows, X, sample_weight, scope)
+        return self._posed(self._over(rows), binarizer, rows, given, scope)
 
     def _over(self, rows: RankedRows) -> BDDProblem:
         """What is asked for, over the tests of ``rows``."""
@@ -192,17 +192,15 @@ class OptimalBDDClassifier(ClassifierOverTests):
         """Whether a diagram over some of the tests is an answer."""
         return self.objective != "features" and self.unknown != "solver"
 
-    def _untested(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Posed[BDDProblem], Result] | None:
+    def _untested(self, given: TrainingRows) -> tuple[Posed[BDDProblem], Result] | None:
         if not self._answers_at_once:
             return None
         try:
-            posed = self._over_few_tests(X, codes, n_classes, sample_weight)
+            posed = self._over_few_tests(given)
         except MemoryError:  # the limit that was reached may be that of memory
             posed = None
         if posed is None:
-            posed = self._without_tests(X, codes, n_classes, sample_weight)
+            posed = self._without_tests(given)
         result = self._posed_back(solve(posed.problem), posed)
         result = dataclasses.replace(result, trace=result.trace[-1:])  # there was no other answer before
         if posed.problem.smallest_set and result.parts[1].objective > 0:
@@ -211,15 +209,14 @@ class OptimalBDDClassifier(ClassifierOverTests):
             result = dataclasses.replace(result, parts=(result.parts[0], size))
         return posed, result
 
-    def _over_few_tests(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[BDDProblem] | None:
+    def _over_few_tests(self, given: TrainingRows) -> Posed[BDDProblem] | None:
         """The problem over all rows and the tests of good trees of some of them; None where those have no test."""
         if self.max_features == 0 or self.max_thresholds is not None:  # all rows decide which thresholds are left out
             return None
+        X, codes, sample_weight = given.columns, given.codes, given.weights
         views = self._views(X)
-        weighed = np.arange(X.shape[0]) if sample_weight is None else np.flatnonzero(sample_weight > 0)
-        width = max(len(views.views), self._n_values(X) // X.shape[0], 1)
+        weighed = np.flatnonzero(given.real_weights > 0)
+        width = max(len(views.views), self._n_values(X) // given.n_rows, 1)
         some = weighed[spread(weighed.size, min(MOST_ROWS, LARGE // width))]
         if some.size < min(weighed.size, _FEWEST_ROWS):
             return None
@@ -227,7 +224,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             views.values(X[some]),
             views.by_level,
             codes[some],
-            n_classes=n_classes,
+            n_classes=given.n_classes,
             sample_weight=None if sample_weight is None else sample_weight[some],
         )
         chosen, stopped_by = start_of_trees(rows, int(self.max_features), Limits(0.0))
@@ -235,21 +232,17 @@ class OptimalBDDClassifier(ClassifierOverTests):
         if not chosen:
             return None
         tests = views.tests(over.only(chosen))
-        ranked = RankedRows.from_bits(tests.transform(X), codes, n_classes=n_classes, sample_weight=sample_weight)
-        return self._posed(self._over(ranked), tests, ranked, X, sample_weight)
+        ranked = RankedRows.from_bits(tests.transform(X), codes, n_classes=given.n_classes, sample_weight=sample_weight)
+        return self._posed(self._over(ranked), tests, ranked, given)
 
-    def _without_tests(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[BDDProblem]:
-        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
-        return self._posed(self._over(rows), Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+    def _without_tests(self, given: TrainingRows) -> Posed[BDDProblem]:
+        rows = RankedRows.without_tests(given.codes, n_classes=given.n_classes, sample_weight=given.weights)
+        return self._posed(self._over(rows), Binarizer.from_parts([[]] * given.columns.shape[1]), rows, given)
 
-    def _to_count(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> Posed[BDDProblem]:
+    def _to_count(self, given: TrainingRows) -> Posed[BDDProblem]:
         if self.objective == "features":  # which errors could be avoided depends on the tests
-            return self._problem(X, codes, n_classes, sample_weight)
-        return self._without_tests(X, codes, n_classes, sample_weight)
+            return self._problem(given)
+        return self._without_tests(given)
 
     def _check_parameters(self) -> None:
         check_checkpoint(self.checkpoint)
@@ -259,16 +252,14 @@ class OptimalBDDClassifier(ClassifierOverTests):
             ("tie_break", (None, "size")),
             ("engine", ENGINES),
         ):
-            value = getattr(self, name)
-            if not isinstance(value, (str, type(None))) or value not in known:
-                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+            arguments.choice(getattr(self, name), name, known)
         if self.checkpoint is not None and self.engine == "paper":
             raise ValueError(
                 f"checkpoint={os.fspath(self.checkpoint)!r} is for the search, which can go on from a file: "
                 "engine='paper' always begins anew. Leave checkpoint at None, or pass engine='search'"
             )
         check_variant(self.engine, self.variant, VARIANTS)
-        if not is_integer(self.max_features) or self.max_features < 0:
+        if not arguments.is_integer(self.max_features) or self.max_features < 0:
             raise ValueError(
                 f"max_features={self.max_features!r}: expected an integer from 0, the tests of the diagram"
             )

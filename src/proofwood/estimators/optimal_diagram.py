@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from proofwood import memory
+from proofwood import arguments, memory
 from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import refuse
 from proofwood.data.kinds import CATEGORIES
@@ -25,7 +25,8 @@ from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.run import LEAVES_ONLY, UNCONFIRMED
 from proofwood.engines.diagram.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares, steady_shares
-from proofwood.engines.interrupts import ends_all, raise_ended
+from proofwood.engines.interrupts import left_after, raise_ended
+from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -34,7 +35,7 @@ from proofwood.estimators.constraints import (
     from_plain,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
-from proofwood.estimators.parameters import AUTO, check_variant, is_integer, seconds_of
+from proofwood.estimators.parameters import AUTO, check_variant, seconds_of
 from proofwood.estimators.posed_diagram import (
     PosedDiagram,
     attained,
@@ -54,7 +55,7 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
-from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import FloatArray, NodeTable
 from proofwood.model.reshape import preorder, refresh, unroll
 from proofwood.papers.odd import VARIANTS
 from proofwood.problem.diagram import DiagramCost, DiagramProblem, check_widths
@@ -255,37 +256,32 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self._fit(X, y, sample_weight, constrain)
         return self
 
-    def _problem(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> PosedDiagram:
+    def _problem(self, given: TrainingRows) -> PosedDiagram:
         self._check_parameters()
         tests: Binarizer | Scaling
         columns = incomplete = None
         try:
             if self.splits == "oblique":
-                tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
-                scope = in_words(limits_of(self.schema_, self._views(X)), self.schema_)
+                tests, rows, columns = self._scaled(given)
+                scope = in_words(limits_of(self.schema_, self._views(given.columns)), self.schema_)
             else:
-                tests, rows, incomplete, scope = self._tests(X, codes, n_classes, sample_weight)
+                tests, rows, incomplete, scope = self._tests(given)
         except (OutOfTime, MemoryError) as error:
-            posed = self._to_count(X, codes, n_classes, sample_weight)
+            posed = self._to_count(given)
             stopped_by = "memory_limit" if isinstance(error, MemoryError) else "time_limit"
             return dataclasses.replace(posed, incomplete=stopped_by)
-        posed = self._over(tests, rows, X, sample_weight, columns)
+        posed = self._over(tests, rows, given, columns)
         return dataclasses.replace(posed, incomplete=incomplete, scope=scope)
 
-    def _to_count(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> PosedDiagram:
-        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
-        return self._over(Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+    def _to_count(self, given: TrainingRows) -> PosedDiagram:
+        rows = RankedRows.without_tests(given.codes, n_classes=given.n_classes, sample_weight=given.weights)
+        return self._over(Binarizer.from_parts([[]] * given.columns.shape[1]), rows, given)
 
     def _over(
         self,
         tests: Binarizer | Scaling,
         rows: RankedRows,
-        X: FloatArray,
-        sample_weight: FloatArray | None,
+        given: TrainingRows,
         columns: FloatArray | None = None,
     ) -> PosedDiagram:
         """What is asked for, over these tests."""
@@ -300,20 +296,17 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             norm=self.norm,  # type: ignore[arg-type]  # checked by _check_parameters
             tree=self.topology == "tree",
         )
-        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        kept, weights = (X, weights) if rows.n_rows == X.shape[0] else (X[rows.kept], weights[rows.kept])
-        return PosedDiagram(problem, tests, kept, rows.codes, weights, X.shape[0])
+        kept, weights = given.kept(rows.kept)
+        return PosedDiagram(problem, tests, kept, rows.codes, weights, given.n_rows)
 
-    def _tests(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
+    def _tests(self, given: TrainingRows) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
         """The tests, the rows as ranks, what kept levels from having a test (None if all have one), and the scope.
 
         A level is a column of its own, so that a column of 20,000 names makes gigabytes, and within a time limit
         nothing could be done with them. The levels of the most rows have tests then, and the answer claims no proof.
         """
-        views = self._views(X)
-        X = views.values(X)
+        views = self._views(given.columns)
+        X = views.values(given.columns)
         nominal = sorted(views.by_level)
         counts = {j: np.unique(X[:, j].astype(np.int64), return_counts=True) for j in nominal}  # gaps are a level here
         n_levels = sum(levels.size for levels, _ in counts.values())
@@ -325,7 +318,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if room is not None and room // (CELL_BYTES * X.shape[0]) < min(most, n_levels) + X.shape[1]:
             most, why = max(LEAST_LEVELS, room // (2 * CELL_BYTES * X.shape[0])), "memory_limit"
         if n_levels <= most:
-            binarizer, rows = self._ranked(X, nominal, codes, n_classes, sample_weight)
+            binarizer, rows = self._ranked(X, nominal, given)
             tests = views.tests(binarizer)
             return tests, rows, None, self._scope_of(views, tests)
         ranked = sorted(
@@ -341,7 +334,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         for j, (levels, _) in counts.items():  # a code of no row stands for the levels without a test
             told = np.isin(X[:, j], [code for column, code in kept if column == j])
             shown[~told, j] = float(levels[-1] + 1)
-        binarizer, rows = self._ranked(shown, nominal, codes, n_classes, sample_weight)
+        binarizer, rows = self._ranked(shown, nominal, given)
         untold = [
             test
             for test in np.flatnonzero(np.isnan(binarizer.threshold)).tolist()
@@ -361,23 +354,21 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         views = dataclasses.replace(views, limits={Limit.FREQUENT: partial})
         return tests, rows, why, self._scope_of(views, tests)
 
-    def _scaled(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Scaling, RankedRows, FloatArray]:
+    def _scaled(self, given: TrainingRows) -> tuple[Scaling, RankedRows, FloatArray]:
         """The scaling, the rows as ranks over all thresholds of each column, and their scaled columns."""
         self._require_sums()
-        scaling = Scaling.of(X if sample_weight is None else X[sample_weight > 0])
+        X, weights = given.columns, given.weights
+        scaling = Scaling.of(X if weights is None else X[weights > 0])
         rows = RankedRows.with_tests(
             X,
             (),
-            codes,
-            n_classes=n_classes,
-            sample_weight=sample_weight,
+            given.codes,
+            n_classes=given.n_classes,
+            sample_weight=weights,
             every_column=True,
             deadline=self._deadline,
         )[1]
-        kept = X if rows.n_rows == X.shape[0] else X[rows.kept]
-        return scaling, rows, scaling.transform(kept, lambda: require_time(self._deadline))
+        return scaling, rows, scaling.transform(given.kept(rows.kept)[0], lambda: require_time(self._deadline))
 
     def _require_sums(self) -> None:
         """Refuse columns that cannot be added up, all in one message."""
@@ -409,9 +400,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             ("engine", (*ENGINES, PAPER)),
             ("topology", TOPOLOGIES),
         ):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+            arguments.choice(getattr(self, name), name, known)
         if self.splits == "oblique":
             if self.engine not in (known := (*OBLIQUE_ENGINES, PAPER)):
                 raise ValueError(
@@ -424,7 +413,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
                     "splits='oblique'"
                 )
         check_variant(self.engine, self.variant, VARIANTS)
-        if self.random_state is not None and not (is_integer(self.random_state) and 0 <= self.random_state < 2**32):
+        if self.random_state is not None and not (
+            arguments.is_integer(self.random_state) and 0 <= self.random_state < 2**32
+        ):
             raise ValueError(
                 f"random_state={self.random_state!r}: expected an integer from 0 to 2**32 - 1, or None, which is 0"
             )
@@ -456,10 +447,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         cost = problem.problem.cost
         heavier = least_integer(least_weight_of_split(problem.constraints, cost), cost, surely=True)
         sure = dataclasses.replace(problem, problem=dataclasses.replace(problem.problem, min_weight=heavier))
-        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
-        if ends_all(result.stats.stopped_by):
-            left = 0.0
-        return bounded_by(result, self._solve(sure, dataclasses.replace(limits, seconds=left), progress))
+        return bounded_by(result, self._solve(sure, left_after(result, limits), progress))
 
     def _engine(self) -> Callable[..., Result]:
         """The solve function of the engine."""

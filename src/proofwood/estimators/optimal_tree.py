@@ -7,17 +7,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from proofwood.data.views import Views
-from proofwood.engines.interrupts import ends_all
+from proofwood.engines.interrupts import left_after
 from proofwood.engines.trees import SearchOptions, solve
-from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.base import ProvedClassifier, TrainingRows
 from proofwood.estimators.parameters import check_checkpoint
 from proofwood.estimators.posed_tree import PosedTree, check_few, pooled_at, tree_views
 from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
-from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
 from proofwood.problem.recount import holds_leaves, objective
@@ -124,23 +121,22 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
+    def _problem(self, given: TrainingRows) -> PosedTree:
         check_checkpoint(self.checkpoint)
         check_few(self.min_samples_level)
         check_depth(self.max_depth)
         check_min_samples_leaf(self.min_samples_leaf)
-        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         views = tree_views(
-            X,
+            given.columns,
             self.schema_,
-            codes,
-            n_classes,
-            weights,
+            given.codes,
+            given.n_classes,
+            given.real_weights,
             max_depth=self.max_depth,
             few=self.min_samples_level,
             minimum=self._holds_leaves(),
         )
-        posed = self._posed(views, X, codes, n_classes, sample_weight)
+        posed = self._posed(views, given)
         few = pooled_at(self.min_samples_level, posed.problem.n_rows)
         limits = limits_of(self.schema_, views) if self.max_depth else {}  # a leaf has no test
         return dataclasses.replace(posed, scope=in_words(limits, self.schema_, few=few))
@@ -149,17 +145,15 @@ class OptimalTreeClassifier(ProvedClassifier):
         """Whether leaves hold a minimum beyond one row."""
         return self.min_samples_leaf > 1 or share_of(self.min_weight_fraction_leaf) != 0
 
-    def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
-        return self._posed(Views((), X.shape[1]), X, codes, n_classes, sample_weight)
+    def _to_count(self, given: TrainingRows) -> PosedTree:
+        return self._posed(Views((), given.columns.shape[1]), given)
 
-    def _posed(
-        self, views: Views, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> PosedTree:
+    def _posed(self, views: Views, given: TrainingRows) -> PosedTree:
         problem = TreeProblem.from_arrays(
-            views.values(X),
-            codes,
-            n_classes=n_classes,
-            sample_weight=sample_weight,
+            views.values(given.columns),
+            given.codes,
+            n_classes=given.n_classes,
+            sample_weight=given.weights,
             max_depth=self.max_depth,
             alpha=self.alpha,
             min_samples_leaf=self.min_samples_leaf,
@@ -169,7 +163,7 @@ class OptimalTreeClassifier(ProvedClassifier):
             max_gap=self.max_gap,
             by_sets=views.by_sets,
         )
-        return PosedTree(problem, views, X if problem.n_rows == X.shape[0] else X[problem.kept])
+        return PosedTree(problem, views, given.kept(problem.kept)[0])
 
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
         if self.checkpoint is None:
@@ -201,20 +195,9 @@ class OptimalTreeClassifier(ProvedClassifier):
         # Rounded weights let a leaf slip by a trifle. What no tree undercuts whose leaves may be lighter by that
         # trifle, no permitted tree undercuts.
         heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
-        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
-        if ends_all(result.stats.stopped_by):
-            left = 0.0
         sure = dataclasses.replace(problem, min_leaf_weight=heavier)
-        return bounded_by(
-            result,
-            solve(
-                sure,
-                options=SearchOptions(),
-                limits=dataclasses.replace(limits, seconds=left),
-                progress=progress,
-                checkpoint=file,
-            ),
-        )
+        left = left_after(result, limits)
+        return bounded_by(result, solve(sure, options=SearchOptions(), limits=left, progress=progress, checkpoint=file))
 
     def _cost(self, problem: PosedTree) -> float:
         return objective(self.model_, problem.counted)

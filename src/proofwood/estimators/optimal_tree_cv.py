@@ -19,6 +19,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from proofwood import arguments
 from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
@@ -220,8 +221,7 @@ class OptimalTreeCV(FittedClassifier):
         for minimum in values_of(self.min_samples_leaf):
             if minimum != AUTO:
                 check_min_samples_leaf(minimum)
-        if self.rule not in list(Rule):
-            raise ValueError(f"rule={self.rule!r}: expected one of {', '.join(repr(str(rule)) for rule in Rule)}")
+        arguments.choice(self.rule, "rule", tuple(map(str, Rule)))
         return Rule(self.rule)
 
     def _common(self) -> dict[str, Any]:

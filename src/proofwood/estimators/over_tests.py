@@ -10,7 +10,7 @@ import numpy as np
 
 from proofwood.data.binarize import Binarizer, check_max_thresholds
 from proofwood.data.views import Views
-from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.base import ProvedClassifier, TrainingRows
 from proofwood.estimators.scope import in_words, limits_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
@@ -45,9 +45,7 @@ class ClassifierOverTests(ProvedClassifier):
 
     max_thresholds: int | None
 
-    def _binarized(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Binarizer, RankedRows, tuple[str, ...]]:
+    def _binarized(self, given: TrainingRows) -> tuple[Binarizer, RankedRows, tuple[str, ...]]:
         """The tests that tell rows of positive weight apart, these rows as ranks, and the scope of what they prove.
 
         Raises
@@ -55,8 +53,8 @@ class ClassifierOverTests(ProvedClassifier):
         OutOfTime
             If the time limit of a fit comes before they are made.
         """
-        views = self._views(X)
-        over, rows = self._ranked(views.values(X), views.by_level, codes, n_classes, sample_weight)
+        views = self._views(given.columns)
+        over, rows = self._ranked(views.values(given.columns), views.by_level, given)
         tests = views.tests(over)
         return tests, rows, self._scope_of(views, tests)
 
@@ -69,20 +67,15 @@ class ClassifierOverTests(ProvedClassifier):
         return Views.of(X, by_level=self.schema_.nominal, left_out=self.schema_.left_out)
 
     def _ranked(
-        self,
-        values: FloatArray,
-        by_level: Collection[int],
-        codes: IntArray,
-        n_classes: int,
-        sample_weight: FloatArray | None,
+        self, values: FloatArray, by_level: Collection[int], given: TrainingRows
     ) -> tuple[Binarizer, RankedRows]:
         """Tests of numbers without missing values, and the rows as ranks; the columns ``by_level`` are codes."""
         return RankedRows.with_tests(
             values,
             by_level,
-            codes,
-            n_classes=n_classes,
-            sample_weight=sample_weight,
+            given.codes,
+            n_classes=given.n_classes,
+            sample_weight=given.weights,
             max_thresholds=check_max_thresholds(self.max_thresholds),
             deadline=self._deadline,
         )
@@ -92,14 +85,11 @@ class ClassifierOverTests(ProvedClassifier):
         problem: P,
         binarizer: Binarizer,
         rows: RankedRows,
-        X: FloatArray,
-        sample_weight: FloatArray | None,
+        given: TrainingRows,
         scope: tuple[str, ...] = (),
     ) -> Posed[P]:
-        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        if rows.n_rows < X.shape[0]:
-            X, weights = X[rows.kept], weights[rows.kept]
-        return Posed(problem, binarizer, X, rows.codes, weights, scope)
+        columns, weights = given.kept(rows.kept)
+        return Posed(problem, binarizer, columns, rows.codes, weights, scope)
 
 
 def require_clear_majorities(rows: RankedRows, what: str) -> None:

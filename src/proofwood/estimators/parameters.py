@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood import memory
+from proofwood import arguments, memory
 from proofwood.data.thresholds import ThresholdRule
 from proofwood.jobs import require_jobs
 
@@ -42,11 +42,8 @@ def check_shared(
     time_limit, memory_limit, n_jobs, callback, verbose, unseen, threshold_rule : as the user passed them
     fits_table : whether the learner knows the limit "auto"
     """
-    if not isinstance(unseen, str) or unseen not in UNSEEN:
-        raise ValueError(f"unseen={unseen!r}: expected one of {', '.join(map(repr, UNSEEN))}")
-    if not isinstance(threshold_rule, str) or threshold_rule not in list(ThresholdRule):
-        known = ", ".join(repr(str(rule)) for rule in ThresholdRule)
-        raise ValueError(f"threshold_rule={threshold_rule!r}: expected one of {known}")
+    arguments.choice(unseen, "unseen", UNSEEN)
+    arguments.choice(threshold_rule, "threshold_rule", tuple(map(str, ThresholdRule)))
     if time_limit is not None and not (fits_table and isinstance(time_limit, str) and time_limit == AUTO):
         number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
         if not number or not time_limit > 0:  # NaN is not above 0
@@ -61,7 +58,7 @@ def check_shared(
             f"callback={callback!r} cannot be called: expected a function of one ProgressEvent "
             "(seconds, objective, lower_bound), or None"
         )
-    if not isinstance(verbose, (bool, np.bool_)) and (not is_integer(verbose) or verbose < 0):
+    if not isinstance(verbose, (bool, np.bool_)) and (not arguments.is_integer(verbose) or verbose < 0):
         raise ValueError(f"verbose={verbose!r}: expected 0 (silent) or 1 (lines of progress)")
 
 
@@ -86,11 +83,6 @@ def check_variant(engine: str, variant: Any, known: tuple[str, ...]) -> None:
             f"variant={variant!r} is one of engine='paper', and not of engine={engine!r}: leave it None, or pass "
             "engine='paper'"
         )
-
-
-def is_integer(value: object) -> bool:
-    """Whether ``value`` is an integer of Python or numpy, and no boolean."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
 def finite(value: object) -> float | None:

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from proofwood.arguments import is_integer
 from proofwood.data.schema import Schema
 from proofwood.data.views import Limit, View, Views, class_shares, level_order, pooled, set_ranks
-from proofwood.estimators.parameters import is_integer
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem
 
@@ -85,7 +85,7 @@ class PosedTree:
 
 def check_few(few: object) -> None:
     """Raise ValueError unless ``few`` is a number of rows, or None."""
-    if few is not None and (not is_integer(few) or int(few) < 1):  # type: ignore[call-overload]
+    if few is not None and (not is_integer(few) or few < 1):
         raise ValueError(f"min_samples_level={few!r}: expected an integer from 1, or None")
 
 

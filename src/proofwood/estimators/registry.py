@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
+
+from proofwood.printable import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
 def learner(name: str) -> Learner:
     """The learner called ``name`` on the command line; ValueError with the names that exist."""
     if name not in LEARNERS:
-        near = get_close_matches(name, list(LEARNERS), n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest(name, LEARNERS)
+        hint = f"did you mean {near!r}? " if near else ""
         raise ValueError(f"no learner {name!r}: {hint}There are {', '.join(LEARNERS)}.")
     return LEARNERS[name]
 

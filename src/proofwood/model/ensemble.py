@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from proofwood import arguments
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 
@@ -53,8 +54,7 @@ class Ensemble:
             raise ValueError(f"weights has shape {weights.shape}, expected ({len(self.members)},): one per member")
         if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights > 0):
             raise ValueError("weights must be finite and not negative, and at least one of them positive")
-        if self.vote not in get_args(Vote):
-            raise ValueError(f"vote={self.vote!r} is unknown: expected one of {', '.join(get_args(Vote))}")
+        arguments.choice(self.vote, "vote", get_args(Vote))
 
     @property
     def n_classes(self) -> int:

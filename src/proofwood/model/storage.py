@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.files import allowing, beyond, bytes_of_json, read_permitted, write_whole
+from proofwood.files import allowing, beyond, bytes_of_json, canonical_json, read_permitted, strict_json, write_whole
 from proofwood.model.node_table import IntArray, NodeTable, Normals
-from proofwood.printable import printable
+from proofwood.printable import cut, printable
 
 FORMAT = "proofwood-model"
 SCHEMA = 1
@@ -271,11 +271,6 @@ def _number(value: float) -> float | str | None:
     return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
-def require_labels(classes: npt.NDArray[Any]) -> None:
-    """Raise TypeError, as :func:`save` would, if labels of classes cannot be saved: to know it before a long search."""
-    _classes_out(classes)
-
-
 def _plain(value: object, where: str, depth: int = 0) -> Any:
     """``value`` as JSON that :func:`_restored` turns back into an equal value of the same Python type."""
     if depth > MAX_NESTING // 2:  # a tagged value takes two levels
@@ -352,9 +347,7 @@ def _result_out(result: SavedResult) -> dict[str, Any]:
 
 
 def _digest(part: object) -> str:
-    """SHA-256 of the canonical text: keys sorted, no blanks, ASCII only."""
-    text = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(canonical_json(part)).hexdigest()
 
 
 def _layout(value: object, indent: str = "") -> str:
@@ -375,11 +368,8 @@ def _parse(text: str, name: str) -> Any:
     if not text.strip():
         raise ModelFileError(f"{name!r} is empty: expected a JSON file written by save(). Save the model again.")
 
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not a JSON number")
-
     try:
-        return json.loads(text, parse_constant=refuse)
+        return strict_json(text)
     except json.JSONDecodeError as error:
         if not text.lstrip().startswith("{"):
             raise ModelFileError(
@@ -665,5 +655,4 @@ def _hashable(value: object) -> bool:
 
 def _short(value: object) -> str:
     """``value`` as a message shows it."""
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return cut(json.dumps(value, ensure_ascii=True))

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from proofwood.exceptions import CheckpointWarning
-from proofwood.files import is_regular, require_writable, write_whole
+from proofwood.files import canonical_json, is_regular, require_writable, strict_json, write_whole
+from proofwood.printable import cut
 
 VERSION = 2
 """Version of the format; a file of another version is refused."""
@@ -225,7 +226,7 @@ def read_lines(
     lines = content.split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
-            value = json.loads(line, parse_constant=_no_number)
+            value = strict_json(line)
         except (ValueError, RecursionError) as error:
             if number == len(lines) - 1 and number > 1 and not lines[-1]:
                 break  # torn, and its end written all the same
@@ -252,17 +253,12 @@ def read_lines(
     return (values[0] if values else None), list(values[1:]), whole
 
 
-def _no_number(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
 _START = b'{"version":'
 
 
 def _digest(value: Mapping[str, Any], head: str = "") -> str:
     """Half of the SHA-256 of a record without its digest, bound to the digest of the header."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(f"{head}\n{text}".encode("ascii")).hexdigest()[:32]
+    return hashlib.sha256(f"{head}\n".encode("ascii") + canonical_json(value)).hexdigest()[:32]
 
 
 def _line(value: Mapping[str, Any]) -> str:
@@ -270,5 +266,4 @@ def _line(value: Mapping[str, Any]) -> str:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return cut(repr(value))

@@ -18,10 +18,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-import numpy as np
-
+from proofwood.arguments import is_integer
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.model.sums import rounded_down, rounded_up
 from proofwood.problem.objectives import LARGEST_TOTAL, Prices, Rounding, integer_prices, share_of
 from proofwood.problem.ranked import RankedRows
 
@@ -111,6 +109,11 @@ class DiagramCost(Prices):
         """
         return self.error_price * wrong + self.node_price * max(0, n_splits - 1)
 
+    @property
+    def per(self) -> Fraction:
+        """Real weight that costs are reported in shares of: that of all rows."""
+        return self.real_total
+
     def share(self, cost: int) -> float:
         """``cost`` in the unit of eq. 18; equal integers give equal floats."""
         return float(Fraction(cost, self.error_price * self.total))
@@ -118,20 +121,6 @@ class DiagramCost(Prices):
     def real_cost(self, wrong: Fraction, n_splits: int) -> Fraction:
         """Eq. 18 of a diagram that gets ``wrong`` real weight wrong, without penalties and without rounding."""
         return (wrong + self.real_price * max(0, n_splits - 1)) / self.real_total
-
-    def least(self, lower: int) -> Fraction:
-        """Share that no diagram undercuts if none undercuts the integer cost ``lower``."""
-        return self.least_weight(lower) / self.real_total
-
-    def reported(self, upper: int, lower: int) -> tuple[float, float]:
-        """Shares for an integer cost that a diagram has and one that no diagram undercuts.
-
-        If costs are rounded, the first is what the diagram costs at most.
-        """
-        if self.exact:
-            objective = self.share(upper)
-            return objective, objective if lower == upper else rounded_down(self.least(lower))
-        return rounded_up(self.most_weight(upper) / self.real_total), rounded_down(self.least(min(lower, upper)))
 
     def most_splits(self, below: int, wrong: int = 0) -> int:
         """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` wrong; 0 if there is none."""
@@ -330,8 +319,7 @@ class DiagramProblem:
 def check_widths(widths: tuple[int, ...]) -> None:
     """Refuse widths that are not those of a skeleton, with ValueError."""
     what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
-    whole = all(isinstance(w, (int, np.integer)) and not isinstance(w, (bool, np.bool_)) for w in widths)
-    if not widths or not whole or min(widths) < 1 or widths[0] != 1:
+    if not widths or not all(map(is_integer, widths)) or min(widths) < 1 or widths[0] != 1:
         raise ValueError(f"widths={widths!r} are not widths of layers: {what}")
     for layer, (above, below) in enumerate(pairwise(widths), start=1):
         if below > 2 * above:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.arguments import is_integer
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, rounded_down, rounded_up
 from proofwood.result import Status
@@ -77,6 +78,14 @@ class IntegerWeights(NamedTuple):
     unit: Fraction
     rounding: Rounding | None = None
 
+    def positive(self) -> tuple[IntArray, IntegerWeights]:
+        """The rows of positive weight and their integers; ValueError if there is none."""
+        kept = np.flatnonzero(self.values > 0)
+        if kept.size == 0:
+            raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
+        rounding = None if self.rounding is None else self.rounding.take(kept)
+        return kept, IntegerWeights(self.values[kept], self.unit, rounding)
+
 
 class Prices:
     """What integer prices of errors and size stand for in real weight.
@@ -140,6 +149,25 @@ class Prices:
             return Fraction(0)  # every wrong row costs
         size = self.most if self.size_price == 0 else min(self.most, upper // self.size_price)
         return self.in_weight(upper) + self.below + self.left_out * size
+
+    @property
+    def per(self) -> Fraction:
+        """Real weight that costs are reported in shares of."""
+        return Fraction(1)
+
+    def least(self, lower: int) -> Fraction:
+        """What no model undercuts, as it is reported, if none undercuts the integer cost ``lower``."""
+        return self.least_weight(lower) / self.per
+
+    def reported(self, upper: int, lower: int) -> tuple[float, float]:
+        """Objective and bound for an integer cost that a model has and one that no model undercuts.
+
+        Equal integers give equal floats. If costs are rounded, the first is what the model costs at most.
+        """
+        if not self.exact:
+            return rounded_up(self.most_weight(upper) / self.per), rounded_down(self.least(min(lower, upper)))
+        objective = float(self.in_weight(upper) / self.per)
+        return objective, objective if lower == upper else rounded_down(self.least(lower))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,31 +254,13 @@ class TreeCost(Prices):
         """Integer cost of a tree with ``wrong`` integer weight misclassified."""
         return self.error_price * wrong + self.leaf_price * (n_leaves - 1)
 
-    def real(self, cost: int) -> float:
-        """``cost`` in units of real weight: equal integers give equal floats."""
-        return cost * self.unit.numerator / (self.unit.denominator * self.error_price)  # integers: rounded once
-
     def real_cost(self, wrong: Fraction, size: int) -> Fraction:
         """Cost of a model of this ``size`` that gets ``wrong`` real weight wrong."""
         return wrong + self.real_price * size
 
-    def least(self, lower: int) -> Fraction:
-        """Real cost that no model undercuts if none undercuts the integer cost ``lower``."""
-        return self.least_weight(lower)
-
-    def reported(self, upper: int, lower: int) -> tuple[float, float]:
-        """Real objective and bound for an integer cost that a model has and one that no model undercuts.
-
-        If costs are rounded, the first is what the model costs at most.
-        """
-        if self.exact:
-            objective = self.real(upper)
-            return objective, objective if lower == upper else rounded_down(self.least(lower))
-        return rounded_up(self.most_weight(upper)), rounded_down(self.least(min(lower, upper)))
-
     def gap_units(self, max_gap: float) -> int:
         """``max_gap`` in integer cost, rounded down: an int counts weight, a float in [0, 1) is a share."""
-        if isinstance(max_gap, (int, np.integer)) and not isinstance(max_gap, (bool, np.bool_)):
+        if is_integer(max_gap):
             if max_gap < 0:
                 raise ValueError(f"max_gap={max_gap!r} is negative: expected errors (an int) or a share (a float)")
             permitted = Fraction(int(max_gap))
@@ -285,32 +295,6 @@ class TreeCost(Prices):
         return errors if self.leaf_price == 0 and self.price is None else f"{errors} + price of {self.priced}"
 
 
-class Cost(Protocol):
-    """Integer costs that know their unit and what rounding did to the weights."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether integer costs stand for real ones without rounding."""
-
-    @property
-    def unit(self) -> Fraction:
-        """Real weight of one integer weight."""
-
-    @property
-    def above(self) -> Fraction:
-        """Sum of the amounts by which integers exceed the real weights."""
-
-    @property
-    def below(self) -> Fraction:
-        """Sum of what integers fall short of the real weights by."""
-
-    def least(self, lower: int) -> Fraction:
-        """Real cost that no model undercuts if none undercuts the integer cost ``lower``."""
-
-    def reported(self, upper: int, lower: int) -> tuple[float, float]:
-        """Objective and bound as floats."""
-
-
 class Proof(NamedTuple):
     """What a result says of a model."""
 
@@ -319,7 +303,7 @@ class Proof(NamedTuple):
     status: Status
 
 
-def proof(cost: Cost, upper: int, lower: int, real: Callable[[], Fraction], *, complete: bool) -> Proof:
+def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *, complete: bool) -> Proof:
     """What is proved of a model of integer cost ``upper``, where no model undercuts ``lower``.
 
     Integers that are equal prove a model optimal if they stand for the real costs exactly. Otherwise the objective is
@@ -344,7 +328,7 @@ def proof(cost: Cost, upper: int, lower: int, real: Callable[[], Fraction], *, c
     return Proof(float(counted), rounded_down(least), open_status)
 
 
-def least_integer(weight: Fraction, cost: Cost, *, surely: bool = False) -> int:
+def least_integer(weight: Fraction, cost: Prices, *, surely: bool = False) -> int:
     """Integer weight that every set of rows of at least the real ``weight`` has.
 
     ``surely``: integer weight that no set of rows of less than the real ``weight`` has. Both are the same number if

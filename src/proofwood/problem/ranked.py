@@ -129,10 +129,7 @@ class RankedRows:
         MemoryLimitError
             If the ranks, with the copies that searches make of them, do not fit into the memory limit.
         """
-        weights, unit, rounding = integer_weights(sample_weight, X.shape[0])
-        kept = np.flatnonzero(weights > 0)
-        if kept.size == 0:
-            raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
+        kept, (weights, unit, rounding) = integer_weights(sample_weight, X.shape[0]).positive()
         values = X if kept.size == X.shape[0] else X[kept]
         n = kept.size
         parts: list[FloatArray | list[int]] = []
@@ -185,11 +182,11 @@ class RankedRows:
             ranks=joined,
             tests_of=np.array(tests_of, dtype=np.int32),
             codes=labels[kept],
-            weights=weights[kept],
+            weights=weights,
             n_classes=n_classes,
             unit=unit,
             kept=kept,
-            rounding=None if rounding is None else rounding.take(kept),
+            rounding=rounding,
         )
         rows._group(deadline)
         return binarizer, rows
@@ -248,19 +245,16 @@ class RankedRows:
         labels = np.asarray(codes, dtype=np.int64)
         if labels.shape != (ranks.shape[0],):
             raise ValueError(f"codes have shape {labels.shape}, expected ({ranks.shape[0]},)")
-        weights, unit, rounding = integer_weights(sample_weight, ranks.shape[0])
-        kept = np.flatnonzero(weights > 0)
-        if kept.size == 0:
-            raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
+        kept, (weights, unit, rounding) = integer_weights(sample_weight, ranks.shape[0]).positive()
         return cls(
             ranks=np.ascontiguousarray(ranks[kept]),
             tests_of=tests_of,
             codes=labels[kept],
-            weights=weights[kept],
+            weights=weights,
             n_classes=int(labels.max(initial=0)) + 1 if n_classes is None else n_classes,
             unit=unit,
             kept=kept,
-            rounding=None if rounding is None else rounding.take(kept),
+            rounding=rounding,
         )
 
     @property

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.arguments import is_integer
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.model.sums import holds_nan
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
@@ -105,17 +106,13 @@ class TreeProblem:
         check_depth(max_depth)
         check_min_samples_leaf(min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes
-        weights, unit, rounding = integer_weights(sample_weight, X.shape[0])
-        kept = np.flatnonzero(weights > 0)
-        if kept.size == 0:
-            raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
-        rounding = None if rounding is None else rounding.take(kept)
+        kept, (weights, unit, rounding) = integer_weights(sample_weight, X.shape[0]).positive()
         most = min(kept.size, 2 ** int(max_depth)) - 1
         cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit, rounding=rounding, most=most)
         return cls(
             X=X if kept.size == X.shape[0] else X[kept],
             codes=codes[kept],
-            weights=weights[kept],
+            weights=weights,
             n_classes=classes,
             cost=cost,
             max_depth=int(max_depth),
@@ -161,8 +158,7 @@ class TreeProblem:
 
 def check_depth(max_depth: object) -> None:
     """Raise ValueError unless ``max_depth`` is an integer from 0 to ``MAX_DEPTH``."""
-    integral = isinstance(max_depth, (int, np.integer)) and not isinstance(max_depth, (bool, np.bool_))
-    if not integral or not 0 <= int(max_depth) <= MAX_DEPTH:  # type: ignore[call-overload]
+    if not is_integer(max_depth) or not 0 <= max_depth <= MAX_DEPTH:
         raise ValueError(
             f"max_depth={max_depth!r} is not a depth: expected an integer from 0 (a single leaf) to {MAX_DEPTH}. "
             "Depths 2 to 4 are usual for trees that people read."
@@ -171,8 +167,7 @@ def check_depth(max_depth: object) -> None:
 
 def check_min_samples_leaf(rows: object) -> None:
     """Raise ValueError unless ``rows`` is an integer from 1."""
-    integral = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
-    if not integral or int(rows) < 1:  # type: ignore[call-overload]
+    if not is_integer(rows) or rows < 1:
         raise ValueError(
             f"min_samples_leaf={rows!r} is not a number of rows: expected an integer from 1. "
             "For a share of the rows, pass max(1, round(share * len(X)))."

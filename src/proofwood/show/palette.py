@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from proofwood.printable import shown
+
 Colour = tuple[float, float, float]
 Palette = Mapping[Any, Any] | Sequence[Any]
 """Colours of the classes in their order, or a colour for some labels: ``"#0072b2"``, parts from 0 to 1, or a name."""
@@ -38,8 +40,7 @@ def class_colours(n_classes: int, palette: Palette | None = None, classes: Itera
         texts = [str(label) for label in (range(n_classes) if classes is None else classes)]
         for label, colour in palette.items():
             if str(label) not in texts:
-                shown = ", ".join(texts[:8]) + (", ..." if len(texts) > 8 else "")
-                raise ValueError(f"palette names the class {label!r}, expected one of {shown}")
+                raise ValueError(f"palette names the class {label!r}, expected one of {shown(texts, text=str)}")
             colours[texts.index(str(label))] = parsed(colour)
         return colours
     if isinstance(palette, (str, bytes)) or len(palette) < n_classes:

@@ -210,7 +210,6 @@ def save_plot(
         ``MOST_PIXELS``.
     """
     need_matplotlib()
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     require_few_boxes(table)
@@ -220,12 +219,27 @@ def save_plot(
     figure = Figure(figsize=checked_size(figsize) or picture.size)
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, colours), dashed)
-    kind = (format or os.fspath(path).rpartition(".")[2]).lower()
+    write_figure(figure, path, (format or os.fspath(path).rpartition(".")[2]).lower(), dpi)
+
+
+def write_figure(figure: Figure, target: Any, kind: str, dpi: float, **more: Any) -> None:
+    """Write a figure to a path or a buffer, so that equal pictures give equal files and text in SVG files is text.
+
+    Parameters
+    ----------
+    figure : what is drawn
+    target : path or buffer
+    kind : format
+    dpi : pixels per inch, of formats made of pixels
+    more : for matplotlib
+    """
+    from matplotlib import rc_context
+
     if kind not in ("svg", "pdf", "ps", "eps"):
         require_few_pixels(figure, dpi)
-    # Equal models give equal files: no date, and identifiers that do not depend on chance.
-    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):
-        figure.savefig(path, dpi=dpi, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):  # identifiers do not depend on chance
+        figure.savefig(target, format=kind, dpi=dpi, metadata=undated, **more)
 
 
 def most_dpi(figure: Figure) -> int:

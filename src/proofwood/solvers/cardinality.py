@@ -15,24 +15,17 @@ from pysat.card import CardEnc, EncType  # type: ignore[import-untyped]
 class Numbering(Protocol):
     """What gives out fresh variables: a session, or a formula to be written out."""
 
+    n_variables: int
+
     def block(self, size: int) -> int:
         """The first of ``size`` fresh variables in a row."""
 
 
-class Counted(Protocol):
-    """What knows its highest variable and lets it be raised: a session, or a formula to be written out."""
+class Sink(Numbering, Protocol):
+    """Where clauses go, too."""
 
-    n_variables: int
-
-
-class Growing(Protocol):
-    """A session that takes variables and clauses one at a time."""
-
-    def new(self) -> int:
-        """A fresh variable."""
-
-    def add(self, clause: Iterable[int]) -> None:
-        """Add one clause."""
+    def extend(self, clauses: Iterable[Iterable[int]]) -> None:
+        """Add clauses."""
 
 
 def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> Iterator[list[int]]:
@@ -74,7 +67,7 @@ def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> I
     yield [-literals[n - 1], -s(n - 1, k)]
 
 
-def network_at_most(session: Counted, literals: Sequence[int], k: int) -> list[list[int]]:
+def network_at_most(session: Numbering, literals: Sequence[int], k: int) -> list[list[int]]:
     """Clauses that let at most ``k`` of ``literals`` be true, by python-sat's cardinality network."""
     if k < 0:
         return [[]]
@@ -109,7 +102,7 @@ class Totalizer:
 
     def __init__(
         self,
-        session: Growing,
+        session: Sink,
         literals: Sequence[int],
         weights: Sequence[int] | None = None,
         *,
@@ -148,14 +141,13 @@ class Totalizer:
         for a in (0, *one):
             self._check()
             sums.update(min(a + b, self.cap + 1) for b in (0, *other) if a + b)
-        outputs = {total: self._session.new() for total in sorted(sums)}
+        outputs = {total: self._session.block(1) for total in sorted(sums)}
         for a, literal in ((0, 0), *one.items()):
             self._check()
             for b, other_literal in ((0, 0), *other.items()):
                 if a + b:
                     parts = [-part for part in (literal, other_literal) if part]
-                    self._session.add([*parts, outputs[min(a + b, self.cap + 1)]])
+                    self._session.extend([[*parts, outputs[min(a + b, self.cap + 1)]]])
         totals = list(outputs)
-        for smaller, larger in pairwise(totals):
-            self._session.add([-outputs[larger], outputs[smaller]])
+        self._session.extend([-outputs[larger], outputs[smaller]] for smaller, larger in pairwise(totals))
         return outputs

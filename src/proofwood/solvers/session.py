@@ -32,7 +32,7 @@ FIRST_SLICE = 100
 """Conflicts of the first slice, before the speed is known."""
 LARGEST_SLICE = 100_000
 CLAUSES_BETWEEN_LOOKS = 4096
-"""Clauses that are added between two looks at the memory."""
+"""Clauses that are added between two looks at the memory and the clock."""
 ADDRESSES_KEPT = 16 * 2**20
 """Bytes of addresses that must be left where they are limited, beside those that a formula may need to grow."""
 GROWTH = 16
@@ -49,6 +49,8 @@ class SatSession:
     proof : keep all clauses and a DRUP proof, for :meth:`certificate`
     on_slice : called without arguments between slices; a KeyboardInterrupt that it raises counts as Ctrl-C, any other
         exception propagates
+    on_clauses : called without arguments while clauses are added, for large formulas take seconds to make; what it
+        raises propagates
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class SatSession:
         seconds: float | None = None,
         proof: bool = False,
         on_slice: Callable[[], None] | None = None,
+        on_clauses: Callable[[], None] = lambda: None,
     ) -> None:
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r} cannot be run in slices: expected one of {', '.join(SOLVERS)}")
@@ -91,6 +94,7 @@ class SatSession:
         self.n_literals = 0
         self.n_calls = 0
         self._on_slice = on_slice
+        self._on_clauses = on_clauses
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._slice = FIRST_SLICE
         self._clauses: list[list[int]] | None = [] if proof else None
@@ -136,8 +140,10 @@ class SatSession:
             self.n_literals += len(literals)
             if kept is not None:
                 kept.append(literals)
-            if self.n_clauses % CLAUSES_BETWEEN_LOOKS == 0 and _lacks_memory(self.n_literals):
-                raise MemoryLimitError(f"a formula of {self.n_clauses:,} clauses reaches the memory limit")
+            if self.n_clauses % CLAUSES_BETWEEN_LOOKS == 0:
+                if _lacks_memory(self.n_literals):
+                    raise MemoryLimitError(f"a formula of {self.n_clauses:,} clauses reaches the memory limit")
+                self._on_clauses()
 
     def at_most(self, literals: Sequence[int], k: int) -> None:
         """Let at most ``k`` of ``literals`` be true, by Sinz's sequential counter."""

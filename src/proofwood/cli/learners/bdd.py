@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option
+from proofwood.cli.learners.option import CHECKPOINT, ENGINE, MAX_THRESHOLDS, LearnerOptions, Option
 
 BDD = LearnerOptions(
     (
@@ -16,13 +16,8 @@ BDD = LearnerOptions(
         ),
         Option("tie_break", str, "size, for the smallest diagram among sets of equal errors.", values=("size",)),
         Option("alpha", float, "Price per node, as a share of all rows; 0 by default."),
-        Option("max_thresholds", int, "At most so many thresholds per column."),
-        Option(
-            "engine",
-            str,
-            "Which engine searches.",
-            values=("auto", "search", "paper"),
-        ),
+        MAX_THRESHOLDS,
+        ENGINE,
         Option(
             "variant",
             str,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
-from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
+from proofwood.cli.learners.option import MAX_THRESHOLDS, FromTable, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -135,7 +135,7 @@ DIAGRAM = LearnerOptions(
         Option("splits", str, "univariate or oblique.", values=("univariate", "oblique")),
         Option("norm", str, "Of oblique splits: box (as in the paper) or l1.", values=("box", "l1")),
         Option("topology", str, "diagram or tree.", values=("diagram", "tree")),
-        Option("max_thresholds", int, "At most so many thresholds per column."),
+        MAX_THRESHOLDS,
         Option(
             "engine",
             str,

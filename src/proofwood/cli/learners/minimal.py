@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import LearnerOptions, Option
+from proofwood.cli.learners.option import ENGINE, MAX_THRESHOLDS, LearnerOptions, Option
 
 MINIMAL = LearnerOptions(
     (
@@ -20,12 +20,7 @@ MINIMAL = LearnerOptions(
             "error or majority, for equal rows of different labels.",
             values=("error", "majority"),
         ),
-        Option("max_thresholds", int, "At most so many thresholds per column."),
-        Option(
-            "engine",
-            str,
-            "Which engine searches.",
-            values=("auto", "search", "paper"),
-        ),
+        MAX_THRESHOLDS,
+        ENGINE,
     )
 )

@@ -55,6 +55,10 @@ class FromTable:
     drop: Sequence[str] = ()
 
 
+ENGINE = Option("engine", str, "Which engine searches.", values=("auto", "search", "paper"))
+"""Of learners with one search beside the method of their paper."""
+MAX_THRESHOLDS = Option("max_thresholds", int, "At most so many thresholds per column.")
+"""Of learners over tests."""
 CHECKPOINT = Option("checkpoint", str, "Write here what is proved, every 30 s; the same fit goes on from it.", "FILE")
 """Of learners whose search can go on from a file."""
 

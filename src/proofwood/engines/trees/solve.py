@@ -10,7 +10,16 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed, ended_by, ends_all
+from proofwood.engines.interrupts import (
+    ENDED,
+    STOPPED_BY,
+    answer_of,
+    code_of,
+    completed,
+    ended_by,
+    ends_all,
+    left_after,
+)
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
@@ -126,8 +135,7 @@ def _lightened(
         if ends_all(result.stats.stopped_by):
             break
         heaviest, capped = most, problem.capped(most)
-        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
-        again = _search(capped, options, replace(limits, seconds=left), None, None, checkpoint)
+        again = _search(capped, options, left_after(result, limits), None, None, checkpoint)
         assert again.model is not None
         model = refresh(again.model, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
         cost = real_cost(model, problem)

@@ -15,8 +15,8 @@ import numpy as np
 
 from proofwood.data.columns import as_frame, is_frame, is_pandas, is_polars
 from proofwood.data.sparse import as_dense, is_sparse
-from proofwood.ensembles.space import shown
 from proofwood.exceptions import DataError
+from proofwood.printable import shown
 
 By = Literal["name", "place"]
 """How the columns of a container were found."""

@@ -27,9 +27,9 @@ from proofwood.ensembles.readers.reading import (
     columns_of,
     key_of,
 )
-from proofwood.ensembles.space import shown
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.printable import shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,10 @@ from proofwood.data.kinds import Kind, Taken
 from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers.given import Header
 from proofwood.ensembles.sources import Source
-from proofwood.ensembles.space import Input, shown
+from proofwood.ensembles.space import Input
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.printable import shown
 
 
 @dataclass(frozen=True, eq=False)

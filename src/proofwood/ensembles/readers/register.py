@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers.reading import Adapted, plain
 from proofwood.ensembles.readers.targets import one_target
-from proofwood.ensembles.space import shown
+from proofwood.printable import shown
 
 Path = tuple[Any, ...]
 """Fitted steps that columns pass one after the other; see :class:`Columns` for one of them."""

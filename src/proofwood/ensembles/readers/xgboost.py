@@ -37,9 +37,10 @@ from proofwood.ensembles.readers.xgboost_file import (
     saved,
     stored_as,
 )
-from proofwood.ensembles.space import Gap, shown
+from proofwood.ensembles.space import Gap
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.printable import shown
 
 XGBOOST_LINKS: dict[str, LinkKind] = {
     "reg:squarederror": "mean",

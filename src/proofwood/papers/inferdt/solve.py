@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
+from proofwood import arguments
 from proofwood.certificates.drup import Certificate
 from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.engines.minimal import solve as search
@@ -15,13 +15,10 @@ from proofwood.engines.minimal.permitted import Known, Tree
 from proofwood.engines.minimal.solve import answered, nothing_known, table_of, teller
 from proofwood.engines.run import Clock, Stopped
 from proofwood.model.reshape import preorder, prune
-from proofwood.papers.inferdt.clauses import Clauses, TreeVariables, labelling, routing, tree_clauses
+from proofwood.papers.inferdt.clauses import TreeVariables, labelling, routing, tree_clauses
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
 from proofwood.solvers.session import PROOF_SOLVERS, SOLVERS, SatSession
-
-CLAUSES_AT_ONCE = 20_000
-"""Clauses made between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +37,7 @@ class InferDTOptions:
     proof: bool = False
 
     def __post_init__(self) -> None:
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver={self.solver!r}: expected one of {', '.join(SOLVERS)}")
+        arguments.choice(self.solver, "solver", SOLVERS)
         if self.proof and self.solver not in PROOF_SOLVERS:
             raise ValueError(f"solver={self.solver!r} writes no proof: expected one of {', '.join(PROOF_SOLVERS)}")
 
@@ -145,7 +141,11 @@ class _Run:
         """A tree of this depth with at most so many leaves that is right on all rows, None if there is none."""
         options = self.options
         with SatSession(
-            solver=options.solver, seconds=self.clock.seconds_left, proof=options.proof, on_slice=self._report
+            solver=options.solver,
+            seconds=self.clock.seconds_left,
+            proof=options.proof,
+            on_slice=self._report,
+            on_clauses=self.clock.check,
         ) as session:
             try:
                 return self._infer(session, TreeVariables(session, depth, *self._sizes, most_leaves))
@@ -155,7 +155,7 @@ class _Run:
     def _infer(self, session: SatSession, tree: TreeVariables) -> Tree | None:
         """Algorithm 3: as long as a tree gets a row wrong, the row comes into the formula."""
         added: list[int] = []
-        self._extend(session, tree_clauses(tree))
+        session.extend(tree_clauses(tree))
         while (answer := session.solve()) is not None:
             if not answer:
                 if self.options.proof:
@@ -171,14 +171,9 @@ class _Run:
             self.counters["examples"] = max(self.counters["examples"], len(added))
             first = session.block(tree.depth)
             turns = range(first, first + tree.depth)
-            self._extend(session, routing(tree, turns, self.bits[group].tolist()))
-            self._extend(session, labelling(tree, turns, np.flatnonzero(self.right[group]).tolist()))
+            session.extend(routing(tree, turns, self.bits[group].tolist()))
+            session.extend(labelling(tree, turns, np.flatnonzero(self.right[group]).tolist()))
         raise Stopped(session.stopped_by)
-
-    def _extend(self, session: SatSession, made: Clauses) -> None:
-        while batch := list(islice(made, CLAUSES_AT_ONCE)):
-            self.clock.check()
-            session.extend(batch)
 
     def _decoded(self, session: SatSession, tree: TreeVariables) -> tuple[list[int], np.ndarray]:
         """Test of each inner node of the last model, and the groups of rows whose leaf has a wrong class, or none."""

@@ -18,24 +18,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal
 
 from proofwood.papers.maxsat_bdd.examples import Examples
+from proofwood.solvers.cardinality import Numbering
 
 Clause = list[int]
 Encoding = Literal["BDD1", "BDD2"]
-
-
-class ClauseSink(Protocol):
-    """Where variables come from and clauses go: a SAT session, or a formula to be written out."""
-
-    def block(self, size: int) -> int:
-        """The first of ``size`` fresh variables in a row."""
-
-    def extend(self, clauses: Iterable[Iterable[int]]) -> None:
-        """Add clauses."""
 
 
 def rel(i: int, j: int, depth: int) -> int:
@@ -54,7 +45,7 @@ class BddVariables:
     values : with the variables d of BDD2
     """
 
-    def __init__(self, sink: ClauseSink, depth: int, examples: Examples, *, values: bool = True) -> None:
+    def __init__(self, sink: Numbering, depth: int, examples: Examples, *, values: bool = True) -> None:
         self.depth = depth
         self.n_features = examples.n_features
         self.n_examples = examples.n_examples

@@ -35,13 +35,13 @@ from proofwood.model.node_table import IntArray
 from proofwood.papers.maxsat_bdd.clauses import (
     BddVariables,
     Clause,
-    ClauseSink,
     classified_by_values,
     structure,
     values_of_features,
 )
 from proofwood.papers.maxsat_bdd.examples import Examples
 from proofwood.solvers import SatSession, Totalizer
+from proofwood.solvers.cardinality import Sink
 
 CORES = 0.1, 30.0
 """Share of the time, and most seconds, for cores."""
@@ -54,7 +54,7 @@ class ErrorFormula:
 
     Parameters
     ----------
-    sink : where the clauses go
+    session : where the clauses go
     examples : Examples
     depth : H, from 1 to the number of features
 
@@ -63,14 +63,14 @@ class ErrorFormula:
     costs : ``(literal, weight)``: what the literal costs if it is true
     """
 
-    def __init__(self, sink: ClauseSink, examples: Examples, depth: int) -> None:
-        self.variables = BddVariables(sink, depth, examples)
+    def __init__(self, session: Sink, examples: Examples, depth: int) -> None:
+        self.variables = BddVariables(session, depth, examples)
         self.costs: list[tuple[int, int]] = []
-        sink.extend(structure(self.variables))
+        session.extend(structure(self.variables))
         for q in range(1, examples.n_examples + 1):
-            sink.extend(self._classified(sink, examples, q))
+            session.extend(self._classified(session, examples, q))
 
-    def _classified(self, sink: ClauseSink, examples: Examples, q: int) -> Iterator[Clause]:
+    def _classified(self, session: Sink, examples: Examples, q: int) -> Iterator[Clause]:
         excess = examples.excess[q - 1]
         levels = np.unique(excess)
         if levels.size < 2:
@@ -78,7 +78,7 @@ class ErrorFormula:
         yield from values_of_features(self.variables, examples, q)
         before = 0
         for least, level in zip(levels[:-1].tolist(), levels[1:].tolist(), strict=True):
-            cost = sink.block(1)
+            cost = session.block(1)
             yield from classified_by_values(self.variables, q, np.flatnonzero(excess < level).tolist(), [cost])
             if before:
                 yield [-cost, before]

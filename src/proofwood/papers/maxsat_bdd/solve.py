@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
+from proofwood import arguments
 from proofwood.engines.bdd.oblivious import choose_tests
 from proofwood.engines.bdd.over_chosen import Chosen, SizeClock, diagram_over
 from proofwood.engines.bdd.subset import best_subset, subset_errors
@@ -27,8 +27,6 @@ WITH_SOLVER = ("maxsat", *OF_FEATURES)
 """Variants whose solver chooses the labels of cells that no row reaches (BDD-S)."""
 FIRST_DEPTH = 7
 """The number of features that is tried first, H_0 of the paper."""
-CLAUSES_AT_ONCE = 5_000
-"""Clauses made between two looks at the clock."""
 
 
 def solve(
@@ -87,10 +85,8 @@ def solve(
 
 
 def _require(problem: BDDProblem, variant: str, solver: str) -> None:
-    if variant not in VARIANTS:
-        raise ValueError(f"variant={variant!r}: expected one of {', '.join(map(repr, VARIANTS))}")
-    if solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
+    arguments.choice(variant, "variant", VARIANTS)
+    arguments.choice(solver, "solver", SOLVERS)
     if problem.cost.leaf_price:
         raise ValueError("engine='paper' knows no price of nodes: with alpha above 0 pass 'auto' or 'search'")
     fitting, goal = (OF_FEATURES, "the fewest features") if problem.fewest else (OF_ERRORS, "the fewest errors")
@@ -215,9 +211,8 @@ def _fewest(run: _Run, encoding: Encoding, solver: str) -> None:
     while not run.done:
         depth = min(max(depth, run.lower), run.upper - 1, examples.n_features)
         with _session(run, solver) as session:
-            sink = _ClockedSink(session, run.clock)
-            v = BddVariables(sink, depth, examples, values=encoding == "BDD2")
-            sink.extend(bdd_clauses(v, examples, encoding))
+            v = BddVariables(session, depth, examples, values=encoding == "BDD2")
+            session.extend(bdd_clauses(v, examples, encoding))
             answer = session.solve()
             if answer is None:
                 raise Stopped(session.stopped_by)
@@ -236,30 +231,16 @@ def _errors(run: _Run, solver: str) -> None:
         run.prove(run.upper)
         return
     with _session(run, solver) as session:
-        formula = ErrorFormula(_ClockedSink(session, run.clock), run.examples, depth)
+        formula = ErrorFormula(session, run.examples, depth)
         minimize(session, formula, run, run.problem.rows.unavoidable, lambda: run.take(session, formula.variables))
 
 
 @contextmanager
 def _session(run: _Run, solver: str) -> Iterator[SatSession]:
     """A SAT session within the run's budget; its work is added to the counters."""
-    with SatSession(solver=solver, seconds=run.clock.seconds_left, on_slice=run.report) as session:
+    clock = run.clock
+    with SatSession(solver=solver, seconds=clock.seconds_left, on_slice=run.report, on_clauses=clock.check) as session:
         try:
             yield session
         finally:
             run.counters.update(Counter(session.counters))
-
-
-class _ClockedSink:
-    """Passes clauses on while there is time: large formulas take seconds to make."""
-
-    def __init__(self, session: SatSession, clock: Clock) -> None:
-        self._session, self._clock = session, clock
-        self.block = session.block
-
-    def extend(self, clauses: Iterable[Iterable[int]]) -> None:
-        """Add clauses; Stopped at the end of the time."""
-        made = iter(clauses)
-        while batch := list(islice(made, CLAUSES_AT_ONCE)):
-            self._clock.check()
-            self._session.extend(batch)

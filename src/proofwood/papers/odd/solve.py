@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from proofwood import arguments
 from proofwood.engines.diagram.oblique.draft import Draft, PricedRows
 from proofwood.engines.diagram.oblique.heuristic import holds_margins
 from proofwood.engines.diagram.run import LEAVES_ONLY, UNCONFIRMED, DiagramRun
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.engines.diagram.solve import solve as search
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares
-from proofwood.engines.run import NO_ANSWER
+from proofwood.engines.run import NO_ANSWER, Clock
 from proofwood.papers.odd import VARIANTS, scip, scipy
 from proofwood.papers.odd.costs import PossibleCosts
 from proofwood.papers.odd.decode import decode
@@ -114,8 +115,7 @@ def solve(
     ----------
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant={variant!r}: expected one of {', '.join(map(repr, VARIANTS))}")
+    arguments.choice(variant, "variant", VARIANTS)
     require(variant)
 
     def program(run: DiagramRun) -> str | None:
@@ -160,8 +160,7 @@ def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODD
     """
     require(solver)
     problem = run.problem
-    limits = [s for s in (seconds, run.clock.seconds_left) if s is not None]
-    deadline = time.monotonic() + min(limits) if limits else None
+    clock = run.clock.within(seconds)
     for code in range(problem.rows.n_classes):
         run.offer(Diagram.leaf(code), by="leaf")
     if only_leaves(problem):
@@ -172,7 +171,7 @@ def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODD
         return None
     claims = _Claims(run)
     try:
-        return _Stages(problem, claims, solver, options, deadline).solve()
+        return _Stages(problem, claims, solver, options, clock).solve()
     except _EnoughError:
         return None
     finally:
@@ -217,7 +216,7 @@ class _Stages:
     Parameters
     ----------
     problem, run, solver, options : as in :func:`improve`
-    deadline : on the clock of ``time.monotonic``
+    clock : of all programs
     least : diagrams with fewer nodes are known to cost no less than the best
     pace : seconds that the last program took to write, per entry
     """
@@ -226,7 +225,7 @@ class _Stages:
     run: _Claims
     solver: str
     options: ODDOptions
-    deadline: float | None
+    clock: Clock
     least: int = 1
     pace: float = FIRST_PACE
 
@@ -242,9 +241,9 @@ class _Stages:
                 self.run.prove(self.run.upper, by=self.name)
                 return None
             step = self.least <= self.options.steps and self.least < self._part().max_splits
-            left = None if self.deadline is None else self.deadline - time.monotonic()
-            if left is not None and left <= 0:
+            if self.clock.over:
                 return "time_limit"
+            left = self.clock.seconds_left
             try:
                 if not step:
                     return self._solve(left, self._part())
@@ -279,7 +278,7 @@ class _Stages:
         Returns None if no diagram of these is cheaper than the best, else what stopped it.
         """
         run, options = self.run, self.options
-        begun = time.monotonic()
+        begun = self.clock.seconds
         slots = Slots.of(part)
         n_columns = part.rows.n_columns if part.columns is None else part.columns.shape[1]
         size = part.rows.n_rows * (len(slots.low) + len(slots.high) + slots.n_inner * 2 * n_columns)
@@ -290,7 +289,7 @@ class _Stages:
         model = build(part, centred=options.centred, least_splits=self.least)
         costs, most = PossibleCosts.of(part), part.max_splits
         cutoff = costs.cutoff(run.upper) if run.best is not None else None
-        built = time.monotonic() - begun
+        built = self.clock.seconds - begun
         self.pace = built / size
         seconds = None if seconds is None else max(0.0, seconds - built)
 

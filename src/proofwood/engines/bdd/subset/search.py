@@ -7,6 +7,7 @@ equal ones the smallest number stands for all.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,6 @@ from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.stages import searched
 from proofwood.engines.interrupts import STOPPED_BY, completed, ended_by, ends_all
-from proofwood.engines.run import Clock
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
@@ -98,7 +98,7 @@ def best_subset(
     ----------
     .. [1] Hu, Huguet, Siala (2022), Optimizing Binary Decision Diagrams with MaxSAT for Classification, AAAI.
     """
-    clock = Clock(limits)
+    started = time.perf_counter()
     _check_size(size)
     unavoidable = rows.unavoidable
     below = rows.total - unavoidable + 1 if upper is None else min(upper, rows.total + 1) - unavoidable
@@ -112,7 +112,7 @@ def best_subset(
             min(unavoidable, below + unavoidable),
             STOPPED_BY[found["stopped"]],
             False,
-            clock.seconds,
+            time.perf_counter() - started,
         )
     stops: list[str] = []
     events = completed(
@@ -125,7 +125,7 @@ def best_subset(
             found["lower"] + unavoidable,
             stops[0] if stops else ended_by(STOPPED_BY[found["stopped"]], complete=bool(found["done"])),
             True,
-            clock.seconds,
+            time.perf_counter() - started,
             found["counters"],
             tuple(events),
         )
@@ -134,7 +134,7 @@ def best_subset(
     canonical = bool(found["canonical"])
     counters = dict(found["counters"])
     if done and not canonical and not stops and not ends_all(stopped_by):
-        first, code = prepared.first_of_best(size, excess, tests, _for_first(clock))
+        first, code = prepared.first_of_best(size, excess, tests, _for_first(limits, started))
         if first is not None:
             tests, canonical = first, True
         else:
@@ -145,7 +145,7 @@ def best_subset(
     if errors != excess + unavoidable:
         raise AssertionError(f"the tests {tests} cost {errors}, the search counted {excess + unavoidable}")
     lower = min(int(found["lower"]) + unavoidable, errors)
-    seconds = clock.seconds
+    seconds = time.perf_counter() - started
     final = ProgressEvent(seconds, errors, lower)
     return SubsetResult(tests, errors, lower, stopped_by, canonical, seconds, counters, ended(events, final))
 
@@ -197,10 +197,12 @@ def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
     return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
 
 
-def _for_first(clock: Clock) -> Limits:
+def _for_first(limits: Limits, started: float) -> Limits:
     """The time for the choice among the best sets."""
-    seconds = clock.limits.seconds
-    return clock.within(None if seconds is None else max(_FIRST_SECONDS, _FIRST_SHARE * seconds)).limits
+    if limits.seconds is None:
+        return limits
+    left = max(0.0, limits.seconds - (time.perf_counter() - started))
+    return Limits(min(left, max(_FIRST_SECONDS, _FIRST_SHARE * limits.seconds)), limits.threads)
 
 
 def _check_size(size: int) -> None:
