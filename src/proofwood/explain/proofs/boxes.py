@@ -214,10 +214,11 @@ def _boxes(numbers: list[int]) -> list[list[Any]]:
     The one weight is a power of two.
     """
     boxes = _weighted_boxes(numbers)
-    return [box if len(box) == 3 else [box[0] - _exponent(*box[2], box[3]), box[1]] for box in boxes]
+    return [box if len(box) == 3 else [box[0] - _exponent(box[2][0], box[3]), box[1]] for box in boxes]
 
 
 def _exponent(weight: int, shift: int | None) -> int:
+    """That of the worth of a unit of the lead; without messages it does not matter."""
     return weight.bit_length() - 1 - shift if weight and shift is not None else 0
 
 
