@@ -183,14 +183,10 @@ void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop) {
   struct Near {
     u32 distance, place, other;
   };
-  struct Pair {
-    u32 distance;
-    Edge edge;
-  };
   const u32 n = table.groups;
   const std::size_t columns = table.raw_begin.size() - 1;
   std::vector<Near> near;
-  std::vector<Pair> pairs;
+  std::vector<NearPair> pairs;
   std::vector<u32> others;
   for (u32 g = 0; g < n && stop.load(std::memory_order_relaxed) == 0; ++g) {
     if (table.margin[g] == 0) continue;
@@ -218,14 +214,7 @@ void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop) {
   }
   table.edges.clear();
   if (stop.load(std::memory_order_relaxed) != 0) return;
-  std::sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
-    return x.distance != y.distance ? x.distance < y.distance
-           : x.edge.a != y.edge.a   ? x.edge.a < y.edge.a
-                                    : x.edge.b < y.edge.b;
-  });
-  for (const Pair& pair : pairs)
-    if (table.edges.empty() || table.edges.back().a != pair.edge.a || table.edges.back().b != pair.edge.b)
-      table.edges.push_back(pair.edge);
+  table.edges = sorted_edges(pairs);
 }
 
 }  // namespace proofwood::bdd

@@ -45,6 +45,14 @@ struct Edge {
   u32 a, b;  // groups of different heaviest class
 };
 
+struct NearPair {
+  u32 distance;
+  Edge edge;
+};
+
+// By distance, each pair once.
+std::vector<Edge> sorted_edges(std::vector<NearPair>& pairs);
+
 struct Table {
   u32 groups = 0, tests = 0, words = 0;
   std::vector<u64> bits;              // (groups, words): one bit per distinct test

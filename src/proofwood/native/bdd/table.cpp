@@ -120,11 +120,6 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
 
 namespace {
 
-struct Near {
-  std::uint16_t distance;
-  Edge edge;
-};
-
 // Groups of another class than `label` that a matching may use: not more than kMostCompared, spread evenly.
 std::vector<u32> others_of(const Table& table, u32 label) {
   constexpr std::size_t kMostCompared = 8192;
@@ -140,7 +135,7 @@ std::vector<u32> others_of(const Table& table, u32 label) {
 // Appends the `per_group` nearest of `others`. Ties at the last distance are taken from a place of their own for each
 // group, so that not all groups ask for the same partners. `tally` counts by distance.
 void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<std::uint16_t>& distance, u32 per_group,
-                 std::vector<u32>& tally, std::vector<Near>& near) {
+                 std::vector<u32>& tally, std::vector<NearPair>& near) {
   const auto n = static_cast<u32>(others.size());
   std::fill(tally.begin(), tally.end(), 0);
   for (u32 i = 0; i < n; ++i) ++tally[std::min<std::size_t>(distance[i], tally.size() - 1)];
@@ -156,25 +151,24 @@ void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<st
   }
 }
 
-// Sorted by distance, each pair once.
-std::vector<Edge> sorted_edges(std::vector<Near>& near) {
-  std::sort(near.begin(), near.end(), [](const Near& x, const Near& y) {
+}  // namespace
+
+std::vector<Edge> sorted_edges(std::vector<NearPair>& near) {
+  std::sort(near.begin(), near.end(), [](const NearPair& x, const NearPair& y) {
     return x.distance != y.distance ? x.distance < y.distance
            : x.edge.a != y.edge.a   ? x.edge.a < y.edge.a
                                     : x.edge.b < y.edge.b;
   });
   std::vector<Edge> edges;
-  for (const Near& pair : near)
+  for (const NearPair& pair : near)
     if (edges.empty() || edges.back().a != pair.edge.a || edges.back().b != pair.edge.b) edges.push_back(pair.edge);
   return edges;
 }
 
-}  // namespace
-
 // Not all pairs are looked at: any pairs make a valid bound.
 void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop) {
   const u32 classes = table.heaviest.empty() ? 0 : 1 + *std::max_element(table.heaviest.begin(), table.heaviest.end());
-  std::vector<Near> near;
+  std::vector<NearPair> near;
   std::vector<std::uint16_t> distance;
   for (u32 label = 0; label < classes; ++label) {
     const std::vector<u32> others = others_of(table, label);

@@ -155,6 +155,17 @@ bool RowSetSearch::feasible(Subproblem* e, int d) {
   return false;
 }
 
+// Which tests part the set, and which of their sides are pure.
+void RowSetSearch::summarize_into(const u64* set, Frame& f) {
+  summarize(set);
+  for (std::size_t w = 0; w < test_words_; ++w) {
+    const Word tests = word(w);
+    f.parts[w] = tests.parts;
+    f.pure_low[w] = tests.pure_low;
+    f.pure_high[w] = tests.pure_high;
+  }
+}
+
 // A test whose sides are pure or parted by one test each; -1 if there is none. No subproblem is made.
 int RowSetSearch::depth_two(const u64* set, std::size_t level) {
   ++board_.counts[kExpanded];
@@ -163,13 +174,7 @@ int RowSetSearch::depth_two(const u64* set, std::size_t level) {
     return four;
   }
   Frame& f = frame(level);
-  summarize(set);
-  for (std::size_t w = 0; w < test_words_; ++w) {
-    const Word tests = word(w);
-    f.parts[w] = tests.parts;
-    f.pure_low[w] = tests.pure_low;
-    f.pure_high[w] = tests.pure_high;
-  }
+  summarize_into(set, f);
   const auto low_works = [&](int t) {
     board_.check_stop();
     return bit(f.pure_low, t) || two_leaves(set, rows_.high(t), ~u64{0});

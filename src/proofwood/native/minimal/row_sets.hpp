@@ -97,6 +97,7 @@ class RowSetSearch : public Resumable {
   // ---- row_sets_purity.cpp: which tests leave pure sides
   bool pure(const u64* set) const;
   void summarize(const u64* set);
+  void summarize_into(const u64* set, Frame& f);
   // One word of tests after summarize(): which part the set, which have a pure low side, a pure high side.
   struct Word {
     u64 parts, pure_low, pure_high;

@@ -42,13 +42,7 @@ void RowSetSearch::list_splits(const u64* set, Frame& f) {
 // Test by test: for tables of few tests a column.
 void RowSetSearch::list_tests(const u64* set, Frame& f) {
   clear_seen(at(rows_.n_tests));
-  summarize(set);
-  for (std::size_t w = 0; w < test_words_; ++w) {
-    const Word tests = word(w);
-    f.parts[w] = tests.parts;
-    f.pure_low[w] = tests.pure_low;
-    f.pure_high[w] = tests.pure_high;
-  }
+  summarize_into(set, f);
   std::vector<int>& total = kind_sizes_;
   total.clear();
   int size = 0;

@@ -76,10 +76,8 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
                            Watch& watch) {
   load(contest);
   Question question{contest, box, nullptr};
-  const auto known = std::find_if(stopped_.begin(), stopped_.end(), [&](const Question& one) {
-    return one.contest.winner == contest.winner && one.contest.loser == contest.loser &&
-           one.contest.least == contest.least && one.box.low == box.low && one.box.high == box.high;
-  });
+  const auto known = std::find_if(stopped_.begin(), stopped_.end(),
+                                  [&](const Question& one) { return one.contest == contest && one.box == box; });
   if (known != stopped_.end()) {
     question = std::move(*known);
     stopped_.erase(known);
@@ -119,8 +117,7 @@ void MessageSearch::release(const Question& question) {
     if (question.box.low[z(c)] > 0 || question.box.high[z(c)] < model_.cells[z(c)]) needed_[z(c)] = 1;
   if (!question.search->closed_at_once()) return;
   const Box& box = bounds_->messages.box();
-  if (box.low != question.box.low || box.high != question.box.high)
-    return;  // by clauses: other limits follow from these
+  if (!(box == question.box)) return;  // by clauses: other limits follow from these
   last_ = std::make_shared<const PriceSearch::Kept>(PriceSearch::Kept{bounds_->messages.keep(false), {}});
   if (rules_.core) let_go_of_features(question);
 }

@@ -23,6 +23,7 @@ using Literal = std::int32_t;
 
 struct Box {
   std::vector<int> low, high;  // (n_columns) cells
+  bool operator==(const Box& other) const = default;
 };
 
 // What a row must reach: the sum over its leaves of `gain` is at least `need`. From `sure` on rounding changes nothing.
@@ -36,6 +37,7 @@ struct Lead {
 struct Contest {
   int winner, loser;
   std::int64_t least, sure = 0;
+  bool operator==(const Contest& other) const = default;
 };
 
 // Shared by the searches of all pairs of classes.

@@ -27,12 +27,13 @@ ClauseSearch& Turns::clause_search(const Asked& asked) {
 }
 
 // Local search, small ensembles and messages know one contest.
-Outcome Turns::ask_clauses(const Asked& asked, std::int64_t conflicts, Watch& watch) {
+Outcome Turns::ask_clauses(const Asked& asked, std::int64_t conflicts, bool small, Watch& watch) {
   ClauseSearch& search = clause_search(asked);
   const bool one = asked.contests.size() == 1;
   const Budget budget{watch, conflicts, one};
-  const Outcome outcome = one && rules_.clause_rules.local ? search.solve_small(asked.assumptions, asked.near, budget)
-                                                           : search.solve(asked.assumptions, asked.near, budget);
+  const Outcome outcome = small && one && rules_.clause_rules.local
+                              ? search.solve_small(asked.assumptions, asked.near, budget)
+                              : search.solve(asked.assumptions, asked.near, budget);
   if (outcome == Outcome::kChanges) witness_ = search.witness();
   if (outcome == Outcome::kSame) core_ = search.core();
   return outcome;
@@ -60,12 +61,7 @@ Outcome Turns::begin(const Asked& asked, Watch& watch) {
   // A short first turn, and none for boxes near a row: in large ensembles the conflicts cost more than the messages
   // that answer such a question: decisions/0037-first-turns.
   if (rules_.patience <= 0 || (asked.hard && rules_.messages && asked.contests.size() == 1)) return Outcome::kStopped;
-  ClauseSearch& search = clause_search(asked);
-  const Budget budget{watch, rules_.patience, asked.contests.size() == 1};
-  const Outcome outcome = search.solve(asked.assumptions, asked.near, budget);
-  if (outcome == Outcome::kChanges) witness_ = search.witness();
-  if (outcome == Outcome::kSame) core_ = search.core();
-  return outcome;
+  return ask_clauses(asked, rules_.patience, false, watch);
 }
 
 Outcome Turns::go_on(const Asked& asked, Watch& watch) {
@@ -79,7 +75,7 @@ Outcome Turns::go_on(const Asked& asked, Watch& watch) {
       if (outcome != Outcome::kStopped) return outcome;
     }
     if (clauses && !watch.over()) {
-      const Outcome outcome = ask_clauses(asked, conflicts, watch);
+      const Outcome outcome = ask_clauses(asked, conflicts, true, watch);
       if (outcome != Outcome::kStopped) return outcome;
     }
     if (options >= 0) options *= 2;

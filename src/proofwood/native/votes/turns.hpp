@@ -57,7 +57,7 @@ class Turns {
  private:
   bool by_clauses(const Asked& asked) const;  // messages know one contest
   ClauseSearch& clause_search(const Asked& asked);
-  Outcome ask_clauses(const Asked& asked, std::int64_t conflicts, Watch& watch);
+  Outcome ask_clauses(const Asked& asked, std::int64_t conflicts, bool small, Watch& watch);
   Outcome ask_messages(const Asked& asked, std::int64_t most, Watch& watch);
 
   const Model& model_;
