@@ -171,6 +171,20 @@ def a_missing_value_that_two_axes_pay_for() -> Content:
 
 
 @forged
+def an_unknown_category_that_is_left_out_as_if_it_were_missing() -> Content:
+    rows = space(column("c", kind="category", levels=["u"], missing=True, other=True), column("x1"))
+    tree = {"column": [0, 1, -1, -1, -1], "test": [[0], 5.0, A, B, B], "gap_low": [False] * 5}
+    tree |= {"low": [1, 2, 0, 0, 0], "high": [4, 3, 0, 0, 0]}
+    axes = [{"column": 0, "codes": [code], "single": True} for code in (0, -1)]
+    told = {"metric": "l1", "pays": [], "least": 5.0, "distance": 5.000000001, "unit": 0, "bound": 5}
+    proofs = [{"against": 1, "rivals": [0], "ways": [], "boxes": [[2, 0, 0], [0, [], [1], None], [0, [], [0], 0]]}]
+    return distance(
+        rows, tree, [*axes, cuts(1, 5.0)], row=[0.0, 0.0], other=[0.0, 5.000000001], told=told, features=[1],
+        proofs=proofs,
+    )  # fmt: skip
+
+
+@forged
 def classes_of_a_region_without_rows() -> Content:
     found = [{"class": k, "row": [0, k]} for k in (0, 1)]
     rows, limits = space(column("x0"), column("x1")), [limit(0, low=6.0, high=5.0)]

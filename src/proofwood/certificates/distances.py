@@ -42,7 +42,8 @@ def allowed(
     found = stated.alike(own, immutable)
     for j, entries in enumerate(stated.entries):
         column = entries.column
-        if not counted and column.missing and j in own and own[j] != entries.n:
+        unknown = column.is_category and column.other  # a value that is not missing, and in the same entry
+        if not counted and column.missing and not unknown and j in own and own[j] != entries.n:
             found[j] = found.get(j, entries.full) & entries.present
     for j, mask in stated.region_of(limits).items():
         found[j] = found.get(j, stated.entries[j].full) & mask
