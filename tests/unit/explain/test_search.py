@@ -274,7 +274,7 @@ class Lazy(TryAll):
 
 
 def lazy(case, share, **options):
-    return case.questions(Lazy(case.scores, share=share), **options)
+    return case.questions(Lazy(case.scores, seed=case.number, share=share), **options)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
