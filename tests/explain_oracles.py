@@ -116,7 +116,7 @@ class Case:
     """
 
     def __init__(self, seed: int, number: int, make: Make = TryAll, votes: Sequence[Vote] = VOTES) -> None:
-        self.told = f"case {number} of seed {seed}"
+        self.number, self.told = number, f"case {number} of seed {seed}"
         self.rng = np.random.default_rng([seed, number])
         while True:
             vote = votes[number % len(votes)]

@@ -159,7 +159,7 @@ def test_lower_bounds_are_those_of_the_package() -> None:
         for name, needed in project["optional-dependencies"].items()
         if name not in ("lint", "bench", "docs")
     }
-    del extras["all"]  # tests/unit/test_packaging.py
+    del extras["all"]  # tests/unit/house/test_packaging.py
     wanted = [*project["dependencies"], *chain.from_iterable(extras.values())]
     bounds = dict(re.findall(r"^([\w-]+)==([\w.]+)$", (ROOT / "tests/lower-bounds.txt").read_text(), re.MULTILINE))
     assert bounds.pop("distributed") == bounds["dask"]  # dask[distributed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.model.node_table import IntArray
 from tests import naive_explain
+from tests.fuzz import questions
 from tests.fuzz._records import about
 from tests.score_models import VOTES, Vote, random_cells, random_fixed, random_scores, score_model
 
@@ -163,3 +165,22 @@ def test_large_sums_are_added_exactly() -> None:
     question = Asked(np.array([0]), 0, [0], None, np.array([0]), np.array([0]))
     (answers,) = ask_oracle(make_oracle("cdcl", scores), [question])
     assert [answer.changes for answer in answers] == [False, False]
+
+
+def asked(seed: int, least: int) -> Counter[str]:
+    """What at least so many questions of a seed were."""
+    counts: Counter[str] = Counter()
+    while counts["questions"] < least:
+        counts.update(questions.one_case(1_000_000 * seed + counts["models"]))
+    return counts
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_questions_end_and_are_right(seed):
+    counts = asked(seed, 4000)
+    assert min(counts["of rows that exist"], counts["of rows that do not exist"]) > 1000
+
+
+@pytest.mark.slow
+def test_many_questions_end_and_are_right():
+    asked(int(np.random.default_rng().integers(2**31)), 100_000)

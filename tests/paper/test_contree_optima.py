@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import LoadData
 from proofwood.engines.trees import solve
 from proofwood.problem import recount
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
+from tests.conftest import LoadData
 
 SHA256 = {
     "avila": "7c63d0196dea58e3de81db38858adc103140d06d2e859942c6a48a874ef60b81",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import LoadData
 from proofwood.certificates.drup import Certificate
 from proofwood.papers.inferdt.solve import InferDTOptions, solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Status
+from tests.conftest import LoadData
 
 MOUSE = "aac64d8a256a244ff1009f331ac67af8023ec3c8d2024229f4032f3737f9461d"
 

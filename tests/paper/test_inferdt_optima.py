@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import LoadData
 from proofwood.engines.minimal import MinimalOptions, solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Result, Status
+from tests.conftest import LoadData
 
 SHA256 = {
     "mouse": "aac64d8a256a244ff1009f331ac67af8023ec3c8d2024229f4032f3737f9461d",

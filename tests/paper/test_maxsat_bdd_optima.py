@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import LoadData
 from proofwood.engines.bdd.subset import SubsetOptions, best_subset, optimal_subsets
 from proofwood.problem.ranked import RankedRows
+from tests.conftest import LoadData
 
 SHA256 = {
     "anneal": "8341ae28bd1edaa3086665bb002a201046eb8c600d47d104de6f4d3fd3ed8af4",

@@ -28,7 +28,7 @@ from proofwood.report.words import Words
 from tests import printed
 from tests.printed import Rows
 from tests.strategies import examples
-from tests.unit.test_reshape import inputs, same_predictions, trees
+from tests.unit.model.test_reshape import inputs, same_predictions, trees
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -486,7 +486,7 @@ def test_huge_numbers_in_the_file_of_a_library(tmp_path, library, place, message
     assert any(message in text for text in told), told
 
 
-CBM = Path(__file__).parents[1] / "boosted" / "catboost-1.2.10-binary.cbm"
+CBM = Path(__file__).parents[2] / "boosted" / "catboost-1.2.10-binary.cbm"
 
 
 def with_one_feature_often(data, n):

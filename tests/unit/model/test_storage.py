@@ -336,7 +336,7 @@ def test_a_missing_file_is_an_ordinary_error(tmp_path):
 
 
 def test_the_documented_example_is_a_model():
-    page = Path(__file__).parents[2] / "docs" / "reference" / "model-file.md"
+    page = Path(__file__).parents[3] / "docs" / "reference" / "model-file.md"
     example = page.read_text(encoding="utf-8").partition("```json\n")[2].partition("```")[0]
     model = from_json(example)
     assert model.classes.tolist() == ["no", "yes"]

@@ -11,7 +11,7 @@ import pytest
 
 import proofwood
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOUSE = ROOT / "src" / "proofwood"
 FOLDERS = sorted(path.parent for path in HOUSE.rglob("__init__.py"))
 PATHS = re.compile(r"(?<![\w/.])(?:src/proofwood|tests|benchmarks|docs)(?:/[\w.-]+)+(?:\.\w+|/)?")

@@ -59,6 +59,8 @@ def test_no_time_is_unknown_and_the_oracle_lives_on() -> None:
     oracle = PaperOracle(running_example())
     assert oracle.ask(PATIENT, 1, [0], seconds=0.0).changes is None
     assert oracle.ask(PATIENT, 1, [0, 2]).changes is False
+    oracle.close()
+    assert oracle.ask(PATIENT, 1, [0]).changes is True
 
 
 def test_ctrl_c_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from proofwood.ensembles.readers.xgboost import XGBOOST_LINKS
 from proofwood.ensembles.readers.xgboost import trees_of as trees_of_xgboost
 from proofwood.model.node_table import LEAF, FloatArray
 
-HERE = Path(__file__).parents[1] / "boosted"
+HERE = Path(__file__).parents[2] / "boosted"
 ANSWERS: dict[str, list[list[float]]] = {}
 for _answers in sorted(HERE.glob("*.json")):
     if _answers.stem.count("-") == 1:

@@ -196,7 +196,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
     script.write_text(
         "from proofwood.solvers.worker import run\n"
         "print('started')\n"
-        "from tests.unit.test_worker import answer\n"
+        "from tests.unit.solvers.test_worker import answer\n"
         "print(run(answer).value)\n"
     )
     told = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, env=_with_tests())
@@ -209,5 +209,5 @@ def answer(send: Send) -> int:
 
 
 def _with_tests() -> dict[str, str]:
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}

@@ -272,7 +272,7 @@ class Lazy(TryAll):
 
 
 def lazy(case, share, **options):
-    return case.questions(Lazy(case.scores, share=share), **options)
+    return case.questions(Lazy(case.scores, seed=case.number, share=share), **options)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
@@ -300,7 +300,7 @@ def test_what_is_kept_and_what_is_free_stay_so():
 
 def test_what_other_orders_give_suffices_and_is_no_worse():
     better = 0
-    for case in CASES:
+    for case in cases(11, 120):
         q = lazy(case, 0.5)
         left = members(q.all)
         found = restarts.easier(q, q.all, left, 0, q.all)

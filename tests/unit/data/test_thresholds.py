@@ -16,7 +16,7 @@ from proofwood.data.thresholds import ThresholdRule, midpoints, placed, shortest
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF
 from tests.tables import plane
-from tests.unit.test_reshape import NAN, same_predictions, tree_of
+from tests.unit.model.test_reshape import NAN, same_predictions, tree_of
 
 LARGEST = float(np.finfo(np.float64).max)
 TINY = 5e-324

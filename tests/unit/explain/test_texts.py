@@ -28,7 +28,7 @@ from proofwood.decimals import value_text as value_text_of
 from proofwood.explain.rule import Condition, value_text
 from proofwood.model.convert import last_rounded_low
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs/reference/explanation.schema.json"
+SCHEMA = Path(__file__).resolve().parents[3] / "docs/reference/explanation.schema.json"
 NUMBERS = st.floats(-1e6, 1e6)
 
 
