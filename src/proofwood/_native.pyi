@@ -313,12 +313,6 @@ class VoteSearch:
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
 
-    def proof(self) -> tuple[npt.NDArray[np.int64], list[tuple[bool, list[int]]]]:
-        """Numbers, and clauses that are factors (True: exactly one literal holds).
-
-        Of the last answer 1 of messages, which have to write proofs down. ValueError if messages were never asked.
-        """
-
     def boxes(self) -> int:
         """Boxes that messages bounded, of all questions so far."""
 

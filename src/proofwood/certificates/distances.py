@@ -100,7 +100,10 @@ def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
         yield Check("distance of the row", False, "a value has become a missing one")
         return
     lengths = most >= 0 and total <= Fraction(most) ** measure.power if math.isfinite(most) else False
-    tight = lengths and Fraction(most) ** measure.power <= total * Fraction(1 + TOLERANCE) ** measure.power
+    tight = lengths and (
+        Fraction(most) ** measure.power <= total * Fraction(1 + TOLERANCE) ** measure.power
+        or Fraction(math.nextafter(most, -math.inf)) ** measure.power < total  # the next float64 is too small already
+    )
     fault = "the row is farther away" if not lengths else None if tight else "the row is nearer"
     yield check_of("distance of the row", fault, f"it is {most!r}")
     if s.content["status"] == "optimal":

@@ -65,7 +65,6 @@ class SearchOptions:
     sweeps : messages are changed; without, boxes are bounded by the best leaf of each tree
     share : the messages of a box begin with those of the box that it is part of, or of the last proof
     core : a proof by a single box leaves out features that it does not need
-    record : messages write their proofs down, which takes a fifth more time
     """
 
     clauses: bool = True
@@ -79,7 +78,6 @@ class SearchOptions:
     sweeps: bool = True
     share: bool = True
     core: bool = True
-    record: bool = False
 
     @property
     def engine(self) -> str:

@@ -49,12 +49,6 @@ class VoteSearch {
   }
 
   std::int64_t conflicts() const { return turns_.conflicts(); }
-  // The proof of the last question that the messages answered, and the clauses that are factors.
-  nb::tuple proof() const {
-    const votes::MessageSearch* search = turns_.messages();
-    if (search == nullptr) throw std::invalid_argument("no question was answered by messages");
-    return nb::make_tuple(proofwood::owned(votes::Messages::Record(search->record())), search->factors().ways);
-  }
   std::int64_t boxes() const { return turns_.boxes(); }
 
  private:
@@ -72,7 +66,6 @@ class VoteSearch {
     rules.message_rules.sweeps = reader.need<bool>("sweeps");
     rules.message_rules.share = reader.need<bool>("share");
     rules.message_rules.core = reader.need<bool>("core");
-    rules.message_rules.record = reader.need<bool>("record");
     reader.finish();
     return rules;
   }
@@ -147,7 +140,5 @@ void proofwood::bind_votes(nb::module_& module) {
            "hard"_a = false, "turns"_a = -1,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.")
-      .def("proof", &VoteSearch::proof,
-           "(numbers, clauses that are factors) of the last answer 1 of messages that write proofs down.")
       .def("boxes", &VoteSearch::boxes, "Boxes that messages bounded, of all questions so far.");
 }

@@ -84,7 +84,6 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
   } else {
     PriceRules rules;
     rules.sweeps = rules_.sweeps;
-    rules.record = rules_.record;
     rules.settle = rules.climb = false;
     question.search = std::make_unique<PriceSearch>(model_, aims_, Prices{}, box, near, 1, rules, bounds_,
                                                     rules_.share ? last_ : nullptr);
@@ -102,7 +101,6 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
     witness_ = search.best();
     return Outcome::kChanges;
   }
-  if (rules_.record) record_ = search.record(0);
   release(question);
   return Outcome::kSame;
 }

@@ -17,7 +17,6 @@ struct MessageRules {
   bool sweeps = true;   // messages; without, bounds by single options
   bool share = true;    // messages of a box begin with those of the box that it is part of, or of the last question
   bool core = true;     // a proof without branches leaves out features that it does not need
-  bool record = false;  // proofs are written down
 };
 
 class MessageSearch {
@@ -32,7 +31,6 @@ class MessageSearch {
   Outcome ask(const Contest& contest, const Box& box, const std::vector<int>& near, std::int64_t most, Watch& watch);
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
   const std::vector<char>& needed() const { return needed_; }   // after kSame: columns whose limits suffice
-  const Messages::Record& record() const { return record_; }  // after kSame, if proofs are written down: of PriceSearch
   const Factors& factors() const { return bounds_->factors; }
   std::int64_t boxes() const { return boxes_; }
 
@@ -56,7 +54,6 @@ class MessageSearch {
   std::vector<Question> stopped_;
   std::shared_ptr<const PriceSearch::Kept> last_;  // of the last proof
   std::vector<int> witness_;
-  Messages::Record record_;
   std::vector<char> needed_;
   std::int64_t boxes_ = 0;
 };

@@ -51,7 +51,6 @@ class Turns {
   const std::vector<Literal>& core() const { return core_; }    // after kSame: assumptions that suffice
   std::int64_t conflicts() const;
   // Of the last answer kSame of messages that write proofs down; none otherwise.
-  const MessageSearch* messages() const { return messages_.get(); }
   std::int64_t boxes() const { return messages_ ? messages_->boxes() : 0; }
 
  private:
