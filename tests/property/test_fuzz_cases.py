@@ -21,3 +21,7 @@ def test_cases_of_the_campaign_hold() -> None:
 
 def test_a_model_that_uses_no_column_in_doubt_of_rounding() -> None:
     assert explanations.one_case(3195627672000312)["counterfactual none"] > 0
+
+
+def test_a_distance_below_the_smallest_number_is_certified() -> None:
+    assert explanations.one_case(4103212854000005)["certificate distance feasible"] > 0

@@ -14,9 +14,9 @@
 namespace proofwood::votes {
 
 struct MessageRules {
-  bool sweeps = true;   // messages; without, bounds by single options
-  bool share = true;    // messages of a box begin with those of the box that it is part of, or of the last question
-  bool core = true;     // a proof without branches leaves out features that it does not need
+  bool sweeps = true;  // messages; without, bounds by single options
+  bool share = true;   // messages of a box begin with those of the box that it is part of, or of the last question
+  bool core = true;    // a proof without branches leaves out features that it does not need
 };
 
 class MessageSearch {

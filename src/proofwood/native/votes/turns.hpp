@@ -50,7 +50,6 @@ class Turns {
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }    // after kSame: assumptions that suffice
   std::int64_t conflicts() const;
-  // Of the last answer kSame of messages that write proofs down; none otherwise.
   std::int64_t boxes() const { return messages_ ? messages_->boxes() : 0; }
 
  private:
