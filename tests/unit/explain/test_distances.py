@@ -220,3 +220,10 @@ def test_prices_count_changed_features(number: int) -> None:
         changed = sum((other != own)[list(columns)].any() for columns in model.scores.features)
         paid = sum(price[cell] for price, cell in zip(prices, other, strict=True))
         assert math.isclose(paid, changed)
+
+
+def test_a_price_that_overflows_is_infinite() -> None:
+    values = np.where(np.arange(60.0) % 3 == 0, np.nan, np.arange(60.0))
+    model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5).fit(values[:, None], np.isnan(values))
+    found = Explainer(model, X=values[:, None]).counterfactual([1.0], weights={0: lambda now, then: (then - now) ** 2})
+    assert found.status == "none"  # a value does not become a missing one, and the test is for these alone

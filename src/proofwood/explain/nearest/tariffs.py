@@ -196,7 +196,11 @@ class _Reader:
             def priced(then: float) -> float:
                 if then not in asked:
                     texts = self._text(j, now), self._text(j, then)
-                    asked[then] = arguments.price(function(*texts), f"{what}({texts[0]!r}, {texts[1]!r})")
+                    try:
+                        stated = function(*texts)
+                    except OverflowError:  # of numbers far beyond the last threshold: more than any price
+                        stated = math.inf
+                    asked[then] = arguments.price(stated, f"{what}({texts[0]!r}, {texts[1]!r})")
                 return asked[then]
 
             self.values[j] = priced
