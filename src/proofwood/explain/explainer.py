@@ -634,9 +634,13 @@ class Explainer:
 
     def _engines(self, model: Explained) -> Engines:
         """The engines of a reading of the model: in other spaces of rows, or around the prediction of a row."""
-        engines = self._kept.pop(model, None) or Engines(model, self.engine)
-        while len(self._kept) >= MOST_KEPT:
-            self._kept.pop(next(one for one in self._kept if one is not self.model))
+        engines = self._kept.pop(model, None)
+        if engines is None:
+            most = 1 if model.is_relative else MOST_KEPT  # few rows have the same prediction
+            others = [one for one in self._kept if one is not self.model]
+            for one in others[: max(0, len(others) - most + 1)]:
+                del self._kept[one]
+            engines = Engines(model, self.engine)
         self._kept[model] = engines
         return engines
 
