@@ -29,7 +29,7 @@ def noise(tmp_path):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Iris, a tree of it, and noise, for the command line."""
-    folder = tmp_path_factory.mktemp("command line")
+    folder = tmp_path_factory.mktemp("command-line")
     worked("data", "iris", "--out", folder / "iris.csv")
     worked("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
     write_noise(folder / "noise.csv")

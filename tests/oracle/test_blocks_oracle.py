@@ -32,7 +32,7 @@ def test_blocks_change_no_answer(problem: TreeProblem, threads: int) -> None:
     assert result.model is not None
     if problem.cost.exact:
         assert result.status is Status.OPTIMAL
-        assert result.lower_bound == problem.cost.real(cost)
+        assert result.lower_bound == float(problem.cost.in_weight(cost))
         assert naive.as_tuple(result.model) == tree
     for event in result.trace:
         assert event.lower_bound <= result.objective

@@ -122,7 +122,7 @@ def test_a_gap_is_kept(tmp_path: Path) -> None:
             again = run(problem, path, options)
             assert again.status in (Status.OPTIMAL, Status.WITHIN_GAP)
             assert again.lower_bound <= optimum <= again.objective
-            assert again.gap <= float(problem.cost.real(problem.max_gap)) + 1e-9
+            assert again.gap <= float(problem.cost.in_weight(problem.max_gap)) + 1e-9
 
 
 def test_rounded_weights_have_searches_of_their_own(tmp_path: Path) -> None:

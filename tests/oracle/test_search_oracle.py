@@ -34,7 +34,7 @@ def assert_optimal(result: Result, problem: TreeProblem, cost: int, tree: naive.
     if not problem.cost.exact:
         assert_within_rounding(result, problem, cost)
         return
-    optimum = problem.cost.real(cost)
+    optimum = float(problem.cost.in_weight(cost))
     assert result.objective == optimum
     assert result.lower_bound == optimum
     assert result.status is Status.OPTIMAL
@@ -91,7 +91,7 @@ def test_search_finds_and_proves_the_canonical_optimum(
 @given(problem=problems(max_gap=True), options=search_options(), threads=thread_counts())
 def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: int) -> None:
     cost = naive.fewest_cost(problem)
-    optimum = problem.cost.real(cost)
+    optimum = float(problem.cost.in_weight(cost))
     result, events = run(problem, options, threads)
     assert result.model is not None
     naive.check_table(result.model, problem)
@@ -99,7 +99,7 @@ def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: 
         assert_within_rounding(result, problem, cost)
         return
     found = recount.integer_cost(result.model, problem)
-    assert result.objective == problem.cost.real(found)
+    assert result.objective == float(problem.cost.in_weight(found))
     assert found - cost <= problem.max_gap
     assert result.lower_bound <= optimum
     assert result.lower_bound >= rounded_down(problem.cost.least(found - problem.max_gap))

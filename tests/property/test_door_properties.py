@@ -28,11 +28,10 @@ from proofwood.ensembles.explained import Explained, explained
 from proofwood.exceptions import DataError
 from tests.frames import in_polars
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 SEEDS = range(3)
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("one_thread")]
 
 
 def _of(package: str, name: str, **parameters: Any) -> Any:

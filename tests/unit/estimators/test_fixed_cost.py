@@ -164,4 +164,4 @@ def test_costs_are_rounded_once(unit: Fraction) -> None:
     for integer in (0, 1, 7, 12_345, 2**51 + 1):
         exact = integer * unit / cost.error_price
         assert cost.in_weight(integer) == exact
-        assert cost.real(integer) == float(exact)
+        assert cost.reported(integer, integer)[0] == float(exact)
