@@ -291,7 +291,7 @@ def a_distance_of_two_categories() -> Content:
     axes = [cuts(0, -0.4), {**cuts(1, 0.0), "gap_high": True}, {"column": 1, "flag": True}]
     axes += [{"column": 2, "codes": [code], "single": True} for code in (0, 1)]
     edges = [[0, 4, [1, -5]], [3, 3, [1, 2]], [3, 4, [1, 3]]]
-    boxes = [[0, 0, 0], [39, edges, [695976], 18], [0, [], [1], None]]
+    boxes = [[0, 0], [39, edges, [695976], 18], [0, [], [1], None]]
     ways = [[False, [2, 5]], [False, [6, 8]], [False, [7, 9]]]
     told = {"metric": "l1", "weights": [0.5, 1.0, 0.5], "pays": [], "unit": -42, "bound": 2**42}
     proofs = [{"against": 1, "rivals": [0], "ways": ways, "boxes": boxes}]

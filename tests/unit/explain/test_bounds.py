@@ -48,7 +48,7 @@ def test_the_threshold_itself_is_a_row_within_bounds_that_begin_there() -> None:
     assert (near.status, near.witness.tolist()) == ("optimal", [math.nextafter(2.5, 3.0)])
 
 
-ENGINES = ["auto", "cdcl", "messages", "paper"]
+ENGINES = ["auto", "cdcl", "messages"]
 
 
 @pytest.mark.parametrize("unit", [1e-4, 1e-9, 1e-100])
