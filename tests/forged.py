@@ -177,7 +177,7 @@ def an_unknown_category_that_is_left_out_as_if_it_were_missing() -> Content:
     tree |= {"low": [1, 2, 0, 0, 0], "high": [4, 3, 0, 0, 0]}
     axes = [{"column": 0, "codes": [code], "single": True} for code in (0, -1)]
     told = {"metric": "l1", "pays": [], "least": 5.0, "distance": 5.000000001, "unit": 0, "bound": 5}
-    proofs = [{"against": 1, "rivals": [0], "ways": [], "boxes": [[2, 0, 0], [0, [], [1], None], [0, [], [0], 0]]}]
+    proofs = [{"against": 1, "rivals": [0], "ways": [], "boxes": [[2, 0], [0, [], [1], None], [0, [], [0], 0]]}]
     return distance(
         rows, tree, [*axes, cuts(1, 5.0)], row=[0.0, 0.0], other=[0.0, 5.000000001], told=told, features=[1],
         proofs=proofs,

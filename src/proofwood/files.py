@@ -309,7 +309,7 @@ def strict_json(text: str | bytes) -> Any:
     """The value of a JSON text; ValueError if it is none, or has a number that JSON does not know, such as NaN."""
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     return json.loads(text, parse_constant=refuse)
 
