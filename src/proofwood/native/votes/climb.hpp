@@ -28,7 +28,7 @@ class Climb {
  public:
   explicit Climb(const Model& model) : model_(model) {}
 
-  // For rows of the box [low, high] with a sum of at least `least`; `dead` counts for each leaf what rules it out there.
+  // For rows of the box [low, high] with a sum of at least `least`; `dead` counts per leaf what rules it out there.
   void enter(const std::vector<std::int64_t>& gain, std::int64_t least, const std::vector<int>& dead,
              const std::vector<int>& low, const std::vector<int>& high);
   // For cheap rows of a box that reach all leads. These and the prices stay where they are.
@@ -38,13 +38,13 @@ class Climb {
   bool load(const std::vector<int>& row);
   bool enough() const;  // whether the row at hand is one that is looked for
   const std::vector<int>& row() const { return row_; }
-  // Goes from the row at hand to one that is, by the best step of all, as few changes are wanted; false if it finds none.
+  // Goes from the row at hand to one that is, by the best step of all, as few changes are wanted; false without one.
   bool climb(Watch& watch);
 
   // Search for a row of one lead, without prices, from each start, then from changed rows, until about `effort` leaves
   // were looked at. From the start `near` it climbs.
   bool reach(const std::vector<std::vector<int>>& starts, std::size_t near, std::int64_t effort, Watch& watch);
-  // Takes cells of row() back to those of `near`, the least helpful first, for as long as it is a row that is looked for.
+  // Takes cells of row() back to those of `near`, the least helpful first, as long as it is a row that is looked for.
   void approach(const std::vector<int>& near, Watch& watch);
   // Whether row(), counted again, is one, with the sum that was kept.
   bool counted();

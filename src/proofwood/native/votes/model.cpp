@@ -1,4 +1,4 @@
-// What the arrays of an ensemble imply: leads, the tree of a leaf, the leaves that need a literal, the limits per column.
+// What the arrays of an ensemble imply: leads, the tree of a leaf, leaves that need a literal, limits per column.
 //
 // Theory: docs/theory/explanations.md, "The grid".
 #include "votes/model.hpp"
