@@ -176,9 +176,11 @@ bool HittingSets::too_dear(Frame& frame, i64 budget) {
       };
       each_allowed([&](std::size_t e) { taken = std::min(taken, left_[e]); });
       each_allowed([&](std::size_t e) {
-        if ((left_[e] -= taken) == 0) put(spent, e);
+        left_[e] -= taken;
+        if (left_[e] == 0) put(spent, e);
       });
-      if ((budget -= taken) < 0) return true;
+      budget -= taken;
+      if (budget < 0) return true;
     }
   each(frame.allowed, [&](std::size_t e) {
     if (left_[e] > budget) drop(frame.allowed, e);

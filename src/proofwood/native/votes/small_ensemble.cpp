@@ -39,7 +39,7 @@ SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>
   stopped_ = watch.over();
   if (hopeless_ || stopped_) return;
   const Model whole = joined_model(model);
-  part_.emplace(whole, box_);
+  part_ = std::make_unique<Part>(whole, box_);
   hopeless_ = part_->empty();
   if (!hopeless_) least_ = part_->lead(whole.lead({0, 1, least_})).need;
 }

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "common/watch.hpp"
@@ -64,7 +64,7 @@ class SmallEnsemble {
   Box box_;
   std::int64_t least_;
   bool hopeless_ = false, stopped_ = false;
-  std::optional<Part> part_;
+  std::unique_ptr<Part> part_;  // none where the watch was over
 };
 
 }  // namespace proofwood::votes
