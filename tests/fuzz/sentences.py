@@ -406,7 +406,8 @@ class Checks:
         again = Robustness.of(found.nearest)
         assert str(again) == text
         if found.status == "constant":
-            assert "wherever the values are" in text
+            gaps = self.explainer.model.with_gaps_of(found.nearest.row[np.newaxis]).missing
+            assert ("no value that becomes missing" if gaps else "wherever the values are") in text
             rows = self.rows([])
             for name, own in self.own.items():  # a value that is there does not go away
                 rows[name] = np.where(np.isnan(rows[name]), own, rows[name])

@@ -1,7 +1,7 @@
 """Statements about sets of features, and about values of 0/1 columns, as clauses; a proof shows that they contradict.
 
 Whoever makes or checks a certificate writes them down anew: that no fewer features will do, that a list of explanations
-is complete, that a set of values cannot grow.
+is complete.
 """
 
 from __future__ import annotations
@@ -36,36 +36,3 @@ def hitting_clauses(sets: Sequence[Sequence[int]], without: Sequence[int], size:
 def map_clauses(abductive: Sequence[Sequence[int]], contrastive: Sequence[Sequence[int]]) -> list[list[int]]:
     """Clauses of "a set of features hits all contrastive ones and contains no abductive one"."""
     return [[f + 1 for f in one] for one in contrastive] + [[-f - 1 for f in one] for one in abductive]
-
-
-def value_clauses(
-    first: Sequence[int],
-    clauses: Sequence[Sequence[int]],
-    columns: Sequence[int],
-    low: Sequence[int],
-    high: Sequence[int],
-    values: Sequence[Sequence[int]],
-) -> list[list[int]]:
-    """Clauses that say: some row has in 0/1 columns a value outside a box, and none of these values.
-
-    Parameters
-    ----------
-    first : of each column the first of its variables
-    clauses : of the space, literals as the model has them; those about other columns, too, are left out
-    columns : those of a feature
-    low, high : cells of the box in these columns; 0 and 0 where a column has one cell
-    values : cells in these columns
-    """
-    own = {first[c]: first[c] + 1 for c in columns if first[c] < first[c + 1]}
-    clauses_of_values = [
-        [-own[literal >> 1] if literal & 1 else own[literal >> 1] for literal in clause]
-        for clause in clauses
-        if all(literal >> 1 in own for literal in clause)
-    ]
-    for least, most in [(low, high), *((value, value) for value in values)]:
-        beyond = []
-        for c, lowest, highest in zip(columns, least, most, strict=True):
-            if first[c] < first[c + 1]:
-                beyond += [-own[first[c]]] * (lowest == 1) + [own[first[c]]] * (highest == 0)
-        clauses_of_values.append(beyond)
-    return clauses_of_values

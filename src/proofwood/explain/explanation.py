@@ -188,11 +188,8 @@ class Explanation(Rejoined):
         if self.status == "impossible":
             return self.message
         if self.status == "none":
-            stated = self.asked.get("within") or {}
-            within = {self.model.inputs[key].name if isinstance(key, int) else key: one for key, one in stated.items()}
-            permitted = told.permitted(self._named(self.immutable), within)
-            what = f" with {permitted}" if permitted else " that may change"
-            return f"nothing{what} leads away from {self._aim(self.prediction)}"
+            permitted = f" (with {self.permitted})" if self.permitted else ""
+            return f"nothing that may change leads away from {self._aim(self.prediction)}{permitted}"
         if self.kind == "abductive":
             text = " and ".join(condition.text(digits) for condition in self.conditions) or "always"
             return f"{text} -> {self._claimed()}"
@@ -204,6 +201,20 @@ class Explanation(Rejoined):
             treated = treated_text(self.model, self.row, feature, self.filled)
             parts.append(told.change_text(self.model.feature_names[feature], now, then, treated))
         return f"{' and '.join(parts) or 'nothing'} -> {self._class(self.witness_label)}"
+
+    @property
+    def permitted(self) -> str:
+        """What limits a change: features that stay, what columns may become, prices without end; empty without any."""
+        parts = told.staying(self._named(self.immutable))
+        for key, allowed in (self.asked.get("within") or {}).items():
+            named = {str(one.name): one.kind for one in self.model.inputs}
+            name = str(self.model.inputs[key].name if isinstance(key, int) else key)
+            parts.append(told.becoming(name, allowed, ends=named.get(name, Kind.NOMINAL) is not Kind.NOMINAL))
+        if self.kind == "counterfactual" and self.metric != "changes" and self.model.missing:
+            parts.append("no value that becomes missing")
+        if _may_forbid(self.asked.get("weights")):
+            parts.append("no change of infinite price")
+        return ", ".join(parts)
 
     def _digits(self, digits: int | None = DIGITS) -> int | None:
         """Digits of changes: values that satisfy constraints together are not rounded."""
@@ -500,6 +511,15 @@ def _without_functions(stated: Any) -> Any:
     if isinstance(stated, Mapping):
         return {key: _without_functions(one) for key, one in stated.items()}
     return FUNCTION if callable(stated) else stated
+
+
+def _may_forbid(stated: Any) -> bool:
+    """Whether stated prices, or those that a function may give, are without end."""
+    if isinstance(stated, Mapping):
+        return any(map(_may_forbid, stated.values()))
+    if isinstance(stated, tuple | list):
+        return any(map(_may_forbid, stated))
+    return callable(stated) or stated == FUNCTION or stated == math.inf
 
 
 def _is_lost(stated: Any) -> bool:

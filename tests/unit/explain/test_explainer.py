@@ -297,7 +297,7 @@ def test_a_constant_model_and_a_class_that_cannot_change():
     tree = Explainer(DecisionTreeClassifier().fit(X[:, :1], [0, 0, 1, 1]))
     stuck = tree.contrastive(X[0, :1], immutable=[0])
     assert stuck.status == "none"
-    assert stuck.rule() == "nothing with x0 as it is leads away from 0"
+    assert stuck.rule() == "nothing that may change leads away from 0 (with x0 as it is)"
     assert stuck.verify().status == "confirmed"
     assert tree.counterfactual(X[0, :1], immutable=[0]).status == "none"
 

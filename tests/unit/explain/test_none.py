@@ -125,3 +125,23 @@ def test_the_command_line_says_what_was_looked_at(tmp_path: Path) -> None:
     assert "not checked: that no row satisfies the constraints" in " ".join(done.stdout.split())
     said = json.loads(invoke(*call, "--constraint", "a < b", "--constraint", "b < a", "--json").stdout)
     assert (said["verified"]["confirmed"], said["verified"]["status"]) == (False, "not checked")
+
+
+def test_what_limits_a_change_is_said() -> None:
+    """Without its limits the sentence is false: here every class can be reached."""
+    explainer, row = Explainer(FOREST, X=X), X[(FOREST.predict(X) == "low")].iloc[[0]]
+    assert explainer.counterfactual(row).status == "optimal"
+    every = {"a": math.inf, "b": math.inf, "c": math.inf}
+    for found, words in (
+        (explainer.contrastive(row, immutable=["a", "b"]), "a and b as they are"),
+        (explainer.counterfactual(row, within={"a": (row.a.item(), row.a.item()), "b": "down"}), "b not higher"),
+        (explainer.counterfactual(row, weights=every), "no change of infinite price"),
+        (explainer.counterfactual(row, weights=dict.fromkeys("abc", lambda now, then: math.inf)), "infinite price"),
+    ):
+        assert found.status == "none", words
+        assert words in found.rule()
+        assert words in str(found)
+    stays = explainer.robustness(row, weights=every)
+    assert stays.status == "constant"
+    assert "wherever" not in str(stays)
+    assert "no change of infinite price" in str(stays)

@@ -67,8 +67,8 @@ class Robustness:
             return f"{self.nearest.message}  [robustness, impossible]"
         stays = f"the class stays {self.nearest.prediction}"
         if self.status == "constant":
-            fixed = ", ".join(self.nearest.model.feature_names[f] for f in self.nearest.immutable)
-            where = f"with the same {fixed}" if fixed else "wherever the values are"
+            limits = self.nearest.permitted
+            where = f"with {limits}" if limits else "wherever the values are"
             return f"{stays} {where}{among_rows(self.nearest.model)}  [robustness, constant]"
         radius, upper = self.nearest.bounds_text
         text = f"{stays} within less than {'0' if radius == 'nan' else radius} ({self.metric})"

@@ -19,16 +19,14 @@ import numpy as np
 from proofwood import _native
 from proofwood.explain.nearest.measure import Measure
 from proofwood.explain.oracles.searches import (
-    INTERRUPT,
-    MEMORY,
     NEVER,
     PRICE_OPTIONS,
     PriceOptions,
     SearchOracle,
     native_model,
+    note,
 )
 from proofwood.explain.search.questions import Questions
-from proofwood.memory import note_lack
 from proofwood.model.node_table import FloatArray, IntArray
 
 TOLERANCE = 1e-9
@@ -259,16 +257,8 @@ def _run(
         if found["doubtful"] is None:
             break
         search.decide(accept is None or accept(np.array(found["doubtful"], dtype=np.int64)))
-    _note(found["stopped"])
+    note(found["stopped"])
     return found
-
-
-def _note(stopped: int) -> None:
-    """Pass on what stopped a search: an interrupt, or a lack of memory."""
-    if stopped == INTERRUPT:
-        raise KeyboardInterrupt
-    if stopped == MEMORY:
-        note_lack()
 
 
 def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[IntArray]]:
@@ -379,7 +369,7 @@ class _Bisection:
         )
         found = search.run(q.clock.seconds_left)
         q.calls += int(found["questions"])
-        _note(found["stopped"])
+        note(found["stopped"])
         lower = int(found["lower"])
         bound = float(radii[lower]) if lower < radii.size else math.inf
         if found["best"] is None:

@@ -287,7 +287,7 @@ class SearchOracle:
         reply = self._search.ask(winner, list(contests), self.scores.limits(low, high), start, seconds)
         outcome, witness, _, stopped = reply
         if outcome == STOPPED:
-            _note(stopped)
+            note(stopped)
             return UNKNOWN
         return Answer(True, np.array(witness, dtype=np.int64), winner) if outcome == CHANGES else Answer(False)
 
@@ -346,7 +346,7 @@ class SearchOracle:
             if outcome == STOPPED:
                 if most == LOOK and not stopped:
                     continue
-                _note(stopped)
+                note(stopped)
                 return UNKNOWN
             if outcome == CHANGES:
                 order.remove(target)  # the next question meets the class that was reached last first
@@ -392,7 +392,7 @@ class SearchOracle:
         return self._joint.ask(target, rivals, assumptions, near, clock.seconds_left, *how)
 
 
-def _note(stopped: int) -> None:
+def note(stopped: int) -> None:
     """Pass on what stopped a search: an interrupt, or a lack of memory."""
     if stopped == INTERRUPT:
         raise KeyboardInterrupt

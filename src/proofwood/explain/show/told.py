@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from proofwood.decimals import DIGITS
@@ -182,16 +181,16 @@ def change_text(name: str, now: str, then: str, treated: str | None) -> str:
     return printable(f"{in_sentence(name)} {then} ({was})")
 
 
-def permitted(fixed: Sequence[str], within: Mapping[Any, Any]) -> str:
-    """What may become of columns, in words that follow "with": features that stay, and columns with limits."""
-    stay = " and ".join(map(in_sentence, fixed))
-    parts = [f"{stay} as {'it is' if len(fixed) == 1 else 'they are'}"] if fixed else []
-    for key, allowed in within.items():
-        name = in_sentence(str(key))
-        if isinstance(allowed, str):
-            parts.append(f"{name} {'not lower' if allowed == 'up' else 'not higher'}")
-        elif isinstance(allowed, tuple | list) and len(allowed) == 2 and all(isinstance(x, Real) for x in allowed):
-            parts.append(f"{name} from {allowed[0]!r} to {allowed[1]!r}")
-        else:
-            parts.append(f"{name} one of {', '.join(in_list(str(one)) for one in allowed)}")
-    return ", ".join(parts)
+def staying(fixed: Sequence[str]) -> list[str]:
+    """That features stay, in words that follow "with"; nothing without any."""
+    names = " and ".join(map(in_sentence, fixed))
+    return [f"{names} as {'it is' if len(fixed) == 1 else 'they are'}"] if fixed else []
+
+
+def becoming(name: str, allowed: Any, *, ends: bool) -> str:
+    """What a column may become, in words that follow "with"; two values are the ends of what it may, or the choice."""
+    name = in_sentence(name)
+    if isinstance(allowed, str):
+        return f"{name} not {'lower' if allowed == 'up' else 'higher'}"
+    values = [in_list(str(one)) for one in allowed]
+    return f"{name} from {values[0]} to {values[1]}" if ends else f"{name} one of {', '.join(values)}"
