@@ -111,6 +111,12 @@ def a_range_of_another_row_in_a_column_that_no_tree_tests() -> Content:
 
 
 @forged
+def a_row_outside_of_its_own_space_in_a_column_that_no_tree_tests() -> Content:
+    rows = space(column("x0", low=1.0), column("x1", high=0.5))
+    return sufficient(rows, stump(1, 0.5), [cuts(1, 0.5)], [0.0, 0.0])
+
+
+@forged
 def an_unknown_category_named_by_its_code() -> Content:
     rows = space(column("c", kind="category", levels=["a", "b"], other=True))
     axes = [{"column": 0, "codes": [0], "single": False}]

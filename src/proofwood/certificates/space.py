@@ -334,11 +334,8 @@ class Space:
         """Columns that change in pairs, so that each counts half in a sum."""
         return {j for one in self.features if one.kind in CHOICES for j in one.columns}
 
-    def holds(self, row: Sequence[float], tested: Iterable[int]) -> bool:
-        """Whether a row is of the space, as far as columns that make a difference say."""
-        for j in tested:
-            if Entries(self.columns[j], ()).of(row[j]) is None:
-                return False
+    def holds(self, row: Sequence[float]) -> bool:
+        """Whether choices and conditions are true of a row."""
         for one in self.features:
             ones = sum(row[j] == 1 for j in one.columns)
             if one.kind in CHOICES and (ones > 1 or (ones == 0 and one.kind == "one_hot")):

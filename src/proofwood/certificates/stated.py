@@ -288,13 +288,14 @@ class Stated(Trees):
         CertificateError
             If the row is outside the space.
         """
-        found = {}
-        for j in self.tested.union(also):
-            entry = self.entries[j].of(float(row[j]))
+        wanted, found = self.tested.union(also), {}
+        for j, value in enumerate(row):
+            entry = self.entries[j].of(float(value))
             if entry is None:
                 raise CertificateError(f"the row is outside the space in column {self.space.columns[j].name!r}")
-            found[j] = entry
-        if not self.space.holds(row, ()):
+            if j in wanted:
+                found[j] = entry
+        if not self.space.holds(row):
             raise CertificateError("the row is outside the space")
         return found
 
