@@ -34,14 +34,17 @@ class World:
         """Values of a column on both sides of everything that tells them apart."""
         column = self.space["columns"][j]
         gap = [None] if column["missing"] else []
+        own = self.own[j] if self.own else None
         if column["kind"] == "category":
-            other = [float(len(column["levels"]))] if column["other"] else []
-            return [*map(float, range(len(column["levels"]))), *other, *gap]
+            n = len(column["levels"])
+            if not column["other"]:
+                return [*map(float, range(n)), *gap]
+            unknown = None if self.own and own is None else own if own is not None and own >= n else float(n)
+            return [*map(float, range(n)), unknown, *(gap if unknown is not None else [])]
         tests = [t for tree in self.model["trees"] for c, t in zip(tree["column"], tree["test"], strict=True) if c == j]
         ends = [column["low"], column["high"], *(limit[end] for end in ("low", "high") if limit)]
         cuts = {float(t) for t in [*tests, *ends, *_cuts(self.space["knowledge"], j)] if t is not None}
         near = cuts | {math.nextafter(cut, math.inf) for cut in cuts} | {math.nextafter(cut, -math.inf) for cut in cuts}
-        own = self.own[j] if self.own else None
         near |= {0.0} if own is None else {own}
         if column["whole"]:
             near = {float(side(cut)) for cut in near for side in (math.floor, math.ceil)}
@@ -216,7 +219,8 @@ def _length(world: World, row: Row) -> float:
             paid.append(weight**power)
         else:
             share = 0.5 if kind in ("one_hot", "at_most_one") and told["metric"] != "linf" else 1.0
-            paid.append(share * (weight * abs(then - now)) ** power)
+            change = weight * abs(then - now)
+            paid.append(share * math.prod([change] * power))  # infinite where ** overflows
     return max(paid) if told["metric"] == "linf" else sum(paid) ** (1 / power)
 
 
