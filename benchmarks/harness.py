@@ -19,6 +19,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+Row = dict[str, str]
+"""A stored row: text by column."""
 PACKAGES = ("proofwood", "pycontree", "pystreed", "python-sat", "ortools", "scikit-learn", "numpy")
 
 # ------------------------------------------------------------------ one measured call
@@ -105,10 +108,15 @@ def run(task: str, values: Mapping[str, Any], *, hard_cap: float | None = None, 
     Returns
     -------
     dict
-        What the task returned; a child that was killed or died gives ``{"status": "killed" | "failed", "error": why}``.
+        What the task returned, and the wall seconds of the whole under ``took``; a child that was killed or died gives
+        ``{"status": "killed" | "failed", "error": why}``.
     """
-    if not isolate:
-        return _call(task, dict(values))
+    start = time.perf_counter()
+    outcome = _call(task, dict(values)) if not isolate else _in_child(task, values, hard_cap)
+    return {**outcome, "took": time.perf_counter() - start}
+
+
+def _in_child(task: str, values: Mapping[str, Any], hard_cap: float | None) -> dict[str, Any]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "benchmarks.harness", task, json.dumps(dict(values))]
     try:
@@ -163,7 +171,9 @@ class Table:
     path: Path
     key: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: list[dict[str, str]] = field(init=False)
+    rows: list[Row] = field(init=False)
+    last: dict[tuple[str, ...], Row] = field(init=False)
+    """The last row of each cell."""
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -177,6 +187,10 @@ class Table:
                         "it was written by another version; move it away or run with --fresh"
                     )
                 self.rows = list(reader)
+        self.last = {self._key(row): row for row in self.rows}
+
+    def _key(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(_text(values[name]) for name in self.key)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -184,7 +198,9 @@ class Table:
         return (*self.key, *self.columns, "when", "versions", "machine")
 
     def find(self, **key: Any) -> dict[str, str] | None:
-        """The stored row of a cell, or None."""
+        """The last stored row of a cell, or None."""
+        if key.keys() == set(self.key):
+            return self.last.get(self._key(key))
         found = self.select(**key)
         return found[-1] if found else None
 
@@ -213,11 +229,13 @@ class Table:
         with self.path.open("a", newline="") as stream:
             stream.write(buffer.getvalue())
         self.rows.append(row)
+        self.last[self._key(row)] = row
         return row
 
     def keep(self, rows: Iterable[Mapping[str, str]]) -> None:
         """Forget all rows but these, in the file too."""
         self.rows = [dict(row) for row in rows]
+        self.last = {self._key(row): row for row in self.rows}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("w", newline="") as stream:
             writer = csv.DictWriter(stream, self.fields, lineterminator="\n")
@@ -230,7 +248,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return str(value)
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else str(value)
 
 
 def number(text: str | None) -> float:
@@ -308,12 +326,34 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def write_page(path: Path, title: str, *blocks: str, rows: Sequence[Mapping[str, str]] = ()) -> Path:
-    """A Markdown page with the versions and machines of the rows it shows."""
-    made = sorted({f"{row['machine']}; {row['versions']}" for row in rows if row.get("machine")})
-    foot = ["Measured with: " + "; ".join(made) + "."] if made else []
+def commit_of(row: Mapping[str, str]) -> str:
+    """The commit that made a row; empty where it names none."""
+    return next(
+        (part.removeprefix("commit ") for part in row["versions"].split(", ") if part.startswith("commit ")), ""
+    )
+
+
+def provenance(rows: Sequence[Mapping[str, str]]) -> str:
+    """Commits, days, machines and versions of the rows that a page shows, in one line."""
+    commits = Counter(commit_of(row) or "no commit" for row in rows)
+    days = sorted({row["when"][:10] for row in rows})
+    packages = sorted({part for row in rows for part in row["versions"].split(", ") if not part.startswith("commit ")})
+    told = [
+        "commits " + ", ".join(f"{name} ({count} rows)" for name, count in commits.most_common()),
+        days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}",
+        "; ".join(sorted({row["machine"] for row in rows})),
+        ", ".join(packages),
+    ]
+    return f"Measured with: {'; '.join(told)}."
+
+
+def write_page(path: Path, title: str, *blocks: str, rows: Sequence[Mapping[str, str]] = (), command: str = "") -> Path:
+    """A Markdown page, whose first lines are the command that makes it and where its rows are from."""
+    made = [row for row in rows if row.get("machine")]
+    head = [f"`{command}`"] if command else []
+    head += [provenance(made)] if made else []
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n\n".join([f"# {title}", *blocks, *foot]).rstrip() + "\n", encoding="utf-8")
+    path.write_text("\n\n".join([f"# {title}", *head, *blocks]).rstrip() + "\n", encoding="utf-8")
     return path
 
 

@@ -73,11 +73,12 @@ RFXPL = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A data set: its name, where it comes from, and how to get it."""
+    """A data set: its name, where it comes from, how to get it, and its file in the data folder without its ending."""
 
     name: str
     suite: str
     read: Callable[[], Arrays]
+    file: str = ""
 
 
 def data_folder() -> Path:
@@ -126,18 +127,32 @@ def load(name: str) -> Arrays:
     return X, y
 
 
+def is_here(name: str) -> bool:
+    """Whether a case can be loaded: it is generated, or its file is in the data folder."""
+    if not _CASES[name].file:
+        return True
+    try:
+        return any(path.is_file() for path in _files(_CASES[name].file))
+    except FileNotFoundError:
+        return False
+
+
+def _files(file: str) -> list[Path]:
+    return [data_folder() / f"{file}{ending}" for ending in (".csv", ".csv.gz")]
+
+
 def _from_file(suite: str, name: str, *, full_name: bool = False) -> Case:
+    file = f"{suite}/{name}"
+
     def read() -> Arrays:
-        folder = data_folder() / suite
-        for ending in (".csv", ".csv.gz"):
-            path = folder / f"{name}{ending}"
+        for path in _files(file):
             if path.is_file():
                 frame = pl.read_csv(path, infer_schema_length=None)
                 X = np.ascontiguousarray(frame.drop("target").cast(pl.Float64).to_numpy())
                 return X, frame["target"].cast(pl.Int64).to_numpy().copy()
-        raise FileNotFoundError(f"no file {name}.csv or {name}.csv.gz in {str(folder)!r}")
+        raise FileNotFoundError(f"no file {name}.csv or {name}.csv.gz in {str(data_folder() / suite)!r}")
 
-    return Case(f"{suite}/{name}" if full_name else name, suite, read)
+    return Case(file if full_name else name, suite, read, file)
 
 
 def _generated(name: str, make: Callable[[np.random.Generator], Arrays]) -> Case:

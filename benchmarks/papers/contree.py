@@ -1,8 +1,4 @@
-"""Tables and figures of the ConTree paper, measured again: a function and a subcommand for each.
-
-``python -m benchmarks.papers.contree table2 --sets bank raisin --seconds 120`` measures what is not stored yet under
-``benchmarks/results/contree``, stores every run as one line of CSV, and writes a page with the paper's figures beside
-ours. A fit that reached its limit is measured again only if the new limit is longer.
+"""Tables 1 to 6 and figures 2 and 3 of the ConTree paper, as functions of what is stored of their fits.
 
 Departures from the paper, all stated on the pages: the files hold the train parts only (so table 6 splits these),
 ``skin`` is rebuilt from the raw data with the published procedure, and the machine is another one.
@@ -10,12 +6,11 @@ Departures from the paper, all stated on the pages: the files hold the train par
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,104 +18,51 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import cases, rivals
-from benchmarks.harness import (
-    RESULTS,
-    Table,
-    geometric_mean,
-    markdown_table,
-    number,
-    run,
-    seconds_text,
-    write_page,
-)
+from benchmarks.harness import Row, geometric_mean, markdown_table, number, seconds_text
 from benchmarks.papers import contree_published as published
+from benchmarks.papers.measuring import FINAL, Cell, Page, Pass, printed, seconds_cell
 
-OUT = RESULTS / "contree"
 FIGURE_3_SETS = ("avila", "fault", "page", "rice")
-FINISHED = ("optimal", "within_gap")
 COUNTER = "depth_two_splits"
 """Counter of the engine: root splits of depth-two subtrees whose two best stumps were computed."""
 
 TABLE_6_METHODS = ("cart", "streed", "proofwood")
 
-# ------------------------------------------------------------------ cells: one fit, stored
+# ------------------------------------------------------------------ one fit
+
+KEY = ("set", "learner", "depth", "max_gap", "variant", "run")
+COLUMNS = ("rows", "errors", "lower_bound", "cpu", "wall", "peak_mb", "counters")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One fit to measure: which learner, on what, how deep, how exact, with which search switches."""
-
-    case: str
-    depth: int
-    max_gap: float = 0
-    learner: str = "proofwood"
-    variant: str = ""
-    options: tuple[tuple[str, bool], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """How to measure: limits, number of runs, where the results are."""
-
-    seconds: float
-    runs: int = 1
-    out: Path = OUT
-    fresh: bool = False
-    isolate: bool = True
-
-    def fits(self) -> Table:
-        """The stored fits, shared by all tables."""
-        columns = ("limit", "rows", "errors", "lower_bound", "status", "cpu", "wall", "peak_mb", "counters", "error")
-        return Table(self.out / "fits.csv", ("set", "learner", "depth", "max_gap", "variant", "run"), columns)
+def fits(
+    reading: Pass,
+    case: str,
+    depth: int,
+    *,
+    limit: float,
+    runs: int = 1,
+    max_gap: float = 0,
+    learner: str = "proofwood",
+    variant: str = "",
+    options: Mapping[str, bool] | None = None,
+) -> list[Row]:
+    """The rows of one fit, made so many times; one that a limit stopped is made once."""
+    table = reading.table("fits.csv", KEY, COLUMNS)
+    values = {"learner": learner, "case": case, "depth": depth, "max_gap": max_gap, "options": options or {}}
+    rows: list[Row] = []
+    for turn in range(runs):
+        key = {"set": case, "learner": learner, "depth": depth, "max_gap": max_gap, "variant": variant, "run": turn}
+        rows.append(reading.row(Cell(table, key, "benchmarks.tasks:fit", values, limit, data=case)))
+        if rows[-1]["status"] not in FINAL:
+            break
+    return rows
 
 
-def _measure(cell_list: Iterable[Cell], session: Session) -> dict[Cell, list[dict[str, str]]]:
-    """Stored rows of the cells, ``runs`` of each; missing ones are measured. A capped cell runs once."""
-    table = session.fits()
-    measured: dict[Cell, list[dict[str, str]]] = {}
-    for cell in cell_list:
-        rows: list[dict[str, str]] = []
-        for turn in range(session.runs):
-            key = {"set": cell.case, "learner": cell.learner, "depth": cell.depth, "max_gap": cell.max_gap}
-            key |= {"variant": cell.variant, "run": turn}
-            row = None if session.fresh else table.find(**key)
-            if row is None or not (row["status"] in FINISHED or number(row["limit"]) >= session.seconds):
-                values = {
-                    "learner": cell.learner,
-                    "case": cell.case,
-                    "depth": cell.depth,
-                    "seconds": session.seconds,
-                    "max_gap": cell.max_gap,
-                    "options": dict(cell.options),
-                }
-                cap = session.seconds * 2 + 120  # the warm-up, and a learner that overruns its limit
-                outcome = run("benchmarks.tasks:fit", values, hard_cap=cap, isolate=session.isolate)
-                counters = json.dumps(outcome.pop("counters", {}), sort_keys=True)
-                stored = {name: outcome.get(name) for name in table.columns}
-                row = table.add({**key, **stored, "counters": counters, "limit": session.seconds})
-                print(_progress(cell, row), flush=True)
-            rows.append(row)
-            if row["status"] not in FINISHED:
-                break
-        measured[cell] = rows
-    return measured
+_time = partial(seconds_cell, column="cpu")
+_paper = printed
 
 
-def _progress(cell: Cell, row: Mapping[str, str]) -> str:
-    gap = f" gap {cell.max_gap:g}" if cell.max_gap else ""
-    what = f"{cell.case:<12} depth {cell.depth}{gap} {cell.variant}".rstrip()
-    return f"{what:<40} {row['status']} {row['errors']} errors, {row['cpu']} s" + (row["error"] and f" {row['error']}")
-
-
-def _time(rows: Sequence[Mapping[str, str]]) -> str:
-    """Mean CPU seconds, or ``> limit`` where the limit was reached, as the paper prints it."""
-    last = rows[-1]
-    if last["status"] in FINISHED:
-        return seconds_text(statistics.fmean(number(row["cpu"]) for row in rows))
-    return f"> {seconds_text(number(last['limit']))}" if last["status"] in ("feasible", "killed") else last["status"]
-
-
-def _proof(rows: Sequence[Mapping[str, str]]) -> str:
+def _proof(rows: Sequence[Row]) -> str:
     """Errors and what is proved about them."""
     last = rows[-1]
     if not last["errors"]:
@@ -130,18 +72,14 @@ def _proof(rows: Sequence[Mapping[str, str]]) -> str:
     return last["errors"] if proved else f"{last['errors']} (≥ {bound:g})"
 
 
-def _memory(rows: Sequence[Mapping[str, str]]) -> str:
+def _memory(rows: Sequence[Row]) -> str:
     values = [number(row["peak_mb"]) for row in rows if row["peak_mb"]]
     return f"{max(values):.0f}" if values else "–"
 
 
-def _accuracy(rows: Sequence[Mapping[str, str]]) -> str:
+def _accuracy(rows: Sequence[Row]) -> str:
     last = rows[-1]
     return f"{100 * (1 - number(last['errors']) / number(last['rows'])):.1f}" if last["errors"] else "–"
-
-
-def _paper(table: published.Published, case: str, column: str) -> str:
-    return table.get(case, {}).get(column, "–").replace("<", "< ").replace(">", "> ")
 
 
 _TIMES = (
@@ -151,80 +89,59 @@ _TIMES = (
 )
 
 
-def _flat(measured: Mapping[Cell, list[dict[str, str]]]) -> list[dict[str, str]]:
-    return [row for rows in measured.values() for row in rows]
-
-
 # ------------------------------------------------------------------ tables 1 to 5
 
 
-def table1(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
+def table1(
+    reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0, runs: int = 20, without: int = 3
+) -> Page:
     """Table 1: depth two, with and without the depth-two routine."""
-    with_routine = {case: Cell(case, 2, learner="proofwood-engine") for case in sets}
-    without = {
-        case: Cell(case, 2, learner="proofwood-engine", variant="no depth-two routine", options=(("depth_two", False),))
-        for case in sets
-    }
-    measured = _measure([*with_routine.values(), *without.values()], session)
+    ours = partial(fits, reading, depth=2, limit=limit, learner="proofwood-engine")
     rows, gains = [], []
     for case in sets:
-        plain, fast = measured[without[case]], measured[with_routine[case]]
+        plain = ours(case, variant="no depth-two routine", options={"depth_two": False}, runs=without)
+        fast = ours(case, runs=runs)
         if plain[-1]["status"] == fast[-1]["status"] == "optimal":
             gains.append(number(plain[-1]["cpu"]) / max(number(fast[-1]["cpu"]), 1e-6))
-        paper = [_paper(published.TABLE_1, case, column) for column in ("quant_bnb", "no_d2", "contree")]
+        paper = [printed(published.TABLE_1, case, column) for column in ("quant_bnb", "no_d2", "contree")]
         rows.append([case, *paper, _time(plain), _time(fast), _proof(fast)])
     header = ("set", "Quant-BnB (paper)", "ConTree, no D2 (paper)", "ConTree (paper)", "ours, no D2", "ours", "errors")
-    return write_page(
-        session.out / "table1.md",
+    return Page(
         "Table 1: seconds at depth two, with and without the depth-two routine",
-        _TIMES,
-        markdown_table(header, rows),
-        f"Geometric mean of the gain of the routine: {geometric_mean(gains):.0f} (paper: 320).",
-        rows=_flat(measured),
+        (
+            _TIMES,
+            markdown_table(header, rows),
+            f"Gain of the routine, geometric mean of {len(gains)} sets: {geometric_mean(gains):.0f} (paper: 320).",
+        ),
     )
 
 
-def table2(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
+def table2(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:
     """Table 2: depths three and four, and depth four with a gap of 1 %."""
-    plan = {case: (Cell(case, 3), Cell(case, 4), Cell(case, 4, max_gap=0.01)) for case in sets}
-    measured = _measure([cell for cells in plan.values() for cell in cells], session)
     rows = []
     for case in sets:
-        row = [case, _paper(published.TABLE_2, case, "quant_bnb")]
-        for column, cell in zip(("contree_d3", "contree_d4", "contree_d4_gap"), plan[case], strict=True):
-            found = measured[cell]
-            row += [_paper(published.TABLE_2, case, column), _time(found), _proof(found)]
+        row = [case, printed(published.TABLE_2, case, "quant_bnb")]
+        for column, depth, gap in (("contree_d3", 3, 0), ("contree_d4", 4, 0), ("contree_d4_gap", 4, 0.01)):
+            found = fits(reading, case, depth, max_gap=gap, limit=limit)
+            row += [printed(published.TABLE_2, case, column), _time(found), _proof(found)]
         rows.append(row)
     header = ["set", "Quant-BnB d3 (paper)"]
     for what in ("d3", "d4", "d4, 1 % gap"):
         header += [f"ConTree {what} (paper)", f"ours {what}", f"errors {what}"]
     text = f"{_TIMES} Errors in brackets carry the proved lower bound where they are not proved optimal."
-    page = session.out / "table2.md"
-    return write_page(
-        page, "Table 2: seconds at depths three and four", text, markdown_table(header, rows), rows=_flat(measured)
-    )
+    return Page("Table 2: seconds at depths three and four", (text, markdown_table(header, rows)))
 
 
-def table3(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
-    """Table 3: depth five, exact and with a gap of 1 %: accuracy, seconds, memory."""
-    return _deep(3, 5, published.TABLE_3, sets, session)
-
-
-def table4(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
-    """Table 4: depth six, exact and with a gap of 1 %: accuracy, seconds, memory."""
-    return _deep(4, 6, published.TABLE_4, sets, session)
-
-
-def _deep(which: int, depth: int, paper: published.Published, sets: Sequence[str], session: Session) -> Path:
-    plan = {case: (Cell(case, depth), Cell(case, depth, max_gap=0.01)) for case in sets}
-    measured = _measure([cell for cells in plan.values() for cell in cells], session)
+def deep(reading: Pass, *, which: int, depth: int, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:
+    """Tables 3 and 4: depths five and six, exact and with a gap of 1 %: accuracy, seconds, memory."""
+    paper = published.DEEP[which]
     rows = []
     for case in sets:
         row = [case]
-        for prefix, cell in zip(("", "gap_"), plan[case], strict=True):
-            found = measured[cell]
+        for prefix, gap in (("", 0), ("gap_", 0.01)):
+            found = fits(reading, case, depth, max_gap=gap, limit=limit)
             for column, ours in (("accuracy", _accuracy), ("seconds", _time), ("memory", _memory)):
-                row += [_paper(paper, case, prefix + column), ours(found)]
+                row += [printed(paper, case, prefix + column), ours(found)]
             row.append(_proof(found))
         rows.append(row)
     header = ["set"]
@@ -234,8 +151,7 @@ def _deep(which: int, depth: int, paper: published.Published, sets: Sequence[str
         header.append("errors, ours")
     text = f"{_TIMES} {_MEGABYTES} A tree found at the limit is reported with its proved lower bound in brackets."
     title = f"Table {which}: depth {depth}, training accuracy, seconds and memory"
-    page = session.out / f"table{which}.md"
-    return write_page(page, title, text, markdown_table(header, rows), rows=_flat(measured))
+    return Page(title, (text, markdown_table(header, rows)))
 
 
 _MEGABYTES = (
@@ -244,26 +160,22 @@ _MEGABYTES = (
 )
 
 
-def table5(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
+def table5(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:
     """Table 5: peak memory at depths two, three and four, each fit in a process of its own."""
-    plan = {case: tuple(Cell(case, depth) for depth in (2, 3, 4)) for case in sets}
-    measured = _measure([cell for cells in plan.values() for cell in cells], session)
     rows = []
     for case in sets:
         row = [case]
-        for depth, cell in zip((2, 3, 4), plan[case], strict=True):
-            capped = "" if measured[cell][-1]["status"] in FINISHED else " (capped)"
-            row += [_paper(published.TABLE_5, case, f"contree_d{depth}"), _memory(measured[cell]) + capped]
-        row += [_paper(published.TABLE_5, case, f"quant_bnb_d{depth}") for depth in (2, 3)]
+        for depth in (2, 3, 4):
+            found = fits(reading, case, depth, limit=limit)
+            capped = "" if found[-1]["status"] in (*FINAL, "") else " (capped)"
+            row += [printed(published.TABLE_5, case, f"contree_d{depth}"), _memory(found) + capped]
+        row += [printed(published.TABLE_5, case, f"quant_bnb_d{depth}") for depth in (2, 3)]
         rows.append(row)
     header = ["set"]
     for depth in (2, 3, 4):
         header += [f"ConTree d{depth} (paper)", f"ours d{depth}"]
     header += ["Quant-BnB d2 (paper)", "Quant-BnB d3 (paper)"]
-    page = session.out / "table5.md"
-    return write_page(
-        page, "Table 5: peak memory in MB", _MEGABYTES, markdown_table(header, rows), rows=_flat(measured)
-    )
+    return Page("Table 5: peak memory in MB", (_MEGABYTES, markdown_table(header, rows)))
 
 
 # ------------------------------------------------------------------ table 6: held-out accuracy
@@ -328,40 +240,39 @@ def _score(
 
 
 def table6(
+    reading: Pass,
     *,
     sets: Sequence[str] = cases.QUANTBNB,
-    session: Session,
     methods: Sequence[str] = TABLE_6_METHODS,
     splits: int = 5,
     inner: int = 5,
     max_depth: int = 3,
-) -> Path:
+    limit: float = 60.0,
+) -> Page:
     """Table 6: accuracy on held-out parts: CART, optimal trees on 10-quantile tests, and ours."""
     key = ("set", "method", "max_depth", "splits", "inner", "split")
-    table = Table(session.out / "held_out.csv", key, ("accuracy", "chosen", "status", "error"))
-    cells: dict[tuple[str, str], list[float]] = {}
-    used = []
+    table = reading.table("held_out.csv", key, ("accuracy", "chosen"))
+    found: dict[tuple[str, str], list[float]] = {}
     for case in sets:
         for method in methods:
             for split in range(splits):
-                values = {"method": method, "case": case, "split": split, "splits": splits, "inner": inner}
-                values |= {"max_depth": max_depth, "seconds": session.seconds}
-                named = {"set": case, "method": method, "max_depth": max_depth}
-                named |= {"splits": splits, "inner": inner, "split": split}
-                row = None if session.fresh else table.find(**named)
-                if row is None:
-                    cap = 120 + session.seconds * 1.1 * (inner * max_depth * 3 + 1)
-                    outcome = run("benchmarks.papers.contree:held_out", values, hard_cap=cap, isolate=session.isolate)
-                    row = table.add({**named, **outcome})
-                    print(f"{case:<12} {method:<10} split {split}  {row['accuracy'] or row['error']}", flush=True)
-                used.append(row)
-                cells.setdefault((case, method), []).append(number(row["accuracy"]))
+                values = {"method": method, "max_depth": max_depth, "splits": splits, "inner": inner, "split": split}
+                cell = Cell(
+                    table,
+                    {"set": case, **values},
+                    "benchmarks.papers.contree:held_out",
+                    {"case": case, **values},
+                    limit,
+                    fits=inner * max_depth + 1,
+                    data=case,
+                )
+                found.setdefault((case, method), []).append(number(reading.row(cell)["accuracy"]))
     columns = {"cart": "cart", "streed": "quantiles", "proofwood": "contree"}
     lines = []
     for case in sets:
         line = [case]
         for method in methods:
-            line += [_paper(published.TABLE_6, case, columns[method]).replace("±", " ± "), _mean(cells[case, method])]
+            line += [printed(published.TABLE_6, case, columns[method]).replace("±", " ± "), _mean(found[case, method])]
         lines.append(line)
     titles = {"cart": "CART", "streed": "optimal, 10 quantiles", "proofwood": "optimal, all thresholds"}
     header = ["set"]
@@ -373,18 +284,17 @@ def table6(
         "price of a leaf, pystreed depth and number of splits, ours the depth). **Not the paper's data:** the paper "
         "splits the full sets, our files hold their train parts only, so that every method learns from a fifth fewer "
         "rows and is tested on others; compare within a row of ours, and the paper's figures as a guide. Trees on "
-        f"guessed thresholds are not measured. A fit may take {session.seconds:g} s; the best tree at the limit counts."
+        f"guessed thresholds are not measured. A fit may take {limit:g} s; the best tree at the limit counts."
     )
-    page = session.out / "table6.md"
-    return write_page(page, "Table 6: accuracy on held-out parts", text, markdown_table(header, lines), rows=used)
+    return Page("Table 6: accuracy on held-out parts", (text, markdown_table(header, lines)))
 
 
 def _mean(values: Sequence[float]) -> str:
     kept = [100 * value for value in values if not math.isnan(value)]
     if not kept:
-        return "failed"
+        return "–"
     error = statistics.stdev(kept) / math.sqrt(len(kept)) if len(kept) > 1 else math.nan
-    missing = f" ({len(values) - len(kept)} failed)" if len(kept) < len(values) else ""
+    missing = f" ({len(kept)} of {len(values)})" if len(kept) < len(values) else ""
     return f"{statistics.fmean(kept):.1f} ± {error:.1f}{missing}"
 
 
@@ -400,26 +310,16 @@ _FIGURE_2 = {
 }
 
 
-def figure2(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
+def figure2(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:
     """Figure 2: depth-two evaluations with no, each, and all prunings."""
-    plan = {
-        (case, name): Cell(
-            case,
-            2,
-            learner="proofwood-engine",
-            variant=f"prunings: {name}",
-            options=(("feature_bounds", False), *((rule, rule in kept) for rule in _PRUNINGS)),
-        )
-        for case in sets
-        for name, kept in _FIGURE_2.items()
-    }
-    measured = _measure(plan.values(), session)
     rows = []
     pruned: dict[str, list[float]] = {name: [] for name in _FIGURE_2 if name != "none"}
     for case in sets:
         counts = {}
-        for name in _FIGURE_2:
-            last = measured[plan[case, name]][-1]
+        for name, kept in _FIGURE_2.items():
+            options = {"feature_bounds": False, **{rule: rule in kept for rule in _PRUNINGS}}
+            ours = {"learner": "proofwood-engine", "variant": f"prunings: {name}", "options": options}
+            last = fits(reading, case, 2, limit=limit, **ours)[-1]  # type: ignore[arg-type]
             if last["status"] == "optimal":
                 counts[name] = int(json.loads(last["counters"])[COUNTER])
         rows.append([case, *(f"{counts[name]:,}" if name in counts else "–" for name in _FIGURE_2)])
@@ -437,28 +337,20 @@ def figure2(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
         "them count, also those that only fill spare lanes, of which AVX-512 has twice as many as AVX2: so the "
         "prunings save a smaller share here than in the paper, whose figure has no numbers (its text has the means)."
     )
-    table = markdown_table(("set", *_FIGURE_2), rows)
-    return write_page(session.out / "figure2.md", "Figure 2: depth-two evaluations", text, table, rows=_flat(measured))
+    return Page("Figure 2: depth-two evaluations", (text, markdown_table(("set", *_FIGURE_2), rows)))
 
 
-def figure3(*, sets: Sequence[str] = FIGURE_3_SETS, session: Session, depth: int = 4) -> Path:
+def figure3(reading: Pass, *, sets: Sequence[str] = FIGURE_3_SETS, depth: int = 4, limit: float = 3600.0) -> Page:
     """Figure 3: anytime curves of a depth-four search, as CSV, picture and page."""
-    table = Table(session.out / "traces.csv", ("set", "depth"), ("limit", "status", "trace", "error"))
+    table = reading.table("traces.csv", ("set", "depth"), ("trace",))
     curves: dict[str, list[list[float]]] = {}
-    used = []
+    status = {}
     for case in sets:
-        row = None if session.fresh else table.find(set=case, depth=depth)
-        if row is None or not (row["status"] in FINISHED or number(row["limit"]) >= session.seconds):
-            values = {"learner": "proofwood", "case": case, "depth": depth, "seconds": session.seconds, "trace": True}
-            outcome = run("benchmarks.tasks:fit", values, hard_cap=session.seconds * 2 + 120, isolate=session.isolate)
-            trace = json.dumps(outcome.get("trace", []))
-            row = table.add({"set": case, "depth": depth, "limit": session.seconds, **_pick(outcome), "trace": trace})
-            print(f"{case:<12} {row['status']} {row['error']}", flush=True)
-        used.append(row)
-        curves[case] = json.loads(row["trace"])
-    curves = {case: trace for case, trace in curves.items() if trace}
-    status = {row["set"]: row["status"] for row in used}
-    picture = _draw_curves(curves, status, session.out / "figure3.png", depth)
+        values = {"learner": "proofwood", "case": case, "depth": depth, "trace": True}
+        row = reading.row(Cell(table, {"set": case, "depth": depth}, "benchmarks.tasks:fit", values, limit, data=case))
+        status[case] = row["status"]
+        if row["trace"] not in ("", "[]"):
+            curves[case] = json.loads(row["trace"])
     rows = [_curve_row(case, trace, status[case]) for case, trace in curves.items()]
     header = ("set", "status", "errors", "lower bound", "best tree found after, s", "search ended after, s")
     text = (
@@ -466,13 +358,12 @@ def figure3(*, sets: Sequence[str] = FIGURE_3_SETS, session: Session, depth: int
         "at the end; the search ends at the cross if it ended with a proof. The paper shows the upper curves only, and "
         "finds that good trees come early and the proof takes most of the time."
     )
-    image = f"![Errors above the best known tree, and lower bound below it, over seconds]({picture.name})"
-    title = f"Figure 3: anytime behaviour at depth {depth}"
-    return write_page(session.out / "figure3.md", title, text, image, markdown_table(header, rows), rows=used)
-
-
-def _pick(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    return {"status": outcome.get("status"), "error": outcome.get("error")}
+    image = "![Errors above the best known tree, and lower bound below it, over seconds](figure3.png)"
+    return Page(
+        f"Figure 3: anytime behaviour at depth {depth}",
+        (text, *([image] * bool(curves)), markdown_table(header, rows)),
+        {"figure3.png": partial(_draw_curves, curves, status, depth)} if curves else {},
+    )
 
 
 def _curve_row(case: str, trace: Sequence[Sequence[float]], status: str) -> list[str]:
@@ -483,8 +374,8 @@ def _curve_row(case: str, trace: Sequence[Sequence[float]], status: str) -> list
 
 
 def _draw_curves(
-    curves: Mapping[str, Sequence[Sequence[float]]], status: Mapping[str, str], path: Path, depth: int
-) -> Path:
+    curves: Mapping[str, Sequence[Sequence[float]]], status: Mapping[str, str], depth: int, path: Path
+) -> None:
     """One panel per set: the objective above and the lower bound below the best known value, time on a log scale."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -504,7 +395,7 @@ def _draw_curves(
         axis.axhline(0, color="0.6", linewidth=0.8)
         axis.step(seconds, objective - best, where="post", color="#1b6ca8", label="best tree")
         axis.step(seconds, bound - best, where="post", color="#c1562d", linestyle="--", label="lower bound")
-        if status[case] in FINISHED:
+        if status[case] in FINAL:
             axis.plot(seconds[-1], 0, marker="x", color="black", markersize=7, linestyle="none", label="proved optimal")
         axis.set_xscale("log")
         axis.xaxis.set_minor_formatter(NullFormatter())  # labels between powers of ten overlap
@@ -515,53 +406,4 @@ def _draw_curves(
         axis.set_ylabel("errors from best known")
         axis.legend(fontsize=8)
     figure.suptitle(f"Anytime behaviour at depth {depth}", fontsize=11)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
-    return path
-
-
-# ------------------------------------------------------------------ command line
-
-MAKE: dict[str, Callable[..., Path]] = {
-    "table1": table1,
-    "table2": table2,
-    "table3": table3,
-    "table4": table4,
-    "table5": table5,
-    "table6": table6,
-    "figure2": figure2,
-    "figure3": figure3,
-}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line: one subcommand per table or figure."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.papers.contree",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=__doc__,
-    )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
-    for name, make in MAKE.items():
-        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0].replace("%", "%%"))
-        default = FIGURE_3_SETS if name == "figure3" else cases.QUANTBNB
-        command.add_argument("--sets", nargs="+", default=list(default), metavar="NAME")
-        command.add_argument("--seconds", type=float, default=300.0, help="time limit of one fit (default: 300)")
-        command.add_argument("--runs", type=int, default=1, help="runs to average (default: 1; the paper: 20)")
-        command.add_argument("--out", type=Path, default=OUT, help="folder of the results")
-        command.add_argument("--fresh", action="store_true", help="measure again what is stored")
-        if name == "table6":
-            command.add_argument("--methods", nargs="+", default=list(TABLE_6_METHODS), choices=TABLE_6_METHODS)
-            command.add_argument("--splits", type=int, default=5)
-            command.add_argument("--inner", type=int, default=5, help="train-validation splits to tune on")
-            command.add_argument("--max-depth", type=int, default=3)
-        if name == "figure3":
-            command.add_argument("--depth", type=int, default=4)
-    values = vars(parser.parse_args(arguments))
-    make = MAKE[values.pop("what")]
-    session = Session(**{name: values.pop(name) for name in ("seconds", "runs", "out", "fresh")})
-    print(make(session=session, **values))
-
-
-if __name__ == "__main__":
-    main()

@@ -6,22 +6,9 @@ runs (tables 1 and 2) or five runs (tables 3 and 4) on an Intel Xeon E5-6448Y at
 
 from __future__ import annotations
 
-Published = dict[str, dict[str, str]]
+from benchmarks.papers.measuring import read_published
 
-
-def _read(text: str) -> Published:
-    header, *lines = text.strip().splitlines()
-    names = header.split()[1:]
-    table = {}
-    for line in lines:
-        name, *cells = line.split()
-        if len(cells) != len(names):
-            raise AssertionError(f"{name}: {len(cells)} figures for {len(names)} columns")
-        table[name] = dict(zip(names, cells, strict=True))
-    return table
-
-
-TABLE_1 = _read("""
+TABLE_1 = read_published("""
 set       quant_bnb no_d2 contree
 avila     2         63    0.1
 bank      0.5       0.1   <0.1
@@ -42,7 +29,7 @@ wilt      0.9       2     <0.1
 """)
 """Depth two: seconds of Quant-BnB, of ConTree without its depth-two routine, and of ConTree."""
 
-TABLE_2 = _read("""
+TABLE_2 = read_published("""
 set       quant_bnb contree_d3 contree_d4 contree_d4_gap
 avila     4451      24         4195       3237
 bank      2         <0.1       <0.1       <0.1
@@ -63,7 +50,7 @@ wilt      26        0.1        0.3        <0.1
 """)
 """Seconds at depth three (Quant-BnB, ConTree) and at depth four (ConTree, exact and with a gap of 1 %)."""
 
-TABLE_3 = _read("""
+TABLE_3 = read_published("""
 set       accuracy seconds memory gap_accuracy gap_seconds gap_memory
 avila     67.9     >4h     44     67.9         >4h         41
 bank      100      <0.1    4      99.9         <0.1        4
@@ -84,7 +71,7 @@ wilt      100      <0.1    7      99.9         <0.1        7
 """)
 """Depth five: training accuracy in percent, seconds and MB, exact and with a gap of 1 %."""
 
-TABLE_4 = _read("""
+TABLE_4 = read_published("""
 set       accuracy seconds memory gap_accuracy gap_seconds gap_memory
 avila     70.5     >4h     52     70.5         >4h         51
 bank      100      <0.1    5      100          <0.1        5
@@ -105,7 +92,7 @@ wilt      100      <0.1    7      99.9         <0.1        7
 """)
 """Depth six, columns as in table 3."""
 
-TABLE_5 = _read("""
+TABLE_5 = read_published("""
 set       sat_shati_d2 quant_bnb_d2 contree_d2 quant_bnb_d3 contree_d3 contree_d4
 avila     944          517          11         4319         13         20
 bank      208          477          4          516          4          4
@@ -126,7 +113,7 @@ wilt      254          494          6          564          6          7
 """)
 """Peak memory in MB."""
 
-TABLE_6 = _read("""
+TABLE_6 = read_published("""
 set       cart     quantiles guessed  contree
 avila     52.7±0.1 56.6±0.1  56.8±0.2 58.3±0.1
 bank      92.7±0.9 96.5±0.3  96.0±0.3 97.0±0.3
@@ -149,3 +136,6 @@ wilt      97.5±0.2 97.7±0.2  97.8±0.2 97.9±0.1
 
 FIGURE_2_PRUNED = {"similarity": "91.1 %", "interval_shrinking": "97.5 %", "sub_interval": "99.6 %"}
 """Share of depth-two evaluations that one pruning alone saves, averaged over the sets (the figure has no numbers)."""
+
+DEEP = {3: TABLE_3, 4: TABLE_4}
+"""The tables of depths five and six."""

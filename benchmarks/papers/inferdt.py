@@ -1,8 +1,4 @@
-"""Tables 1 to 3 and figure 2 of the InferDT paper, measured again: a function and a subcommand for each.
-
-``python -m benchmarks.papers.inferdt table1 --seconds 30`` measures what is not stored yet under
-``benchmarks/results/inferdt``, stores every cell as one line of CSV, and writes a page with the paper's figures beside
-ours. What reached its limit is measured again only if the new limit is longer.
+"""Tables 1 to 3 and figure 2 of the InferDT paper, as functions of what is stored of their fits.
 
 Learners: "search" is ``MinimalTreeClassifier``, "printed" the paper's clauses and search, with MiniSat and a different
 choice of wrong rows in every run.
@@ -10,12 +6,12 @@ choice of wrong rows in every run.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import cases
-from benchmarks.harness import RESULTS, Table, markdown_table, number, write_page
+from benchmarks.harness import Row, markdown_table, number
 from benchmarks.papers import inferdt_published as published
-from benchmarks.papers.measuring import Session, add_session_arguments, decimals, make_one, seconds_cell
+from benchmarks.papers.measuring import Cell, Page, Pass, decimals, seconds_cell
 
-OUT = RESULTS / "inferdt"
 LEARNERS = ("search", "printed")
 NAMES = {"search": "ours, search", "printed": "SAT as printed"}
 GOALS = {"nodes": "DT_size", "depth": "DT_depth"}
@@ -210,24 +205,35 @@ def _warm_up(learner: str, minimize: str) -> None:
     learn(learner, minimize, X, np.array([0, 1, 1, 0]), seconds=5.0)
 
 
+KEY = ("set", "part", "reading", "learner", "minimize", "runs")
+COLUMNS = ("fits", "seconds", "examples", "depth", "nodes", "lower_bound", "accuracy", "each")
+
+
 def _row(
-    session: Session, case: str, part: str, reading: str, learner: str, minimize: str, runs: int
-) -> dict[str, str]:
-    key = ("set", "part", "reading", "learner", "minimize", "runs")
-    columns = ("limit", "fits", "seconds", "examples", "depth", "nodes", "lower_bound", "accuracy", "each")
-    table = Table(session.out / "trees.csv", key, (*columns, "status", "error"))
-    values = {"reading": reading, "learner": learner, "minimize": minimize, "runs": runs, "part": part}
+    reading: Pass, case: str, part: str, columns: str, learner: str, minimize: str, *, runs: int, limit: float
+) -> Row:
+    values = {"part": part, "reading": columns, "learner": learner, "minimize": minimize, "runs": runs}
     fits = {"all": runs, "10-fold": 10 * runs, "folds": 5}[part]
+    data = (
+        case if case in cases.names("generated") else "inferdt/" + (f"folds/{case}.train0" if part == "folds" else case)
+    )
+    table = reading.table("trees.csv", KEY, COLUMNS)
     task = "benchmarks.papers.inferdt:trees"
-    return session.row(table, {"set": case, **values}, task, {"case": case, **values}, 60 + 2 * fits * session.seconds)
+    return reading.row(Cell(table, {"set": case, **values}, task, {"case": case, **values}, limit, fits, data))
 
 
 # ------------------------------------------------------------------ tables 1 and 2
 
 
 def table1(
-    *, sets: Sequence[str] = ("mouse",), session: Session, learners: Sequence[str] = LEARNERS, cv_runs: int = 10
-) -> Path:
+    reading: Pass,
+    *,
+    sets: Sequence[str] = ("mouse",),
+    learners: Sequence[str] = LEARNERS,
+    runs: int = 100,
+    cv_runs: int = 10,
+    limit: float = 20.0,
+) -> Page:
     """Table 1: mouse: seconds, examples used, depth and nodes of the smallest tree, and 10-fold accuracy."""
     why = (
         "The five columns are categories; a test asks for one of the 45 items, so that the tests are those of the "
@@ -236,12 +242,18 @@ def table1(
         "first), and with seven rows in a fold one tree or another is several percent: the paper's 83.5 and 85.8 are "
         "such figures too."
     )
-    return _whole(1, sets, published.TABLE_1, why, session, learners, cv_runs)
+    return _whole(reading, 1, sets, published.TABLE_1, why, learners, runs=runs, cv_runs=cv_runs, limit=limit)
 
 
 def table2(
-    *, sets: Sequence[str] = ("car",), session: Session, learners: Sequence[str] = LEARNERS, cv_runs: int = 10
-) -> Path:
+    reading: Pass,
+    *,
+    sets: Sequence[str] = ("car",),
+    learners: Sequence[str] = LEARNERS,
+    runs: int = 10,
+    cv_runs: int = 3,
+    limit: float = 30.0,
+) -> Page:
     """Table 2: car: as table 1."""
     why = (
         "The paper tells of 21 Boolean features, one for each level, and of 1,728 or 1,727 rows. Its depth 8 and 143 "
@@ -251,54 +263,54 @@ def table2(
         "hand, which is deeper and smaller, beside the bound that is proved: the formulas below the least depth are "
         "unsatisfiable and hard, for the solver of python-sat here as for MiniSat there."
     )
-    return _whole(2, sets, published.TABLE_2, why, session, learners, cv_runs)
+    return _whole(reading, 2, sets, published.TABLE_2, why, learners, runs=runs, cv_runs=cv_runs, limit=limit)
 
 
 def _whole(
+    reading: Pass,
     which: int,
     sets: Sequence[str],
-    paper: Mapping[str, Mapping[str, str]],
+    paper: Mapping[str, Row],
     why: str,
-    session: Session,
     learners: Sequence[str],
+    *,
+    runs: int,
     cv_runs: int,
-) -> Path:
+    limit: float,
+) -> Page:
     lines: list[list[str]] = []
-    used = []
     for minimize, name in GOALS.items():
         cells = paper[name]
         n = f"{cells['n']} (perfect tree)" if minimize == "depth" else cells["n"]
         lines.append([f"{name} (paper)", "", cells["seconds"], cells["examples"], cells["k"], n, cells["accuracy"]])
         for case in sets:
-            for reading in READINGS.get(case, (ORDERED,)):
+            for columns in READINGS.get(case, (ORDERED,)):
                 for learner in learners:
-                    whole = _row(session, case, "all", reading, learner, minimize, session.runs)
-                    used.append(whole)
+                    whole = _row(reading, case, "all", columns, learner, minimize, runs=runs, limit=limit)
                     accuracy = "–"
                     if whole["status"] == "optimal":  # an unproved tree is no answer to measure on other rows
-                        crossed = _row(session, case, "10-fold", reading, learner, minimize, cv_runs)
-                        used.append(crossed)
+                        crossed = _row(reading, case, "10-fold", columns, learner, minimize, runs=cv_runs, limit=limit)
                         accuracy = decimals(crossed["accuracy"])
                     k, nodes = _sizes(whole, minimize)
                     examples = decimals(whole["examples"], 0)
                     label = f"{name}, {NAMES[learner]}" + ("" if case in READINGS else f", {case}")
-                    lines.append([label, reading, seconds_cell(whole), examples, k, nodes, accuracy])
+                    lines.append([label, columns, seconds_cell(whole), examples, k, nodes, accuracy])
     for name, cells in paper.items():
         if name not in GOALS.values():
             lines.append([f"{name} (paper)", "", *(cells[c] for c in ("seconds", "examples", "k", "n", "accuracy"))])
     header = ("method", "columns by", "seconds", "examples used", "k", "n", "10-fold accuracy %")
     text = (
-        f"Least depth (DT_depth), and fewest nodes among trees of that depth (DT_size). Means of {session.runs} runs, "
+        f"Least depth (DT_depth), and fewest nodes among trees of that depth (DT_size). Means of {runs} runs, "
         f"wall seconds of `fit` with all its checks; accuracy over ten stratified folds of {cv_runs} shufflings. "
         "Examples used are the distinct rows in the largest formula (which rows, and so how many, is chance); the "
         "search uses no formula. The machine was shared with other work. For DT_depth, n is that of the tree without "
         "idle splits, and the paper's that of the perfect tree."
     )
     title = f"Table {which}: the smallest tree for {' and '.join(sets)}"
-    return write_page(session.out / f"table{which}.md", title, text, why, markdown_table(header, lines), rows=used)
+    return Page(title, (text, why, markdown_table(header, lines)))
 
 
-def _sizes(row: Mapping[str, str], minimize: str) -> tuple[str, str]:
+def _sizes(row: Row, minimize: str) -> tuple[str, str]:
     """Depth and nodes, with what is proved of the one that is minimised where it is not optimal."""
     if not row["depth"]:
         return "–", "–"
@@ -316,48 +328,46 @@ def _sizes(row: Mapping[str, str], minimize: str) -> tuple[str, str]:
 CARTS = ("cart-2", "cart-3", "cart-4")
 
 
-def table3(*, sets: Sequence[str] = cases.FOLDED, session: Session, learners: Sequence[str] = LEARNERS) -> Path:
+def table3(
+    reading: Pass, *, sets: Sequence[str] = cases.FOLDED, learners: Sequence[str] = LEARNERS, limit: float = 20.0
+) -> Page:
     """Table 3: six data sets in five given folds: accuracy, depth and nodes, beside CART."""
-    used: list[dict[str, str]] = []
-
-    def row(case: str, reading: str, learner: str, minimize: str) -> dict[str, str]:
-        used.append(_row(session, case, "folds", reading, learner, minimize, 1))
-        return used[-1]
-
+    row = partial(_row, reading, part="folds", runs=1, limit=limit)
     sizes, accuracies, counts = [], [], []
     for case in sets:
         paper = published.TABLE_3[case]
         sizes.append([case, "paper", paper["depth_k"], paper["size_n"], paper["depth_seconds"], paper["size_seconds"]])
-        for reading in READINGS.get(case, (ORDERED,)):
-            for learner in learners if reading == ORDERED else learners[:1]:
-                depth, size = (row(case, reading, learner, minimize) for minimize in ("depth", "nodes"))
+        for columns in READINGS.get(case, (ORDERED,)):
+            for learner in learners if columns == ORDERED else learners[:1]:
+                ours = partial(row, case, columns=columns, learner=learner)
+                depth, size = (ours(minimize=minimize) for minimize in ("depth", "nodes"))
                 k = decimals(depth["depth"]) if depth["status"] == "optimal" else "–"
                 n = decimals(size["nodes"]) if size["status"] == "optimal" else "–"
-                sizes.append(["", f"{NAMES[learner]}, {reading}", k, n, seconds_cell(depth), seconds_cell(size)])
+                sizes.append(["", f"{NAMES[learner]}, {columns}", k, n, seconds_cell(depth), seconds_cell(size)])
                 if learner == "search":
-                    counts.append([case, reading, size["each"] or "–"])
-        ours = [row(case, ORDERED, "search", minimize) for minimize in ("depth", "nodes")]
-        carts = [row(case, ORDERED, learner, "depth") for learner in (*CARTS, "cart")]
+                    counts.append([case, columns, size["each"] or "–"])
+        searched = [row(case, columns=ORDERED, learner="search", minimize=minimize) for minimize in ("depth", "nodes")]
+        carts = [row(case, columns=ORDERED, learner=learner, minimize="depth") for learner in (*CARTS, "cart")]
         best = max(number(cart["accuracy"]) for cart in carts[:-1])
-        line = [case, paper["depth_accuracy"], decimals(ours[0]["accuracy"]), paper["size_accuracy"]]
-        line += [decimals(ours[1]["accuracy"]), paper["cart"], f"{best:.1f}", decimals(carts[-1]["accuracy"])]
+        line = [case, paper["depth_accuracy"], decimals(searched[0]["accuracy"]), paper["size_accuracy"]]
+        line += [decimals(searched[1]["accuracy"]), paper["cart"], f"{best:.1f}", decimals(carts[-1]["accuracy"])]
         accuracies.append([*line, paper["binoct"], paper["oct"]])
     header = ["set", "DT_depth (paper)", "ours", "DT_size (paper)", "ours", "CART, best of d2 to d4 (paper)"]
     header += ["CART, best of d2 to d4, here", "CART, no limit, here", "BinOCT (paper)", "OCT (paper)"]
-    return write_page(
-        session.out / "table3.md",
+    return Page(
         "Table 3: six data sets in five folds",
-        "Means of the five train parts that come with the paper's program (the splits of Verwer and Zhang). k is the "
-        "least depth (DT_depth), n the fewest nodes at that depth (DT_size); seconds are wall seconds of `fit`, `> t` "
-        "that a fit reached the limit of t seconds.",
-        markdown_table(("set", "method", "k", "n", "seconds DT_depth", "seconds DT_size"), sizes),
-        _TABLE_3_SIZES,
-        "## Fewest nodes in each fold",
-        markdown_table(("set", "columns by", "n in folds 0 to 4"), counts),
-        "## Accuracy on the test parts, in percent",
-        markdown_table(header, accuracies),
-        _TABLE_3_ACCURACY,
-        rows=used,
+        (
+            "Means of the five train parts that come with the paper's program (the splits of Verwer and Zhang). k is "
+            "the least depth (DT_depth), n the fewest nodes at that depth (DT_size); seconds are wall seconds of "
+            "`fit`, `> t` that a fit reached the limit of t seconds.",
+            markdown_table(("set", "method", "k", "n", "seconds DT_depth", "seconds DT_size"), sizes),
+            _TABLE_3_SIZES,
+            "## Fewest nodes in each fold",
+            markdown_table(("set", "columns by", "n in folds 0 to 4"), counts),
+            "## Accuracy on the test parts, in percent",
+            markdown_table(header, accuracies),
+            _TABLE_3_ACCURACY,
+        ),
     )
 
 
@@ -440,19 +450,19 @@ def recovered(*, learner: str, minimize: str, examples: int, runs: int, seconds:
     }
 
 
-def figure2(*, session: Session, examples: Sequence[int] = EXAMPLES) -> Path:
+RECOVERED_KEY = ("learner", "minimize", "examples", "runs")
+RECOVERED = ("fits", "seconds", "share", "depth", "nodes")
+
+
+def figure2(reading: Pass, *, examples: Sequence[int] = EXAMPLES, runs: int = 300, limit: float = 10.0) -> Page:
     """Figure 2: random generators of depth five: seconds, and share of them that are found again."""
-    key = ("learner", "minimize", "examples", "runs")
-    columns = ("limit", "fits", "seconds", "share", "depth", "nodes", "status", "error")
-    table = Table(session.out / "recovered.csv", key, columns)
-    found: dict[str, list[dict[str, str]]] = {}
+    table = reading.table("recovered.csv", RECOVERED_KEY, RECOVERED)
+    found: dict[str, list[Row]] = {}
     for learner, minimize in CURVES:
         for count in examples:
-            values = {"learner": learner, "minimize": minimize, "examples": count, "runs": session.runs}
-            cap = 60 + 2 * session.runs * session.seconds
-            row = session.row(table, values, "benchmarks.papers.inferdt:recovered", values, cap)
+            values = {"learner": learner, "minimize": minimize, "examples": count, "runs": runs}
+            row = reading.row(Cell(table, values, "benchmarks.papers.inferdt:recovered", values, limit, runs))
             found.setdefault(f"{learner} {minimize}", []).append(row)
-    picture = _draw(found, session.out / "figure2.png", session.runs)
     lines = []
     for position, count in enumerate(examples):
         line = [f"{count:,}"]
@@ -464,7 +474,7 @@ def figure2(*, session: Session, examples: Sequence[int] = EXAMPLES) -> Path:
     for name in found:
         header += [f"s, {CURVE_NAMES[name]}", "found"]
     text = (
-        f"{session.runs} random trees of depth 5 over {FEATURES} Boolean features and two classes (the paper: 1,000). "
+        f"{runs} random trees of depth 5 over {FEATURES} Boolean features and two classes (the paper: 1,000). "
         "The paper does not say how its trees were drawn; ours are perfect, test no feature twice on a path, and "
         "toss a coin for each leaf. Examples are drawn with repetition from all 1,024 inputs, the same for every "
         "method. A tree counts as found if it equals its generator on all 1,024 inputs. Seconds are means of wall "
@@ -479,14 +489,12 @@ def figure2(*, session: Session, examples: Sequence[int] = EXAMPLES) -> Path:
         "paper finds, because few of them enter it; the search sees all different rows, at most 1,024, and takes "
         "about a fiftieth of that time. Seconds of a few milliseconds are mostly the checks of the input."
     )
-    image = f"![Seconds, and share of generators found, over the number of examples]({picture.name})"
-    page = session.out / "figure2.md"
-    title = "Figure 2: finding random trees again"
-    rows = [row for kept in found.values() for row in kept]
-    return write_page(page, title, text, image, markdown_table(header, lines), outcome, rows=rows)
+    image = "![Seconds, and share of generators found, over the number of examples](figure2.png)"
+    draw = {"figure2.png": partial(_draw, found, runs)}
+    return Page("Figure 2: finding random trees again", (text, image, markdown_table(header, lines), outcome), draw)
 
 
-def _draw(found: Mapping[str, Sequence[Mapping[str, str]]], path: Path, runs: int) -> Path:
+def _draw(found: Mapping[str, Sequence[Row]], runs: int, path: Path) -> None:
     """Mean seconds (solid, left, log scale) and share of generators found (dotted, right) over examples."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -513,44 +521,4 @@ def _draw(found: Mapping[str, Sequence[Mapping[str, str]]], path: Path, runs: in
     right.set_ylim(-3, 103)
     left.set_title(f"{runs} random trees of depth 5, {FEATURES} features", fontsize=10)
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
-    return path
-
-
-# ------------------------------------------------------------------ command line
-
-MAKE: dict[str, Callable[..., Path]] = {"table1": table1, "table2": table2, "table3": table3, "figure2": figure2}
-_DEFAULTS = {"table1": (20.0, 20), "table2": (30.0, 3), "table3": (20.0, 1), "figure2": (10.0, 40)}
-"""Seconds and runs of the stored results."""
-_RUNS = {"table1": "runs to average; the paper: 100", "table2": "runs to average; the paper: 10"}
-_RUNS |= {"table3": "without effect: the folds are given", "figure2": "generators; the paper: 1,000"}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line: one subcommand per table or figure."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.papers.inferdt",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=__doc__,
-    )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
-    for name, make in MAKE.items():
-        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0].replace("%", "%%"))
-        seconds, runs = _DEFAULTS[name]
-        add_session_arguments(command, OUT, seconds=seconds, runs=runs, what=_RUNS[name])
-        if name == "figure2":
-            command.add_argument("--examples", nargs="+", type=int, default=list(EXAMPLES))
-            continue
-        default = {"table1": ["mouse"], "table2": ["car"], "table3": list(cases.FOLDED)}[name]
-        command.add_argument("--sets", nargs="+", default=default, metavar="NAME")
-        learners = ["search", "printed"] if name == "table3" else list(LEARNERS)
-        command.add_argument("--learners", nargs="+", default=learners, choices=LEARNERS)
-        if name != "table3":
-            cv_runs = 5 if name == "table1" else 3
-            command.add_argument("--cv-runs", type=int, default=cv_runs, help="shufflings of the ten folds")
-    print(make_one(MAKE, parser.parse_args(arguments)))
-
-
-if __name__ == "__main__":
-    main()

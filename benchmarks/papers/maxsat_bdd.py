@@ -1,80 +1,78 @@
-"""Tables 4 to 6 and figures 6 to 8 of the MaxSAT-BDD paper, measured again: a function and a subcommand for each.
-
-``python -m benchmarks.papers.maxsat_bdd table5 --seconds 5 --runs 5`` measures what is not stored yet under
-``benchmarks/results/maxsat_bdd``, stores every cell as one line of CSV, and writes a page with the paper's figures
-beside ours. What reached its limit is measured again only if the new limit is longer.
+"""Tables 4 to 6 and figures 6 to 8 of the MaxSAT-BDD paper, as functions of what is stored of their fits.
 
 The paper's splits are not published: ours are random as well, so that accuracies agree within the noise of splits.
 """
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import math
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
-from benchmarks.harness import RESULTS, Table, markdown_table, number, seconds_text, write_page
+from benchmarks import cases
+from benchmarks.harness import Row, markdown_table, number, seconds_text
 from benchmarks.papers import maxsat_bdd_published as published
 from benchmarks.papers.maxsat_bdd_pictures import Points, boxes, scatters
-from benchmarks.papers.measuring import Session, add_session_arguments, decimals, make_one, seconds_cell
+from benchmarks.papers.measuring import Cell, Page, Pass, decimals, mean, printed, seconds_cell
 
-OUT = RESULTS / "maxsat_bdd"
 SETS = tuple(published.CASES)
 DEPTHS = (2, 3, 4, 5, 6)
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25)
 TASKS = "benchmarks.papers.maxsat_bdd_tasks"
 
-Row = dict[str, str]
-
 # ------------------------------------------------------------------ cells
 
+KEY = ("set", "depth", "learner", "runs")
+COLUMNS = (
+    *("fits", "seconds", "train", "test", "test_p", "test_c", "test_s", "size", "size_c", "features"),
+    *("literals", "proved", "each"),
+)
+FEWEST_KEY = ("set", "share", "learner", "runs")
+FEWEST = ("fits", "seconds", "accuracy", "features", "literals", "lower_bound", "upper_bound")
 
+
+def _data(name: str) -> tuple[str, str]:
+    """The file of a set, and its case."""
+    file = published.CASES.get(name, name)
+    return file, file if file in cases.names("generated") else f"cp4im/{file}"
+
+
+@dataclass(frozen=True)
 class Crossed:
-    """Stored means over folds, one row per set, depth and learner."""
+    """Means over five folds, one row per set, depth and learner: limit of a fit, and how often folds are drawn."""
 
-    def __init__(self, session: Session) -> None:
-        names = ("fits", "seconds", "train", "test", "test_p", "test_c", "test_s", "size", "size_c", "features")
-        columns = ("limit", *names, "literals", "proved", "each", "status", "error")
-        self.session = session
-        self.table = Table(session.out / "crossed.csv", ("set", "depth", "learner", "runs"), columns)
-        self.used: list[Row] = []
+    reading: Pass
+    limit: float = 5.0
+    runs: int = 5
 
-    def row(self, name: str, depth: int, learner: str, session: Session | None = None) -> Row:
-        """The cell; measured if it is not stored, under the limits of ``session`` where they are others."""
-        session = session or self.session
-        runs = session.runs
-        values = {"depth": depth, "learner": learner, "runs": runs}
-        task = {"case": published.CASES.get(name, name), **values}
+    def row(self, name: str, depth: int, learner: str) -> Row:
+        """The row of a cell; of "solver" there is none before the features of "exact" are known."""
+        table = self.reading.table("crossed.csv", KEY, COLUMNS)
+        file, data = _data(name)
+        values = {"depth": depth, "learner": learner, "runs": self.runs}
+        task = {"case": file, **values}
         if learner == "solver":
             task["features"] = self.row(name, depth, "exact")["each"]
-        cap = 60 + 5 * runs * (3 * session.seconds + 10)
-        self.used.append(session.row(self.table, {"set": name, **values}, f"{TASKS}:crossed", task, cap))
-        return self.used[-1]
+            if not task["features"]:
+                return dict.fromkeys(table.fields, "")
+        key = {"set": name, **values}
+        return self.reading.row(Cell(table, key, f"{TASKS}:crossed", task, self.limit, 5 * self.runs, data))
 
 
-def _paper(table: Mapping[str, Mapping[str, str]], key: str, column: str, digits: int = 1) -> str:
-    text = table.get(key, {}).get(column, "–")
-    return decimals(text, digits) if text not in ("–", "TO") else text
+_paper = partial(printed, digits=1)
 
 
-def _percent(row: Mapping[str, str], column: str) -> str:
+def _percent(row: Row, column: str) -> str:
     return decimals(row[column], 1) if row["status"] in ("done", "feasible") else row["status"] or "–"
 
 
-def _share(row: Mapping[str, str]) -> str:
+def _share(row: Row) -> str:
     return f"{100 * number(row['proved']):.0f}" if row["proved"] else "–"
 
 
-def _literals(row: Mapping[str, str]) -> str:
+def _literals(row: Row) -> str:
     return f"{number(row['literals']) / published.LITERALS:.2f}" if row["literals"] else "–"
-
-
-def _mean(values: Iterable[float]) -> float:
-    kept = [value for value in values if not math.isnan(value)]
-    return statistics.fmean(kept) if kept else math.nan
 
 
 _SPLITS = (
@@ -95,17 +93,17 @@ _LITERALS = (
 
 
 def table4(
+    reading: Pass,
     *,
     sets: Sequence[str] = SETS,
-    session: Session,
     shares: Sequence[float] = SHARES,
     learners: Sequence[str] = ("search", "BDD2", "BDD1"),
-) -> Path:
+    runs: int = 10,
+    limit: float = 10.0,
+) -> Page:
     """Table 4: fewest features with no error on small training parts, by BDD1, BDD2, and our search."""
-    columns = ("limit", "fits", "seconds", "accuracy", "features", "literals", "lower_bound", "upper_bound")
-    key = ("set", "share", "learner", "runs")
-    table = Table(session.out / "fewest.csv", key, (*columns, "status", "error"))
-    used, rows = [], []
+    table = reading.table("fewest.csv", FEWEST_KEY, FEWEST)
+    rows = []
     solved: dict[str, list[bool]] = {learner: [] for learner in learners}
     for name in sets:
         for share in shares:
@@ -114,22 +112,21 @@ def table4(
                 continue  # what no encoding of the paper solved
             line = [name, f"{share:.2f}"]
             for learner in learners:
-                values = {"share": share, "learner": learner, "runs": session.runs}
-                task = {"case": published.CASES.get(name, name), **values}
-                cap = 120 + 3 * session.runs * session.seconds
-                row = session.row(table, {"set": name, **values}, f"{TASKS}:fewest", task, cap)
-                used.append(row)
+                values = {"share": share, "learner": learner, "runs": runs}
+                file, data = _data(name)
+                key, task = {"set": name, **values}, {"case": file, **values}
+                row = reading.row(Cell(table, key, f"{TASKS}:fewest", task, limit, runs, data))
                 solved[learner].append(row["status"] == "done")
                 paper = {"BDD1": published.TABLE_4_BDD1, "BDD2": published.TABLE_4_BDD2}.get(learner)
                 if paper is not None:
                     line.append(_paper(paper, label, "accuracy"))
                 line.append(decimals(row["accuracy"]))
                 if paper is not None:
-                    line.append(_paper(paper, label, "features", 2))
+                    line.append(_paper(paper, label, "features", digits=2))
                 line.append(_features(row))
                 if paper is not None:
-                    line += [_paper(paper, label, "literals", 2), _literals(row)]
-                    line.append(_paper(paper, label, "seconds", 2))
+                    line += [_paper(paper, label, "literals", digits=2), _literals(row)]
+                    line.append(_paper(paper, label, "seconds", digits=2))
                 line.append(seconds_cell(row))
             rows.append(line)
     header = ["set", "share"]
@@ -142,25 +139,25 @@ def table4(
     count = ", ".join(f"{learner} {sum(done)} of {len(done)}" for learner, done in solved.items())
     text = (
         "A random share of the rows is learned without error (but for rows that contradict each other) from as few "
-        f"features as possible, the others are the test; means over {session.runs} seeds (the paper: ten, 20 hours "
+        f"features as possible, the others are the test; means over {runs} seeds (the paper: ten, 20 hours "
         "each, Kissat; here CaDiCaL). Both encodings are as printed and tried from seven features; equal rows are "
-        f"one example. A fit may take {session.seconds:g} s: `> t` tells that one of the seeds reached "
+        "one example. A fit may take {limit:g} s: `> t` tells that one of the seeds reached "
         "it, after which no other is tried, and the means are those of the seeds before; `≥ a` is a proved bound; "
         "`too large` that the first formula, for seven features, would have more than ten million literals. Rows of "
         "the paper are means over what all its methods solved, so that few features are over-represented."
     )
-    return write_page(
-        session.out / "table4.md",
+    return Page(
         "Table 4: fewest features without error",
-        text,
-        f"Rows solved for all seeds: {count}.",
-        markdown_table(header, rows),
-        _LITERALS.replace(
-            "the paper's MaxSAT formula (hard (1), (2), (3), (7), soft (8), (9))",
-            "the formula with the fewest features",
+        (
+            text,
+            f"Rows solved for all seeds: {count}.",
+            markdown_table(header, rows),
+            _LITERALS.replace(
+                "the paper's MaxSAT formula (hard (1), (2), (3), (7), soft (8), (9))",
+                "the formula with the fewest features",
+            ),
+            _TABLE_4_FINDING,
         ),
-        _TABLE_4_FINDING,
-        rows=used,
     )
 
 
@@ -172,7 +169,7 @@ _TABLE_4_FINDING = (
 )
 
 
-def _features(row: Mapping[str, str]) -> str:
+def _features(row: Row) -> str:
     if row["features"]:
         return decimals(row["features"], 2)
     bound, upper = number(row["lower_bound"]), number(row["upper_bound"])
@@ -185,28 +182,29 @@ def _features(row: Mapping[str, str]) -> str:
 
 
 def table5(
+    reading: Pass,
     *,
     sets: Sequence[str] = SETS,
-    session: Session,
     depths: Sequence[int] = DEPTHS,
-    tree_runs: int = 1,
-    tree_seconds: float = 2.0,
-) -> Path:
+    runs: int = 5,
+    limit: float = 5.0,
+    tree_runs: int = 5,
+    tree_limit: float = 5.0,
+) -> Page:
     """Table 5: optimal diagrams and optimal trees of the same depth: accuracy, size, encoding size."""
-    crossed = Crossed(session)
-    for_trees = dataclasses.replace(session, seconds=tree_seconds, runs=tree_runs)
+    crossed, of_trees = Crossed(reading, limit, runs), Crossed(reading, tree_limit, tree_runs)
     diagrams, trees = [], []
     gains: list[tuple[float, str]] = []
     proved = {"exact": 0, "tree": 0}
     for name in sets:
         for depth in depths:
             key = f"{name}/{depth}"
-            row, tree = crossed.row(name, depth, "exact"), crossed.row(name, depth, "tree", for_trees)
+            row, tree = crossed.row(name, depth, "exact"), of_trees.row(name, depth, "tree")
             line = [name, str(depth), _paper(published.TABLE_5, key, "train"), _percent(row, "train")]
             line += [_paper(published.TABLE_5, key, "test"), _percent(row, "test_c"), _percent(row, "test")]
             line += [_paper(published.TABLE_5, key, "size"), decimals(row["size_c"]), decimals(row["size"])]
             line += [
-                _paper(published.TABLE_5, key, "literals", 2),
+                _paper(published.TABLE_5, key, "literals", digits=2),
                 _literals(row),
                 seconds_text(number(row["seconds"])),
             ]
@@ -230,25 +228,25 @@ def table5(
     if gains:
         most = "; ".join(f"{key.replace('/', ' H = ')} {gain:+.1f}" for gain, key in sorted(gains, reverse=True)[:6])
         found += (
-            f" Train accuracy against the paper's, in points: {_mean(gain for gain, _ in gains):+.2f} in the mean, "
+            f" Train accuracy against the paper's, in points: {mean(gain for gain, _ in gains):+.2f} in the mean, "
             f"at least {min(gains)[0]:+.2f} ({min(gains)[1].replace('/', ' H = ')}), the most in {most}."
         )
-    return write_page(
-        session.out / "table5.md",
+    return Page(
         "Table 5: optimal diagrams and optimal trees",
-        _SPLITS.format(runs=session.runs)
-        + f" Trees: {tree_runs} seed{'s' if tree_runs > 1 else ''}, {tree_seconds:g} s a fit.",
-        _LIMIT.format(seconds=session.seconds)
-        + " Accuracies are percent. Size counts inner nodes and two sinks for diagrams, all nodes for trees.",
-        found,
-        "## Diagrams over H features",
-        markdown_table(header, diagrams),
-        _LITERALS,
-        *_TABLE_5_DIAGRAMS,
-        "## Trees of depth H",
-        markdown_table(tree_header, trees),
-        _TABLE_5_TREES,
-        rows=crossed.used,
+        (
+            _SPLITS.format(runs=runs)
+            + f" Trees: {tree_runs} seed{'s' if tree_runs > 1 else ''}, {tree_limit:g} s a fit.",
+            _LIMIT.format(seconds=limit)
+            + " Accuracies are percent. Size counts inner nodes and two sinks for diagrams, all nodes for trees.",
+            found,
+            "## Diagrams over H features",
+            markdown_table(header, diagrams),
+            _LITERALS,
+            *_TABLE_5_DIAGRAMS,
+            "## Trees of depth H",
+            markdown_table(tree_header, trees),
+            _TABLE_5_TREES,
+        ),
     )
 
 
@@ -275,9 +273,11 @@ _TABLE_5_TREES = (
 # ------------------------------------------------------------------ table 6
 
 
-def table6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+def table6(
+    reading: Pass, *, sets: Sequence[str] = SETS, depths: Sequence[int] = DEPTHS, runs: int = 5, limit: float = 5.0
+) -> Page:
     """Table 6: CART, diagrams over CART's features, and diagrams over all: accuracy, size, seconds, share proved."""
-    crossed = Crossed(session)
+    crossed = Crossed(reading, limit, runs)
     carts, diagrams = [], []
     lost: list[float] = []
     for name in sets:
@@ -290,13 +290,13 @@ def table6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int
             carts.append(line)
             line = [name, str(depth)]
             for paper, row in ((published.TABLE_6_HEURISTIC, heuristic), (published.TABLE_6_EXACT, exact)):
-                line += [_paper(paper, key, "proved", 0), _share(row)]
+                line += [_paper(paper, key, "proved", digits=0), _share(row)]
                 line += [_paper(paper, key, "train"), _percent(row, "train")]
                 line += [_paper(paper, key, "test"), _percent(row, "test_c")]
                 line += [_paper(paper, key, "size"), decimals(row["size_c"])]
                 if row is heuristic:
-                    line += [_paper(paper, key, "literals", 2), _literals(row)]
-                line += [_paper(paper, key, "seconds", 2), seconds_text(number(row["seconds"]))]
+                    line += [_paper(paper, key, "literals", digits=2), _literals(row)]
+                line += [_paper(paper, key, "seconds", digits=2), seconds_text(number(row["seconds"]))]
             diagrams.append(line)
             lost.append(number(exact["train"]) - number(heuristic["train"]))
     cart_header = ["set", "depth"]
@@ -308,33 +308,35 @@ def table6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int
             header += [f"{what}, {which} (paper)", f"{what}, {which}"]
     finding = (
         "The heuristic diagram is the best over the features of a CART tree of the same depth; `proved` tells that "
-        f"it is the best over these, which says nothing of the others. The restriction costs {_mean(lost):.2f} points "
+        f"it is the best over these, which says nothing of the others. The restriction costs {mean(lost):.2f} points "
         f"of train accuracy in the mean of all rows and {max(lost, default=math.nan):.1f} at most. In the paper the "
         "heuristic is often the better one, because its solver came further with fewer features. CART's figures "
         "differ from the paper's by splits and by the version of scikit-learn alone, which shows how large that "
         "noise is. The literals of the exact formula are in table 5."
     )
-    return write_page(
-        session.out / "table6.md",
+    return Page(
         "Table 6: CART, and diagrams over its features and over all",
-        _SPLITS.format(runs=session.runs),
-        _LIMIT.format(seconds=session.seconds),
-        finding,
-        "## CART",
-        markdown_table(cart_header, carts),
-        "## Diagrams",
-        markdown_table(header, diagrams),
-        _LITERALS,
-        rows=crossed.used,
+        (
+            _SPLITS.format(runs=runs),
+            _LIMIT.format(seconds=limit),
+            finding,
+            "## CART",
+            markdown_table(cart_header, carts),
+            "## Diagrams",
+            markdown_table(header, diagrams),
+            _LITERALS,
+        ),
     )
 
 
 # ------------------------------------------------------------------ figures 6 to 8
 
 
-def figure6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+def figure6(
+    reading: Pass, *, sets: Sequence[str] = SETS, depths: Sequence[int] = DEPTHS, runs: int = 5, limit: float = 5.0
+) -> Page:
     """Figure 6: test accuracy by what unreached cells predict, and of the greedy ODT and OODG."""
-    crossed = Crossed(session)
+    crossed = Crossed(reading, limit, runs)
     kinds = {
         "BDD-P": ("exact", "test_p"),
         "BDD-C": ("exact", "test_c"),
@@ -351,8 +353,8 @@ def figure6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[in
                 if not math.isnan(found):
                     values[kind][depth].append(found)
     values = {kind: per_depth for kind, per_depth in values.items() if all(per_depth.values())}
-    picture = boxes(values, session.out / "figure6.png", f"Test accuracy over {len(sets)} data sets")
-    lines = [[kind, *(f"{_mean(per_depth[depth]):.2f}" for depth in depths)] for kind, per_depth in values.items()]
+    draw = partial(boxes, values, f"Test accuracy over {len(sets)} data sets")
+    lines = [[kind, *(f"{mean(per_depth[depth]):.2f}" for depth in depths)] for kind, per_depth in values.items()]
     text = (
         "Test accuracy by what cells predict that no training row reaches: the majority of the branch (P), whatever "
         "lets subtrees merge level by level (C), the solver's value (S), or whatever makes the diagram smallest over "
@@ -366,23 +368,26 @@ def figure6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[in
         "reach a cell that no training row reached; only the values that a solver happens to choose cost something "
         "at H = 6, where there are most such cells. The paper prints no numbers for this figure."
     )
-    image = f"![Boxes of test accuracy by depth and bias]({picture.name})"
-    return write_page(
-        session.out / "figure6.md",
+    image = "![Boxes of test accuracy by depth and bias](figure6.png)"
+    return Page(
         "Figure 6: test accuracy by bias",
-        f"{_SPLITS.format(runs=session.runs)} A fit may take {session.seconds:g} s.",
-        text,
-        image,
-        "Means over the data sets, in percent:",
-        markdown_table(("", *(f"H = {depth}" for depth in depths)), lines),
-        finding,
-        rows=crossed.used,
+        (
+            f"{_SPLITS.format(runs=runs)} A fit may take {limit:g} s.",
+            text,
+            image,
+            "Means over the data sets, in percent:",
+            markdown_table(("", *(f"H = {depth}" for depth in depths)), lines),
+            finding,
+        ),
+        {"figure6.png": draw},
     )
 
 
-def figure7(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+def figure7(
+    reading: Pass, *, sets: Sequence[str] = SETS, depths: Sequence[int] = DEPTHS, runs: int = 5, limit: float = 5.0
+) -> Page:
     """Figure 7: train accuracy of the greedy OODG against that of the optimal diagram."""
-    crossed = Crossed(session)
+    crossed = Crossed(reading, limit, runs)
     points: dict[tuple[str, int], tuple[float, float]] = {}
     for name in sets:
         for depth in depths:
@@ -390,33 +395,36 @@ def figure7(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[in
             if not math.isnan(greedy + exact):
                 points[name, depth] = greedy, exact
     panel = ("train accuracy", "OODG", "optimal diagram", points)
-    picture = scatters([panel], session.out / "figure7.png", "Greedy and optimal diagrams", columns=1)
+    draw = partial(scatters, [panel], "Greedy and optimal diagrams", 1)
     differences = [exact - greedy for greedy, exact in points.values()]
     below = sum(difference < -1e-9 for difference in differences)
     text = (
-        f"Each point is a data set at one depth. The optimal diagram is better by {_mean(differences):.2f} points in "
+        f"Each point is a data set at one depth. The optimal diagram is better by {mean(differences):.2f} points in "
         f"the mean and {max(differences, default=math.nan):.1f} at most, and worse in {below} of {len(points)} (which "
         "only a time limit can cause): as in the paper, whose figure has no numbers."
     )
-    image = f"![Train accuracy of OODG and of the optimal diagram]({picture.name})"
+    image = "![Train accuracy of OODG and of the optimal diagram](figure7.png)"
     lines = [
-        [str(depth), *(f"{_mean(p[side] for (_, d), p in points.items() if d == depth):.2f}" for side in (0, 1))]
+        [str(depth), *(f"{mean(p[side] for (_, d), p in points.items() if d == depth):.2f}" for side in (0, 1))]
         for depth in depths
     ]
-    return write_page(
-        session.out / "figure7.md",
+    return Page(
         "Figure 7: train accuracy, greedy and optimal",
-        f"{_SPLITS.format(runs=session.runs)} A fit may take {session.seconds:g} s.",
-        image,
-        text,
-        markdown_table(("H", "OODG, mean over sets", "optimal diagram"), lines),
-        rows=crossed.used,
+        (
+            f"{_SPLITS.format(runs=runs)} A fit may take {limit:g} s.",
+            image,
+            text,
+            markdown_table(("H", "OODG, mean over sets", "optimal diagram"), lines),
+        ),
+        {"figure7.png": draw},
     )
 
 
-def figure8(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+def figure8(
+    reading: Pass, *, sets: Sequence[str] = SETS, depths: Sequence[int] = DEPTHS, runs: int = 5, limit: float = 5.0
+) -> Page:
     """Figure 8: heuristic against exact diagrams (test), heuristic diagrams against CART (train, test)."""
-    crossed = Crossed(session)
+    crossed = Crossed(reading, limit, runs)
     plan = (
         ("test", "exact diagram", "exact", "test_c", published.TABLE_6_EXACT),
         ("train", "CART", "cart", "train", published.TABLE_6_CART),
@@ -425,15 +433,15 @@ def figure8(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[in
     panels: list[tuple[str, str, str, Points]] = []
     lines = []
     for source in ("paper", "here"):
-        for what, other, learner, column, printed in plan:
+        for what, other, learner, column, figures in plan:
             points: dict[tuple[str, int], tuple[float, float]] = {}
             for name in sets:
                 for depth in depths:
                     if source == "paper":
                         key = f"{name}/{depth}"
-                        if key in printed:
+                        if key in figures:
                             points[name, depth] = (
-                                float(printed[key][what]),
+                                float(figures[key][what]),
                                 float(published.TABLE_6_HEURISTIC[key][what]),
                             )
                         continue
@@ -444,9 +452,9 @@ def figure8(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[in
             if points:
                 panels.append((f"{what} accuracy, {source}", other, "heuristic diagram", points))
                 higher = sum(y > x + 1e-9 for x, y in points.values())
-                mean = _mean(y - x for x, y in points.values())
-                lines.append([f"{what} accuracy against {other}", source, f"{mean:+.2f}", f"{higher} of {len(points)}"])
-    picture = scatters(panels, session.out / "figure8.png", "Diagrams over the features of a CART tree", columns=3)
+                gain = mean(y - x for x, y in points.values())
+                lines.append([f"{what} accuracy against {other}", source, f"{gain:+.2f}", f"{higher} of {len(points)}"])
+    draw = partial(scatters, panels, "Diagrams over the features of a CART tree", 3)
     text = (
         "Above: the figures of the paper's table 6; below: ours. Heuristic diagrams are those over the features of a "
         "CART tree of the same depth, with subtrees merged (C). The caption of the paper calls the picture on the "
@@ -462,56 +470,15 @@ def figure8(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[in
         "pictures). Here nearly all exact diagrams are proved the best there are, and the heuristic is behind where "
         "the best features are not those of CART."
     )
-    image = f"![Scatter plots of the heuristic diagrams against exact ones and CART]({picture.name})"
-    return write_page(
-        session.out / "figure8.md",
+    image = "![Scatter plots of the heuristic diagrams against exact ones and CART](figure8.png)"
+    return Page(
         "Figure 8: diagrams over the features of CART",
-        f"{_SPLITS.format(runs=session.runs)} A fit may take {session.seconds:g} s.",
-        text,
-        image,
-        markdown_table(("", "source", "mean difference, points", "heuristic higher"), lines),
-        finding,
-        rows=crossed.used,
+        (
+            f"{_SPLITS.format(runs=runs)} A fit may take {limit:g} s.",
+            text,
+            image,
+            markdown_table(("", "source", "mean difference, points", "heuristic higher"), lines),
+            finding,
+        ),
+        {"figure8.png": draw},
     )
-
-
-# ------------------------------------------------------------------ command line
-
-MAKE: dict[str, Callable[..., Path]] = {
-    "table4": table4,
-    "table5": table5,
-    "table6": table6,
-    "figure6": figure6,
-    "figure7": figure7,
-    "figure8": figure8,
-}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line: one subcommand per table or figure."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.papers.maxsat_bdd",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=__doc__,
-    )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
-    for name, make in MAKE.items():
-        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0].replace("%", "%%"))
-        command.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME")
-        what = "seeds; the paper: 10" if name == "table4" else "seeds of five folds; the paper: 5"
-        seconds, runs = (10.0, 3) if name == "table4" else (5.0, 5)  # those of the stored results
-        add_session_arguments(command, OUT, seconds=seconds, runs=runs, what=what)
-        if name == "table4":
-            command.add_argument("--shares", nargs="+", type=float, default=list(SHARES))
-            learners = ["search", "BDD2", "BDD1"]
-            command.add_argument("--learners", nargs="+", default=learners, choices=learners)
-        else:
-            command.add_argument("--depths", nargs="+", type=int, default=list(DEPTHS))
-        if name == "table5":
-            command.add_argument("--tree-runs", type=int, default=1, help="seeds for the trees (default: 1)")
-            command.add_argument("--tree-seconds", type=float, default=2.0, help="limit of a tree (default: 2)")
-    print(make_one(MAKE, parser.parse_args(arguments)))
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tup
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def boxes(values: Mapping[str, Mapping[int, Sequence[float]]], path: Path, title: str) -> Path:
+def boxes(values: Mapping[str, Mapping[int, Sequence[float]]], title: str, path: Path) -> None:
     """One box per learner and depth over the data sets: white line the median, green triangle the mean."""
     figure, axes = _figure(8.6, 4.2)
     axis = axes[0, 0]
@@ -54,10 +54,10 @@ def boxes(values: Mapping[str, Mapping[int, Sequence[float]]], path: Path, title
     axis.grid(axis="y", color="0.9")
     axis.set_axisbelow(True)
     figure.legend(handles=handles, loc="outside lower center", ncols=len(values), fontsize=8)
-    return _save(figure, path)
+    figure.savefig(path, dpi=100)
 
 
-def scatters(panels: Sequence[tuple[str, str, str, Points]], path: Path, title: str, *, columns: int) -> Path:
+def scatters(panels: Sequence[tuple[str, str, str, Points]], title: str, columns: int, path: Path) -> None:
     """Scatter plots ``(title, horizontal, vertical, points)``: colour and marker tell the set, the area the depth."""
     from matplotlib.lines import Line2D
 
@@ -88,10 +88,4 @@ def scatters(panels: Sequence[tuple[str, str, str, Points]], path: Path, title: 
     ]
     figure.legend(handles=dots, loc="outside right center", fontsize=7.5)
     figure.suptitle(title, fontsize=10)
-    return _save(figure, path)
-
-
-def _save(figure: Any, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
-    return path

@@ -1,61 +1,140 @@
-"""What the paper benchmarks share: how long to measure, where to store, and cells that go on where they broke off."""
+"""Cells, passes and pages: what there is to measure, what is stored of it, and a page as a function of what is stored.
+
+A table of a paper is a function of a :class:`Pass`. It asks the pass for the row of each cell that it shows. The pass
+gives what is stored, or a row of empty texts, and remembers what was asked for; so one function tells which cells there
+are, which of them are missing, and what the page says. ``benchmarks.reproduce`` measures between two passes.
+"""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Table, number, run, seconds_text
+from benchmarks.harness import Row, Table, number, run, seconds_text
 
-DONE = ("optimal", "done")
+FINAL = ("optimal", "within_gap", "infeasible", "done")
 """States of a cell that a longer limit cannot change."""
 
 Published = dict[str, dict[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """How to measure: limit of one fit, number of runs, where the results are.
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A row to be measured.
 
     Parameters
     ----------
-    seconds : time limit of one fit
-    runs : repetitions to average (seeds, generators or fits, as the table says)
-    out : folder of the results
-    fresh : measure again what is stored
-    isolate : measure in child processes
+    table : where it is stored, with the columns ``limit``, ``status`` and ``error`` beside what the task returns
+    key : what names it there
+    task : "module:function"
+    values : arguments of the task, beside ``seconds``
+    limit : seconds of one fit
+    fits : how many fits the task makes, at most
+    data : the data set that it reads
     """
 
-    seconds: float
+    table: Table
+    key: Mapping[str, Any]
+    task: str
+    values: Mapping[str, Any]
+    limit: float
+    fits: int = 1
+    data: str = ""
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """What tells it from all others."""
+        return (str(self.table.path), *map(str, self.key.values()))
+
+    @property
+    def stored(self) -> Row | None:
+        """The row that is stored, whatever its limit was."""
+        return self.table.find(**self.key)
+
+    @property
+    def stands(self) -> bool:
+        """Whether a row is stored that no longer limit would change, or whose limit was not shorter."""
+        row = self.stored
+        if row is None or row["status"] == "failed":
+            return False
+        return row["status"] in FINAL or number(row["limit"]) >= self.limit
+
+    @property
+    def expected(self) -> float:
+        """Seconds that it may take: what it took before, or cells like it, or else all that its limit allows."""
+        took = [number(row["took"]) for row in ([self.stored] if self.stored else self.table.rows) if row["took"]]
+        return statistics.median(took) if took else self.limit * self.fits + 2
+
+    def measure(self, *, isolate: bool = True) -> Row:
+        """Run the task, and store what it returns."""
+        cap = 120 + self.fits * (2 * self.limit + 10)
+        outcome = run(self.task, {**self.values, "seconds": self.limit}, hard_cap=cap, isolate=isolate)
+        kept = {name: outcome.get(name) for name in self.table.columns}
+        return self.table.add({**self.key, **kept, "limit": self.limit, "took": outcome["took"]})
+
+    def __str__(self) -> str:
+        return " ".join(str(value) for value in self.key.values() if value not in ("", 0))
+
+
+@dataclass(eq=False)
+class Pass:
+    """One reading of a table of a paper.
+
+    Parameters
+    ----------
+    out : folder of the paper's results
+    cells : those that were asked for so far
+    """
+
     out: Path
-    runs: int = 1
-    fresh: bool = False
-    isolate: bool = True
+    cells: dict[tuple[str, ...], Cell] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
 
-    def row(
-        self, table: Table, key: Mapping[str, Any], task: str, values: Mapping[str, Any], cap: float
-    ) -> dict[str, str]:
-        """The stored row of a cell; measured by ``task`` if there is none, or if it broke off under a shorter limit.
+    def table(self, name: str, key: Sequence[str], columns: Sequence[str]) -> Table:
+        """A file of the folder, read once."""
+        if name not in self.tables:
+            self.tables[name] = Table(self.out / name, tuple(key), ("limit", *columns, "status", "error", "took"))
+        return self.tables[name]
 
-        Parameters
-        ----------
-        table : with the columns ``limit``, ``status`` and ``error`` beside what the task returns
-        cap : seconds after which a child is killed
-        """
-        row = None if self.fresh else table.find(**key)
-        if row is not None and (
-            row["status"] in DONE or (row["status"] != "failed" and number(row["limit"]) >= self.seconds)
-        ):
-            return row
-        outcome = run(task, {**values, "seconds": self.seconds}, hard_cap=cap, isolate=self.isolate)
-        stored = {name: outcome.get(name) for name in table.columns}
-        row = table.add({**key, **stored, "limit": self.seconds})
-        told = ", ".join(f"{name} {row[name]}" for name in table.columns if row[name] and name not in ("each", "limit"))
-        print(" ".join(map(str, key.values())), "|", told, flush=True)
-        return row
+    def row(self, cell: Cell) -> Row:
+        """The stored row of a cell; empty texts if there is none."""
+        self.cells.setdefault(cell.name, cell)
+        return cell.stored or dict.fromkeys(cell.table.fields, "")
+
+    @property
+    def rows(self) -> list[Row]:
+        """The stored rows of the cells."""
+        return [row for row in (cell.stored for cell in self.cells.values()) if row is not None]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A title and blocks of Markdown, all of them worked out from rows; pictures are drawn when it is written."""
+
+    title: str
+    blocks: Sequence[str]
+    pictures: Mapping[str, Callable[[Path], Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper claims, and what is measured of it.
+
+    Parameters
+    ----------
+    says : the paper's claim, with its figure
+    ours : what is measured here
+    verdict : "holds", "exceeds", "contradicts" or "not measured"
+    why : the reason where it does not hold
+    """
+
+    says: str
+    ours: str
+    verdict: str
+    why: str = ""
 
 
 def read_published(text: str) -> Published:
@@ -71,11 +150,20 @@ def read_published(text: str) -> Published:
     return table
 
 
-def seconds_cell(row: Mapping[str, str]) -> str:
+def printed(table: Published, row: str, column: str, digits: int | None = None) -> str:
+    """A figure of a paper, with a space behind ``<`` and ``>``; a dash where it has none."""
+    text = table.get(row, {}).get(column, "–").replace("<", "< ").replace(">", "> ")
+    return text if digits is None or text in ("–", "TO") else decimals(text, digits)
+
+
+def seconds_cell(rows: Row | Sequence[Row], column: str = "seconds") -> str:
     """Mean seconds, or ``> limit`` where a fit reached it."""
-    if row["status"] in DONE:
-        return seconds_text(number(row["seconds"]))
-    return f"> {seconds_text(number(row['limit']))}" if row["status"] in ("feasible", "killed") else row["status"]
+    rows = [rows] if isinstance(rows, Mapping) else rows
+    last = rows[-1]
+    if last["status"] in FINAL:
+        return seconds_text(statistics.fmean(number(row[column]) for row in rows))
+    stopped = last["status"] in ("feasible", "killed")
+    return f"> {seconds_text(number(last['limit']))}" if stopped else last["status"] or "–"
 
 
 def decimals(text: str, digits: int = 1) -> str:
@@ -85,19 +173,7 @@ def decimals(text: str, digits: int = 1) -> str:
     return f"{float(text):.{digits}f}".rstrip("0").rstrip(".") if digits else f"{float(text):.0f}"
 
 
-def add_session_arguments(command: argparse.ArgumentParser, out: Path, *, seconds: float, runs: int, what: str) -> None:
-    """Arguments that every subcommand has; ``what`` says what the runs are."""
-    command.add_argument("--seconds", type=float, default=seconds, help=f"time limit of one fit (default: {seconds:g})")
-    command.add_argument("--runs", type=int, default=runs, help=f"{what} (default: {runs})")
-    command.add_argument("--out", type=Path, default=out, help="folder of the results")
-    command.add_argument("--fresh", action="store_true", help="measure again what is stored")
-    command.add_argument("--in-process", action="store_true", help="no child per cell: no hard cap, and no start-up")
-
-
-def make_one(make: Mapping[str, Callable[..., Path]], parsed: argparse.Namespace) -> Path:
-    """The page of the subcommand that was given."""
-    values = dict(vars(parsed))
-    function = make[values.pop("what")]
-    isolate = not values.pop("in_process")
-    session = Session(isolate=isolate, **{name: values.pop(name) for name in ("seconds", "runs", "out", "fresh")})
-    return function(session=session, **values)
+def mean(values: Iterable[float]) -> float:
+    """Mean of the numbers that there are; nan of none."""
+    kept = [value for value in values if value == value]
+    return statistics.fmean(kept) if kept else float("nan")

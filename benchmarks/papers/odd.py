@@ -1,32 +1,26 @@
-"""Tables 1 and 2 and figures 2 to 4 of Optimal Decision Diagrams, measured again: a function and a subcommand for each.
+"""Tables 1 and 2 and figures 2 to 4 of Optimal Decision Diagrams, as functions of what is stored of their runs.
 
-``python -m benchmarks.papers.odd table1 --sets 10 --splits univariate --seeds 0`` measures what is not stored yet under
-``benchmarks/results/odd``, stores every run as one line of CSV, and writes a page with the paper's figures beside ours.
-``report`` writes the pages of what is stored and measures nothing. The whole protocol, 54 sets by 5 seeds by 5
-skeletons by 5 alphas by 2 kinds of splits, takes days: give sets, skeletons, alphas, kinds and seeds to do a part of
-it, and the same command again to go on. A run that reached its limit is measured again only if the new limit is longer.
+The paper's protocol is 54 sets by 5 seeds by 5 skeletons by 5 alphas by 2 kinds of splits, 600 s each.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from benchmarks import cases
-from benchmarks.harness import RESULTS, markdown_table, number, seconds_text, write_page
+from benchmarks.harness import Row, markdown_table, number, seconds_text
 from benchmarks.papers import odd_published as published
-from benchmarks.papers.measuring import Published
+from benchmarks.papers.measuring import Page, Pass, Published, mean
 from benchmarks.papers.odd_figures import figure2, figure3, figure4
-from benchmarks.papers.odd_runs import CERTAIN, Cell, Plan, Row, Tally, calibrate, mean, protocol, runs, shares_stored
-from benchmarks.papers.odd_tasks import ALPHAS, SKELETONS
+from benchmarks.papers.odd_runs import CERTAIN, OneRun, Plan, Tally, calibrate, protocol, runs
+from benchmarks.papers.odd_tasks import ALPHAS
 
-OUT = RESULTS / "odd"
+__all__ = ["FIGURE_4", "PROTOCOL", "figure2", "figure3", "figure4", "known", "table1", "table2"]
+
 SPLITS = ("univariate", "oblique")
 SHARES = (0.05, 0.1, 0.15, 0.2)
 PRINTED_ALPHAS = tuple(published.TABLE_1_TOTALS["proved"])
@@ -65,10 +59,11 @@ NEAR = 1e-9
 # ------------------------------------------------------------------ table 1
 
 
-def table1(plan: Plan, *, page: str = "table1") -> Path:
+def table1(reading: Pass, *, plan: Plan | None = None) -> Page:
     """Table 1: runs that are proved optimal, or improved on the construction, by skeleton and alpha."""
+    plan = plan or PROTOCOL
     cells = plan.cells()
-    found = runs(plan, cells)
+    found = runs(reading, plan, cells)
     tally = Tally.of(found.values())
     blocks = [
         protocol(found.values()),
@@ -88,14 +83,14 @@ def table1(plan: Plan, *, page: str = "table1") -> Path:
         _by_skeleton(found, "improved", published.TABLE_1_IMPROVED),
         "## By set",
         _by_set(found),
-        *_beside_univariate(plan, found),
+        *_beside_univariate(reading, plan, found),
         "## What found the best diagram",
         _by_engine(found),
     ]
-    return write_page(plan.out / f"{page}.md", "Table 1: proved and improved", *blocks, rows=[*found.values()])
+    return Page("Table 1: proved and improved", blocks)
 
 
-def _by_alpha(found: Mapping[Cell, Row]) -> str:
+def _by_alpha(found: Mapping[OneRun, Row]) -> str:
     header = ["splits, alpha", "runs", "proved", "improved", "together"]
     header += ["proved (paper)", "improved (paper)", "together (paper)"]
     lines = []
@@ -116,7 +111,7 @@ def _by_alpha(found: Mapping[Cell, Row]) -> str:
     return markdown_table(header, lines)
 
 
-def _by_skeleton(found: Mapping[Cell, Row], what: str, printed: Published) -> str:
+def _by_skeleton(found: Mapping[OneRun, Row], what: str, printed: Published) -> str:
     alphas = sorted({cell.alpha for cell in found}, reverse=True)
     kinds = list(dict.fromkeys(cell.splits for cell in found))
     lines = []
@@ -136,7 +131,7 @@ def _by_skeleton(found: Mapping[Cell, Row], what: str, printed: Published) -> st
     return markdown_table(["splits, skeleton", *(f"alpha {alpha:g}" for alpha in alphas)], lines)
 
 
-def _by_set(found: Mapping[Cell, Row]) -> str:
+def _by_set(found: Mapping[OneRun, Row]) -> str:
     header = ["set", "train rows", "features", "tests", "classes", "runs", "proved", "improved", "worse"]
     header += ["mean gap", "mean gain", "median s", "median s to best"]
     lines = []
@@ -154,10 +149,10 @@ def _by_set(found: Mapping[Cell, Row]) -> str:
     return markdown_table(header, lines)
 
 
-def _beside_univariate(plan: Plan, found: Mapping[Cell, Row]) -> list[str]:
+def _beside_univariate(reading: Pass, plan: Plan, found: Mapping[OneRun, Row]) -> list[str]:
     """Oblique runs beside the univariate ones that are stored; nothing if there are none."""
     others = {cell: dataclasses.replace(cell, splits="univariate") for cell in found if cell.splits == "oblique"}
-    stored = runs(dataclasses.replace(plan, measure=False), others.values())
+    stored = runs(reading, plan, others.values())
     lines = []
     for skeleton in dict.fromkeys(cell.skeleton for cell in others):
         for alpha in sorted({cell.alpha for cell in others}, reverse=True):
@@ -189,7 +184,7 @@ def _beside_univariate(plan: Plan, found: Mapping[Cell, Row]) -> list[str]:
     ]
 
 
-def _by_engine(found: Mapping[Cell, Row]) -> str:
+def _by_engine(found: Mapping[OneRun, Row]) -> str:
     counts: dict[str, Counter[str]] = {}
     for row in found.values():
         what = "proved" if row["status"] == "optimal" else "not proved" if row["by"] else row["status"]
@@ -202,9 +197,10 @@ def _by_engine(found: Mapping[Cell, Row]) -> str:
 # ------------------------------------------------------------------ table 2
 
 
-def table2(plan: Plan, *, shares: Sequence[float] = SHARES) -> Path:
+def table2(reading: Pass, *, plan: Plan | None = None, shares: Sequence[float] = SHARES) -> Page:
     """Table 2: test accuracy where so large a share of the rows must pass through every node."""
-    found = runs(plan, plan.cells(min_samples=(0.0, *shares)))
+    plan = plan or dataclasses.replace(PROTOCOL, skeletons=("I", "IV"), alphas=(0.01, 0.1, 0.2))
+    found = runs(reading, plan, plan.cells(min_samples=(0.0, *shares)))
     lines, choices = [], []
     for kind in plan.splits:
         chosen = {
@@ -226,31 +222,33 @@ def table2(plan: Plan, *, shares: Sequence[float] = SHARES) -> Path:
             )
             choices.append([f"{kind}, {name}", *told])
     stated = [f"S = {share:g} n" for share in (0.0, *shares)]
-    return write_page(
-        plan.out / "table2.md",
+    return Page(
         "Table 2: stability",
-        protocol(found.values()),
-        "Mean test accuracy where at least S of the n training rows must pass through every node (eq. 20), beside the "
-        "paper's in brackets; skeleton and alpha are those of the best validation accuracy for each set and S. Means "
-        "are over the sets where every seed has a model for every S; the paper does not say over which sets its are.",
-        markdown_table(["splits", "sets", *stated], lines),
-        "## By set",
-        "Test accuracy, skeleton, alpha, mean number of nodes:",
-        markdown_table(["splits, set", *stated], choices),
-        rows=[*found.values()],
+        (
+            protocol(found.values()),
+            "Mean test accuracy where at least S of the n training rows must pass through every node (eq. 20), beside "
+            "the paper's in brackets; skeleton and alpha are those of the best validation accuracy for each set and S. "
+            "Means are over the sets where every seed has a model for every S; the paper does not say over which sets "
+            "its are.",
+            markdown_table(["splits", "sets", *stated], lines),
+            "## By set",
+            "Test accuracy, skeleton, alpha, mean number of nodes:",
+            markdown_table(["splits, set", *stated], choices),
+        ),
     )
 
 
 # ------------------------------------------------------------------ known optima, and all pages
 
 
-def known(plan: Plan) -> Path:
+def known(reading: Pass, *, plan: Plan | None = None) -> Page:
     """Objectives of seed 0 whose optima are known: are they found, and proved?"""
+    plan = plan or PROTOCOL
     wanted = {
-        Cell(name, 0, skeleton, alpha, kind, 0.0, plan.engine): value
+        OneRun(name, 0, skeleton, alpha, kind, 0.0, plan.engine): value
         for (name, skeleton, alpha, kind), value in KNOWN.items()
     }
-    found = runs(plan, (cell for cell in wanted if cell.splits in plan.splits and cell.case in plan.sets))
+    found = runs(reading, plan, wanted)
     lines, right = [], 0
     for cell, row in found.items():
         same = abs(number(row["objective"]) - wanted[cell]) <= 0.5e-4
@@ -260,132 +258,31 @@ def known(plan: Plan) -> Path:
         lines.append([*line, _four(number(row["lower_bound"])), seconds_text(number(row["seconds"]))])
     header = ["set, skeleton, splits", "alpha", "known", "found", "equal", "status", "bound", "s"]
     proved = sum(row["status"] == "optimal" for row in found.values())
-    return write_page(
-        plan.out / "known.md",
+    return Page(
         "Known optima",
-        protocol(found.values()),
-        f"Of {len(found)} runs, {right} have the known value and {proved} are proved.",
-        markdown_table(header, lines),
-        rows=[*found.values()],
+        (
+            protocol(found.values()),
+            f"Of {len(found)} runs, {right} have the known value and {proved} are proved.",
+            markdown_table(header, lines),
+        ),
     )
 
 
-def report(plan: Plan) -> Path:
-    """All pages of what is stored; nothing is measured."""
-    stored = dataclasses.replace(plan, measure=False, fresh=False)
-    for make in (figure2, figure3, known):
-        print(make(stored))
-    shares = shares_stored(stored)
-    if shares:
-        print(table2(stored, shares=shares))
-    if (plan.out / "fragments.csv").exists():
-        print(figure4(dataclasses.replace(stored, **FIGURE_4)))
-    return table1(stored)
+PROTOCOL = Plan(
+    sets=cases.UCI,
+    skeletons=tuple(skeleton for skeleton in published.TABLE_1_PROVED),
+    alphas=ALPHAS[::-1],
+    splits=SPLITS,
+    seeds=(0,),
+)
+"""Of the paper's five seeds the first one, with a limit of 5 s for its 600."""
 
-
-# ------------------------------------------------------------------ command line
-
-MAKE: dict[str, Callable[..., Path]] = {
-    "table1": table1,
-    "table2": table2,
-    "figure2": figure2,
-    "figure3": figure3,
-    "figure4": figure4,
-    "known": known,
-    "report": report,
-}
-
-FIGURE_4: dict[str, Any] = {
-    "sets": ("teaching-assistant-evaluation",),
-    "skeletons": ("II", "III", "IV"),
-    "alphas": (0.01,),
-    "splits": ("univariate",),
-    "seeds": (0,),
-}
-"""What figure 4 shows unless told otherwise."""
-
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "table1": {},
-    "table2": {"skeletons": ("I", "IV"), "alphas": (0.01, 0.1, 0.2)},
-    "figure2": {},
-    "figure3": {},
-    "figure4": FIGURE_4,
-    "known": {"sets": ("iris", "seeds")},
-    "report": {"sets": cases.UCI},
-}
-"""Where the arguments of a subcommand differ from ``ALL``."""
-
-ALL: dict[str, Any] = {
-    "sets": cases.UCI[:10],
-    "skeletons": tuple(published.TABLE_1_PROVED),
-    "alphas": ALPHAS[::-1],
-    "splits": SPLITS,
-    "seeds": (0, 1, 2, 3, 4),
-}
-
-
-def read_sets(given: Sequence[str]) -> tuple[str, ...]:
-    """Names of sets; a number stands for so many of the smallest, by rows.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        If there is no such set.
-    """
-    if len(given) == 1 and given[0].isdecimal():
-        return cases.UCI[: int(given[0])]
-    there = {*cases.UCI, *cases.generated_names()}
-    unknown = [name for name in given if name not in there]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no set {unknown[0]!r}: expected a number, or some of {', '.join(cases.UCI)}")
-    return tuple(given)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line: one subcommand per table or figure, one for the known optima, one for all pages."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.papers.odd",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=__doc__,
-    )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="PAGE")
-    for name, make in MAKE.items():
-        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0].replace("%", "%%"))
-        use = ALL | DEFAULTS[name]
-        told = "a number (so many of the smallest, by rows) or names"
-        command.add_argument("--sets", nargs="+", default=None, metavar="N | NAME", help=told)
-        command.add_argument("--skeletons", nargs="+", default=use["skeletons"], choices=list(SKELETONS))
-        command.add_argument("--alphas", nargs="+", type=float, default=use["alphas"])
-        command.add_argument("--splits", nargs="+", default=use["splits"], choices=SPLITS)
-        command.add_argument("--seeds", nargs="+", type=int, default=use["seeds"])
-        command.add_argument("--engine", default="auto", help="of the second step (default: auto)")
-        command.add_argument("--time-limit", type=float, default=60.0, dest="seconds", help="seconds of a run (60)")
-        command.add_argument("--start-seconds", type=float, default=2.0, help="seconds of the construction alone (2)")
-        command.add_argument("--threads", type=int, default=2, help="of a run (default: 2)")
-        command.add_argument("--processes", type=int, default=1, help="runs at a time (default: 1)")
-        command.add_argument("--out", type=Path, default=OUT, help="folder of the results")
-        command.add_argument("--fresh", action="store_true", help="measure again what is stored")
-        command.add_argument("--in-process", action="store_true", help="no child per run: no hard cap, one at a time")
-        if name == "table1":
-            command.add_argument("--page", default="table1", help="name of the page, for parts of the table (table1)")
-        if name == "table2":
-            command.add_argument("--shares", nargs="+", type=float, default=SHARES, help="S as shares of the rows")
-        if name == "figure4":
-            command.add_argument("--max-splits", type=int, default=7, help="most nodes (default: 7)")
-    values = vars(parser.parse_args(arguments))
-    what = values.pop("what")
-    isolate = not values.pop("in_process")
-    try:
-        sets = (ALL | DEFAULTS[what])["sets"] if values["sets"] is None else read_sets(values["sets"])
-    except argparse.ArgumentTypeError as error:
-        parser.error(str(error))
-    more = {name: values.pop(name) for name in ("page", "shares", "max_splits") if name in values}
-    lists = {name: tuple(values.pop(name)) for name in ("skeletons", "alphas", "splits", "seeds")}
-    if not isolate:
-        values["processes"] = 1
-    plan = Plan(**values | lists | {"sets": sets, "isolate": isolate})
-    print(MAKE[what](plan, **more))
-
-
-if __name__ == "__main__":
-    main()
+FIGURE_4 = Plan(
+    sets=("teaching-assistant-evaluation",),
+    skeletons=("II", "III", "IV"),
+    alphas=(0.01,),
+    splits=("univariate",),
+    seeds=(0,),
+    limit=60.0,
+)
+"""What figure 4 shows."""

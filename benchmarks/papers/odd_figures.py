@@ -6,12 +6,12 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 
-from benchmarks.harness import Table, markdown_table, number, run, write_page
-from benchmarks.papers.measuring import decimals
+from benchmarks.harness import Row, markdown_table, number
+from benchmarks.papers.measuring import Cell, Page, Pass, decimals, mean
 from benchmarks.papers.odd_pictures import ascending, distributions, fragmentation
-from benchmarks.papers.odd_runs import TASKS, Chosen, Plan, Row, calibrate, enough, mean, protocol, runs
+from benchmarks.papers.odd_runs import TASKS, Chosen, Plan, calibrate, data_of, protocol, runs
 
 # ------------------------------------------------------------------ figures 2 and 3
 
@@ -19,10 +19,10 @@ Both = dict[str, dict[str, dict[str, Chosen]]]
 """By kind of splits and model ("ODT", "ODD"): what is chosen for each set."""
 
 
-def _choices(plan: Plan) -> tuple[Both, list[Row]]:
+def _choices(reading: Pass, plan: Plan) -> tuple[Both, list[Row]]:
     """The calibrated trees and diagrams of the sets where both have two nodes or more in the mean."""
     diagrams = [name for name in plan.skeletons if name != "tree"]
-    found = runs(plan, plan.cells(skeletons=("tree", *diagrams)))
+    found = runs(reading, plan, plan.cells(skeletons=("tree", *diagrams)))
     chosen: Both = {}
     for kind in plan.splits:
         sides = {
@@ -58,15 +58,15 @@ def _accuracies(chosen: Both) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def figure2(plan: Plan) -> Path:
+def figure2(reading: Pass, *, plan: Plan) -> Page:
     """Figure 2: distribution of test accuracy of calibrated trees and diagrams."""
-    chosen, rows = _choices(plan)
+    chosen, rows = _choices(reading, plan)
     values = _accuracies(chosen)
     blocks = [protocol(rows), _CHOSEN]
     if values:
-        picture = distributions(values, plan.out / "figure2.png", "Test accuracy of optimal trees and diagrams")
-        blocks += [f"![Violins of test accuracy]({picture.name})", _quartiles(values), *_chosen_table(chosen)]
-    return write_page(plan.out / "figure2.md", "Figure 2: test accuracy, trees and diagrams", *blocks, rows=rows)
+        blocks += ["![Violins of test accuracy](figure2.png)", _quartiles(values), *_chosen_table(chosen)]
+    draw = partial(distributions, values, "Test accuracy of optimal trees and diagrams")
+    return Page("Figure 2: test accuracy, trees and diagrams", blocks, {"figure2.png": draw} if values else {})
 
 
 def _quartiles(values: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
@@ -102,14 +102,13 @@ def _chosen_table(chosen: Both) -> list[str]:
     return blocks
 
 
-def figure3(plan: Plan) -> Path:
+def figure3(reading: Pass, *, plan: Plan) -> Page:
     """Figure 3: test accuracies of calibrated trees and diagrams, in ascending order."""
-    chosen, rows = _choices(plan)
+    chosen, rows = _choices(reading, plan)
     values = _accuracies(chosen)
     blocks = [protocol(rows), _CHOSEN]
     if values:
-        picture = ascending(values, plan.out / "figure3.png", "Sorted test accuracies")
-        blocks.append(f"![Test accuracies in ascending order]({picture.name})")
+        blocks.append("![Test accuracies in ascending order](figure3.png)")
     for kind, models in values.items():
         pairs = list(zip(sorted(models["ODD"]), sorted(models["ODT"]), strict=True))
         above, below = (sum((a - b) * sign > 1e-9 for a, b in pairs) for sign in (1, -1))
@@ -118,34 +117,30 @@ def figure3(plan: Plan) -> Path:
             f"places and below at {below}; the mean difference is {mean(a - b for a, b in pairs):+.2f} points."
         )
     blocks.append("The paper draws this figure for oblique splits, where its diagrams are above nearly everywhere.")
-    return write_page(plan.out / "figure3.md", "Figure 3: sorted test accuracies", *blocks, rows=rows)
+    draw = partial(ascending, values, "Sorted test accuracies")
+    return Page("Figure 3: sorted test accuracies", blocks, {"figure3.png": draw} if values else {})
 
 
 # ------------------------------------------------------------------ figure 4
 
 FRAGMENT_KEY = ("case", "seed", "skeleton", "alpha", "splits", "max_splits", "engine")
 FRAGMENT_COLUMNS = (
-    *("limit", "threads", "objective", "lower_bound", "status", "seconds"),
-    *("errors", "n_splits", "train", "test", "shape", "error"),
+    *("threads", "objective", "lower_bound", "seconds"),
+    *("errors", "n_splits", "train", "test", "shape"),
 )
 
 
-def figure4(plan: Plan, *, max_splits: int = 7) -> Path:
+def figure4(reading: Pass, *, plan: Plan, max_splits: int = 7) -> Page:
     """Figure 4: share of the rows through each node of a tree and of a diagram of at most seven nodes."""
     name, seed, alpha, kind = plan.sets[0], plan.seeds[0], plan.alphas[0], plan.splits[0]
-    table = Table(plan.out / "fragments.csv", FRAGMENT_KEY, FRAGMENT_COLUMNS)
+    table = reading.table("fragments.csv", FRAGMENT_KEY, FRAGMENT_COLUMNS)
     rows: dict[str, Row] = {}
     for skeleton in dict.fromkeys(("tree", *plan.skeletons)):
         key = {"case": name, "seed": seed, "skeleton": skeleton, "alpha": alpha, "splits": kind}
         key |= {"max_splits": max_splits, "engine": plan.engine}
-        row = table.find(**key)
-        if plan.measure and not enough(row, plan):
-            values = {**key, "threads": plan.threads, "seconds": plan.seconds}
-            outcome = run(f"{TASKS}:fragments", values, hard_cap=plan.hard_cap, isolate=plan.isolate)
-            stored = {column: outcome.get(column) for column in FRAGMENT_COLUMNS}
-            row = table.add({**key, **stored, "limit": plan.seconds, "threads": plan.threads})
-            print(f"{name} {skeleton}: {row['status']} {row['error'] or row['objective']}", flush=True)
-        if row is not None and row["shape"]:
+        cell = Cell(table, key, f"{TASKS}:fragments", {**key, "threads": 1}, plan.limit, data=data_of(name))
+        row = reading.row(cell)
+        if row["shape"]:
             rows[skeleton] = row
     blocks = [
         protocol(rows.values()),
@@ -158,9 +153,10 @@ def figure4(plan: Plan, *, max_splits: int = 7) -> Path:
         best = min(diagrams, key=lambda name: (number(rows[name]["errors"]), number(rows[name]["n_splits"])))
         shown = {"ODT": rows["tree"], f"ODD, skeleton {best}": rows[best]}
         shapes = {model: json.loads(row["shape"]) for model, row in shown.items()}
-        picture = fragmentation(shapes, plan.out / "figure4.png", f"Share of the rows through each node, {name}")
-        blocks += [f"![A tree and a diagram with the rows through their nodes]({picture.name})", _fragments(shown)]
-    return write_page(plan.out / "figure4.md", "Figure 4: fragmentation", *blocks, rows=[*rows.values()])
+        blocks += ["![A tree and a diagram with the rows through their nodes](figure4.png)", _fragments(shown)]
+        draw = partial(fragmentation, shapes, f"Share of the rows through each node, {name}")
+        return Page("Figure 4: fragmentation", blocks, {"figure4.png": draw})
+    return Page("Figure 4: fragmentation", blocks)
 
 
 def _fragments(shown: Mapping[str, Row]) -> str:

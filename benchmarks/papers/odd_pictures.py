@@ -38,7 +38,7 @@ def _figure(width: float, height: float, columns: int) -> tuple[Any, Any]:
     return figure, figure.subplots(1, columns, squeeze=False, sharey=True)[0]
 
 
-def distributions(values: Values, path: Path, title: str) -> Path:
+def distributions(values: Values, title: str, path: Path) -> None:
     """One violin per model and kind of splits, with a box of the quartiles and a white line at the median."""
     figure, axes = _figure(3.4 * len(values) + 0.6, 3.8, len(values))
     for axis, (kind, models) in zip(axes, values.items(), strict=True):
@@ -62,10 +62,10 @@ def distributions(values: Values, path: Path, title: str) -> Path:
         axis.set_axisbelow(True)
     axes[0].set_ylabel("test accuracy of a run, %")
     figure.suptitle(title, fontsize=10)
-    return _save(figure, path)
+    figure.savefig(path, dpi=100)
 
 
-def ascending(values: Values, path: Path, title: str) -> Path:
+def ascending(values: Values, title: str, path: Path) -> None:
     """Accuracies of each model in ascending order, one curve per model."""
     figure, axes = _figure(3.8 * len(values) + 0.6, 3.6, len(values))
     for axis, (kind, models) in zip(axes, values.items(), strict=True):
@@ -78,13 +78,13 @@ def ascending(values: Values, path: Path, title: str) -> Path:
         axis.legend(fontsize=8, loc="lower right")
     axes[0].set_ylabel("test accuracy, %")
     figure.suptitle(title, fontsize=10)
-    return _save(figure, path)
+    figure.savefig(path, dpi=100)
 
 
 # ------------------------------------------------------------------ rows through each node
 
 
-def fragmentation(models: Mapping[str, Shape], path: Path, title: str) -> Path:
+def fragmentation(models: Mapping[str, Shape], title: str, path: Path) -> None:
     """The models side by side: bars are nodes, as wide as their share of the rows; discs are ends, one colour a class.
 
     The thickness of an arc and the area of a disc tell the share of the rows as well.
@@ -97,7 +97,7 @@ def fragmentation(models: Mapping[str, Shape], path: Path, title: str) -> Path:
         axis.set_ylim(-deepest - 0.85, 0.45)
         axis.axis("off")
     figure.suptitle(title, fontsize=10)
-    return _save(figure, path)
+    figure.savefig(path, dpi=100)
 
 
 def _one(axis: Any, shape: Shape) -> None:
@@ -146,9 +146,3 @@ def places(shape: Shape) -> list[float]:
         for place, node in enumerate(sorted(nodes, key=lambda one: (mean[one], one))):
             across[node] = (place + 0.5) / len(nodes)
     return across
-
-
-def _save(figure: Any, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
-    return path

@@ -1,26 +1,23 @@
-"""The runs of the decision diagram benchmarks: which there are, which are stored, and measuring the others."""
+"""The runs of the decision diagram benchmarks: which there are, what is counted of them, and the best on other rows."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from benchmarks.harness import Table, number, run
-from benchmarks.papers.measuring import decimals
+from benchmarks import cases
+from benchmarks.harness import Row, number
+from benchmarks.papers.measuring import Cell, Pass
 
 TASKS = "benchmarks.papers.odd_tasks"
 CERTAIN = ("optimal", "infeasible")
 """States that a longer limit cannot change."""
 
-Row = dict[str, str]
-
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class OneRun:
     """One run.
 
     Parameters
@@ -42,17 +39,13 @@ class Cell:
     min_samples: float = 0.0
     engine: str = "auto"
 
-    def key(self) -> tuple[str, ...]:
-        """The cell as it is stored, in the order of ``KEY``."""
-        return tuple(value if isinstance(value, str) else f"{value:g}" for value in asdict(self).values())
-
 
 KEY = ("case", "seed", "skeleton", "alpha", "splits", "min_samples", "engine")
 COLUMNS = (
-    *("limit", "threads", "start_limit", "rows", "features", "tests", "classes"),
-    *("start", "start_errors", "start_splits", "objective", "lower_bound", "status", "improved"),
+    *("threads", "start_limit", "rows", "features", "tests", "classes"),
+    *("start", "start_errors", "start_splits", "objective", "lower_bound", "improved"),
     *("errors", "n_splits", "train", "validation", "test"),
-    *("seconds", "best_seconds", "by", "stopped_by", "counters", "error"),
+    *("seconds", "best_seconds", "by", "stopped_by", "counters"),
 )
 
 
@@ -64,35 +57,23 @@ class Plan:
     ----------
     sets, skeletons, alphas, splits, seeds : the runs are all combinations
     engine : of the second step
-    seconds : time limit of the second step
+    limit : seconds of the second step
     start_seconds : time of the construction that the second step is compared with
-    threads : of the second step
-    processes : runs at a time
-    out : folder of the results
-    fresh : measure again what is stored
-    isolate : a child process for each run
-    measure : whether to measure what is not stored
     """
 
-    out: Path
     sets: tuple[str, ...]
     skeletons: tuple[str, ...]
     alphas: tuple[float, ...]
     splits: tuple[str, ...]
     seeds: tuple[int, ...]
     engine: str = "auto"
-    seconds: float = 60.0
+    limit: float = 5.0
     start_seconds: float = 2.0
-    threads: int = 2
-    processes: int = 1
-    fresh: bool = False
-    isolate: bool = True
-    measure: bool = True
 
-    def cells(self, *, min_samples: Sequence[float] = (0.0,), skeletons: Sequence[str] | None = None) -> list[Cell]:
+    def cells(self, *, min_samples: Sequence[float] = (0.0,), skeletons: Sequence[str] | None = None) -> list[OneRun]:
         """All runs, seed by seed and set by set, so that what is broken off is a table of fewer sets."""
         return [
-            Cell(name, seed, skeleton, alpha, splits, share, self.engine)
+            OneRun(name, seed, skeleton, alpha, splits, share, self.engine)
             for seed in self.seeds
             for name in self.sets
             for splits in self.splits
@@ -101,80 +82,26 @@ class Plan:
             for alpha in self.alphas
         ]
 
-    @property
-    def table(self) -> Table:
-        """The stored runs."""
-        return Table(self.out / "runs.csv", KEY, COLUMNS)
 
-    @property
-    def hard_cap(self) -> float:
-        """Seconds after which a run is killed."""
-        return 2 * self.seconds + self.start_seconds + 120
-
-
-def runs(plan: Plan, cells: Iterable[Cell]) -> dict[Cell, Row]:
-    """The rows of the cells, in their order; what is not stored, or reached a shorter limit, is measured first."""
-    cells = list(dict.fromkeys(cells))
-    table = plan.table
-    stored = {tuple(row[name] for name in KEY): row for row in table.rows}
-    wanted = [cell for cell in cells if plan.measure and not enough(stored.get(cell.key()), plan)]
-    for place, (cell, outcome) in enumerate(_outcomes(plan, wanted), start=1):
-        values = {name: outcome.get(name) for name in COLUMNS}
-        values |= {"limit": plan.seconds, "threads": plan.threads, "start_limit": plan.start_seconds}
-        row = table.add({**dict(zip(KEY, cell.key(), strict=True)), **values})
-        stored[cell.key()] = row
-        print(f"{place}/{len(wanted)} {_told(cell, row)}", flush=True)
-    return {cell: stored[cell.key()] for cell in cells if cell.key() in stored}
+def runs(reading: Pass, plan: Plan, cells: Iterable[OneRun]) -> dict[OneRun, Row]:
+    """The stored rows of the cells, in their order."""
+    table = reading.table("runs.csv", KEY, COLUMNS)
+    found = {}
+    for one in dict.fromkeys(cells):
+        key = asdict(one)
+        values = {**key, "threads": 1, "start_seconds": plan.start_seconds}
+        row = reading.row(Cell(table, key, f"{TASKS}:run", values, plan.limit, data=data_of(one.case)))
+        if row["status"]:
+            found[one] = row
+    return found
 
 
-def shares_stored(plan: Plan) -> list[float]:
-    """Shares of rows through every node, other than 0, for which there are runs."""
-    return sorted({number(row["min_samples"]) for row in plan.table.rows} - {0.0})
-
-
-def enough(row: Row | None, plan: Plan) -> bool:
-    """Whether a stored row stands: it is certain, or its limit was not shorter than that of the plan."""
-    if row is None or plan.fresh or row["status"] == "failed":
-        return False
-    return row["status"] in CERTAIN or number(row["limit"]) >= plan.seconds
-
-
-def _outcomes(plan: Plan, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Mapping[str, object]]]:
-    """What each run returns, as they finish."""
-
-    def one(cell: Cell) -> Mapping[str, object]:
-        values = {**asdict(cell), "threads": plan.threads}
-        values |= {"start_seconds": plan.start_seconds, "seconds": plan.seconds}
-        return run(f"{TASKS}:run", values, hard_cap=plan.hard_cap, isolate=plan.isolate)
-
-    if plan.processes == 1:
-        yield from ((cell, one(cell)) for cell in cells)
-        return
-    with ThreadPoolExecutor(plan.processes) as pool:
-        asked = {pool.submit(one, cell): cell for cell in cells}
-        try:
-            for done in as_completed(asked):
-                yield asked[done], done.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # on Ctrl-C: those under way end, no other begins
-
-
-def _told(cell: Cell, row: Row) -> str:
-    extra = f" S={cell.min_samples:g}" if cell.min_samples else ""
-    what = f"{cell.case} seed {cell.seed} {cell.skeleton} alpha={cell.alpha:g} {cell.splits}{extra}"
-    if row["error"]:
-        return f"{what}: {row['status']} {row['error']}"
-    figures = f"{decimals(row['start'], 4)} -> {decimals(row['objective'], 4)} (>= {decimals(row['lower_bound'], 4)})"
-    return f"{what}: {row['status']} {figures}, {decimals(row['seconds'])} s"
+def data_of(name: str) -> str:
+    """The case of a set."""
+    return name if name in cases.names("generated") else f"uci/{name}"
 
 
 # ------------------------------------------------------------------ counting
-
-
-def mean(values: Iterable[float]) -> float:
-    """Mean of the numbers that are finite; nan of none."""
-    kept = [value for value in values if math.isfinite(value)]
-    return statistics.fmean(kept) if kept else math.nan
 
 
 def protocol(rows: Iterable[Mapping[str, str]]) -> str:
@@ -243,7 +170,7 @@ class Chosen:
         return sum(row["status"] == "optimal" for row in self.rows)
 
 
-def calibrate(found: Mapping[Cell, Row]) -> dict[str, Chosen]:
+def calibrate(found: Mapping[OneRun, Row]) -> dict[str, Chosen]:
     """For each set, the choice of best mean validation accuracy; of equals that of fewest nodes, then the first.
 
     ``found`` are runs of one kind of splits. A choice without a model for every seed of the set does not count.

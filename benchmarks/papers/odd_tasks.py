@@ -203,6 +203,8 @@ def run(
     elapsed = time.perf_counter() - began
     found = [event.seconds for event in result.trace if event.objective == result.objective]
     outcome: dict[str, Any] = {
+        "threads": threads,
+        "start_limit": start_seconds,
         "rows": problem.rows.n_rows,
         "features": split.train.X.shape[1],
         "tests": problem.rows.n_tests,
@@ -268,6 +270,7 @@ def fragments(
     problem = pose(split, SKELETONS[skeleton], alpha, splits, skeleton == "tree", max_splits=max_splits)
     result = solve(problem, engine=engine, seconds=seconds, threads=threads, seed=seed)
     outcome: dict[str, Any] = {
+        "threads": threads,
         "objective": f"{result.objective:.12g}",
         "lower_bound": f"{result.lower_bound:.12g}",
         "status": str(result.status),

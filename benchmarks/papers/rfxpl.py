@@ -1,140 +1,82 @@
-"""Table 1 of the RFxpl paper, measured again: explanations of forests that vote by majority, and of soft votes.
+"""Table 1 of the RFxpl paper: explanations of forests that vote by majority, and of soft votes.
 
-``python -m benchmarks.papers.rfxpl table1 --rows 10`` measures what is not stored yet under
-``benchmarks/results/rfxpl``, stores every set, vote and engine as one line of CSV, and writes a page with the paper's
-mean seconds beside ours. ``--engine authors --authors FOLDER`` measures the authors' own program on the same rows; the
-folder is a checkout of its repository. ``report`` writes the page from what is stored. What reached its limit is
-measured again only if the new limit is longer.
+The paper's mean seconds stand beside ours. The engine "authors" is the authors' own program on the same rows; the
+environment variable ``PROOFWOOD_RFXPL`` names a checkout of its repository, and without it these cells are left out.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from benchmarks import cases
-from benchmarks.harness import RESULTS, Table, geometric_mean, markdown_table, number, seconds_text, write_page
+from benchmarks.harness import Row, geometric_mean, markdown_table, number, seconds_text
 from benchmarks.papers import rfxpl_published as published
-from benchmarks.papers.measuring import Session, add_session_arguments, decimals
+from benchmarks.papers.measuring import Cell, Page, Pass, decimals
 from benchmarks.papers.rfxpl_tasks import case
 
-OUT = RESULTS / "rfxpl"
 SETS = tuple(published.TABLE_1)
 VOTES = {"majority": "majority", "soft": "auto"}
 OWN, PAPER, AUTHORS = "auto", "paper", "authors"
 ENGINES = {"majority": (OWN, PAPER, AUTHORS), "soft": (OWN,)}
 KEY = ("set", "vote", "engine", "asked")
 COLUMNS = (
-    "limit",
-    "budget",
-    "rows",
-    "features",
-    "classes",
-    "depth",
-    "accuracy",
-    "variables",
-    "clauses",
-    "prepared",
-    "wanted",
-    "explained",
-    "minimal",
-    "calls",
-    "length",
-    "least",
-    "mean",
-    "median",
-    "high",
-    "most",
-    "status",
-    "error",
+    *("budget", "rows", "features", "classes", "depth", "accuracy", "variables", "clauses", "prepared"),
+    *("wanted", "explained", "minimal", "calls", "length", "least", "mean", "median", "high", "most"),
 )
 TASKS = "benchmarks.papers.rfxpl_tasks"
-
-Row = Mapping[str, str]
+FOLDER = "PROOFWOOD_RFXPL"
 
 
 def table1(
+    reading: Pass,
     *,
-    session: Session,
     sets: Sequence[str] = SETS,
     votes: Sequence[str] = tuple(VOTES),
-    engines: Sequence[str] = (OWN, PAPER),
+    engines: Sequence[str] = (OWN, PAPER, AUTHORS),
     rows: int | None = None,
-    budget: float = 60.0,
-    authors: Path | None = None,
-    measure: bool = True,
-) -> Path:
-    """Table 1: size of the encoding, questions, seconds and length of abductive explanations."""
-    table = Table(session.out / "table1.csv", KEY, COLUMNS)
-    asked = "paper" if rows is None else rows
-    absent = []
-    if measure:
+    limit: float = 30.0,
+    budget: float = 600.0,
+) -> Page:
+    """Table 1: size of the encoding, questions, seconds and length of abductive explanations.
+
+    ``rows`` are the most that are explained of a set, None for the paper's share; none is begun after ``budget``.
+    """
+    table = reading.table("table1.csv", KEY, COLUMNS)
+    found: dict[tuple[str, str, str], Row] = {}
+    for name in sets:
         for vote in votes:
-            for engine in (engine for engine in ENGINES[vote] if engine in engines):
-                for name in sets:
-                    if not _there(name):
-                        absent.append(name)
-                        continue
-                    depth = int(published.TABLE_1[name]["depth"]) if name in SETS else 3
-                    values: dict[str, object] = {"data": name, "rows": rows, "budget": budget, "depth": depth}
-                    if engine == AUTHORS:
-                        task, values["folder"] = f"{TASKS}:authors", str(authors)
-                    else:
-                        task, values = f"{TASKS}:explanations", {**values, "vote": VOTES[vote], "engine": engine}
-                    key = {"set": name, "vote": vote, "engine": engine, "asked": asked}
-                    cap = 300 + budget + 2 * session.seconds
-                    session.row(table, key, task, values, cap)
-    stored = [row for row in (_last(table, key) for key in _keys(table)) if row["set"] in sets and row["vote"] in votes]
-    return _page(session, table, sets, stored, [name for name in sets if name not in {row["set"] for row in stored}])
+            for engine in ENGINES[vote]:
+                folder = os.environ.get(FOLDER)
+                if engine not in engines or (engine == AUTHORS and not folder):
+                    continue
+                depth = int(published.TABLE_1[name]["depth"]) if name in SETS else 3
+                values: dict[str, object] = {"data": name, "rows": rows, "budget": budget, "depth": depth}
+                more = {"folder": folder} if engine == AUTHORS else {"vote": VOTES[vote], "engine": engine}
+                task = f"{TASKS}:{'authors' if engine == AUTHORS else 'explanations'}"
+                key = {"set": name, "vote": vote, "engine": engine, "asked": "paper" if rows is None else rows}
+                fits = math.ceil(budget / limit)
+                row = reading.row(Cell(table, key, task, values | more, limit, fits, case(name)))
+                if row["status"]:
+                    found[name, vote, engine] = row
+    return _page(sets, found)
 
 
-def _there(name: str) -> bool:
-    where = case(name)
-    if where == name:
-        return True
-    folder = cases.data_folder()
-    return any((folder / f"{where}{ending}").exists() for ending in (".csv", ".csv.gz"))
-
-
-def _keys(table: Table) -> list[tuple[str, str, str]]:
-    return list(dict.fromkeys((row["set"], row["vote"], row["engine"]) for row in table.rows))
-
-
-def _last(table: Table, key: tuple[str, str, str]) -> dict[str, str]:
-    """Of the runs of a cell the one with the most rows; the last of these."""
-    found = table.select(set=key[0], vote=key[1], engine=key[2])
-    return max(reversed(found), key=lambda row: number(row["wanted"]) if row["wanted"] else 0.0)
-
-
-def _page(session: Session, table: Table, sets: Sequence[str], rows: Sequence[Row], absent: Sequence[str]) -> Path:
-    by_key = {(row["set"], row["vote"], row["engine"]): row for row in rows}
+def _page(sets: Sequence[str], found: Mapping[tuple[str, str, str], Row]) -> Page:
     blocks = []
     for vote in VOTES:
-        of_vote = [row for row in rows if row["vote"] == vote]
-        if not of_vote:
+        if not any(of == vote for _, of, _ in found):
             continue
         blocks.append(f"## {vote.capitalize()} vote")
         if vote == "majority":
-            blocks.append(_sizes(sets, by_key))
+            blocks.append(_sizes(sets, found))
         for engine in ENGINES[vote]:
-            lines = [_line(name, by_key[name, vote, engine]) for name in sets if (name, vote, engine) in by_key]
-            if lines:
-                blocks += [f"Engine `{engine}`:", markdown_table((*_HEADER, _PAPER[vote]), lines)]
-                blocks.append(_found(vote, [row for row in of_vote if row["engine"] == engine]))
-    if absent:
-        blocks.append(f"Without data: {', '.join(absent)}.")
-    return write_page(
-        session.out / "table1.md",
-        "Table 1: explaining random forests",
-        _PROTOCOL,
-        _READING,
-        *blocks,
-        *(block for other in _OTHERS for block in _compared(sets, table, other)),
-        _ANCHOR,
-        rows=rows,
-    )
+            rows = [found[name, vote, engine] for name in sets if (name, vote, engine) in found]
+            if rows:
+                lines = [_line(row["set"], row) for row in rows]
+                blocks += [f"Engine `{engine}`:", markdown_table((*_HEADER, _PAPER[vote]), lines), _found(vote, rows)]
+    others = [block for other in _OTHERS for block in _compared(sets, found, other)]
+    return Page("Table 1: explaining random forests", (_PROTOCOL, _READING, *blocks, *others, _ANCHOR))
 
 
 _HEADER = (
@@ -231,18 +173,14 @@ _OTHERS = {
 }
 
 
-def _compared(sets: Sequence[str], table: Table, other: str) -> list[str]:
+def _compared(sets: Sequence[str], found: Mapping[tuple[str, str, str], Row], other: str) -> list[str]:
     """What our engine and another one make of the same rows by majority vote."""
     lines, ratios, most, lengths = [], [], [], []
     for name in sets:
-        own, others = (
-            {row["asked"]: row for row in table.select(set=name, vote="majority", engine=engine) if row["mean"]}
-            for engine in (OWN, other)
-        )
-        both = sorted(own.keys() & others.keys(), key=lambda asked: -number(own[asked]["wanted"]))
-        if not both:
+        pair = [found.get((name, "majority", engine)) for engine in (OWN, other)]
+        if not all(row and row["mean"] for row in pair):
             continue
-        a, b = own[both[0]], others[both[0]]
+        a, b = (row for row in pair if row is not None)
         explained = a["explained"] if a["explained"] == b["explained"] else f"{a['explained']}, {b['explained']}"
         lines.append(
             [
@@ -293,32 +231,3 @@ _ANCHOR = (
     "below 2, and the rest is measured with a newer one. In the paper it is 14 times slower on average; its "
     "explanations carry no proof."
 )
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line: ``table1`` measures, ``report`` writes the page from what is stored."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.papers.rfxpl",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=__doc__,
-    )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
-    for name in ("table1", "report"):
-        command = commands.add_parser(name)
-        command.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME")
-        command.add_argument("--vote", nargs="+", default=list(VOTES), choices=list(VOTES), dest="votes")
-        add_session_arguments(command, OUT, seconds=30.0, runs=1, what="always 1")
-        command.add_argument("--engine", nargs="+", default=[OWN, PAPER], choices=ENGINES["majority"], dest="engines")
-        command.add_argument("--authors", type=Path, metavar="FOLDER", help="a checkout of the authors' program")
-        command.add_argument("--rows", type=int, default=None, metavar="N", help="most rows per set; the paper's share")
-        command.add_argument("--budget", type=float, default=60.0, help="seconds after which no row is begun")
-    parsed = parser.parse_args(arguments)
-    if parsed.what == "table1" and AUTHORS in parsed.engines and not (parsed.authors and parsed.authors.is_dir()):
-        parser.error("--engine authors needs --authors FOLDER: a checkout of izzayacine/RFxpl")
-    session = Session(parsed.seconds, parsed.out, 1, parsed.fresh, not parsed.in_process)
-    told = {name: getattr(parsed, name) for name in ("sets", "votes", "engines", "rows", "budget", "authors")}
-    print(table1(session=session, measure=parsed.what == "table1", **told))
-
-
-if __name__ == "__main__":
-    main()

@@ -25,9 +25,11 @@ from benchmarks import (
     speed,
     threads,
 )
-from benchmarks.papers import contree, contree_published
+from benchmarks.harness import Row
+from benchmarks.papers import EXPERIMENTS, Experiment, contree, contree_published
 from benchmarks.scaling_tables import AXES, FIELDS, Point, generate, points
 from proofwood.engines.trees.options import RULES as search_rules
+from tests.measured import measured
 
 TINY = ["generated-tiny"]
 
@@ -35,11 +37,6 @@ TINY = ["generated-tiny"]
 def needs(package: str) -> pytest.MarkDecorator:
     absent = importlib.util.find_spec(package) is None
     return pytest.mark.skipif(absent, reason=f"{package} is not installed (an extra of the benchmarks)")
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> contree.Session:
-    return contree.Session(seconds=5.0, out=tmp_path, isolate=False)
 
 
 # ------------------------------------------------------------------ harness
@@ -272,62 +269,46 @@ def test_ablation_measures_again_what_a_shorter_limit_ended(tmp_path: Path) -> N
 # ------------------------------------------------------------------ the paper
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", "table3", "table4", "table5", "figure2"])
-def test_paper_table(name: str, session: contree.Session) -> None:
-    page = contree.MAKE[name](sets=TINY, session=session)
-    text = page.read_text()
-    assert "| generated-tiny |" in text
-    assert "failed" not in text
-    stored = (session.out / "fits.csv").read_text()
-    contree.MAKE[name](sets=TINY, session=session)
-    assert (session.out / "fits.csv").read_text() == stored  # resumed: nothing was measured again
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(
+            one, marks=[needs("matplotlib"), *([needs("pystreed")] if one.name == "table6" else [])], id=one.name
+        )
+        for one in EXPERIMENTS
+        if one.paper in ("contree", "rfxpl")
+    ],
+)
+def test_page_of_the_paper(one: Experiment, tmp_path: Path) -> None:
+    text, reading = measured(one.make, tmp_path, **one.generated)
+    assert "generated-tiny" in text
+    assert reading.cells
+    assert all(path.stat().st_size > 5000 for path in tmp_path.glob("*.png"))
 
 
-def test_figure_2_counts_fewer_evaluations_with_prunings(session: contree.Session) -> None:
-    contree.figure2(sets=["generated-two-class"], session=session)
-    line = next(s for s in (session.out / "figure2.md").read_text().splitlines() if s.startswith("| generated-two"))
+def test_figure_2_counts_fewer_evaluations_with_prunings(tmp_path: Path) -> None:
+    text, _ = measured(contree.figure2, tmp_path, sets=["generated-two-class"], limit=5.0)
+    line = next(s for s in text.splitlines() if s.startswith("| generated-two"))
     none, *pruned = (int(cell.replace(",", "")) for cell in line.strip("| ").split(" | ")[1:])
     assert all(0 < count <= none for count in pruned)
     assert pruned[-1] < none
 
 
-@needs("matplotlib")
-def test_figure_3_draws_its_curves(session: contree.Session) -> None:
-    page = contree.figure3(sets=TINY, session=session, depth=3)
-    assert "figure3.png" in page.read_text()
-    assert (session.out / "figure3.png").stat().st_size > 5000
+def test_a_fit_is_measured_again_only_under_a_longer_limit(tmp_path: Path) -> None:
+    def rows(limit: float) -> list[Row]:
+        _, reading = measured(contree.deep, tmp_path, which=3, depth=4, sets=["generated-five-class"], limit=limit)
+        return reading.tables["fits.csv"].rows
 
-
-@pytest.mark.parametrize("method", ["cart", pytest.param("streed", marks=needs("pystreed")), "proofwood"])
-def test_table_6(method: str, session: contree.Session) -> None:
-    page = contree.table6(sets=TINY, session=session, methods=[method], splits=2, inner=2, max_depth=2)
-    text = page.read_text()
-    assert "train parts only" in text
-    assert "failed" not in text
-
-
-def test_fits_that_reached_their_limit_are_measured_again_with_a_longer_one(tmp_path: Path) -> None:
-    case, cell = "generated-five-class", contree.Cell("generated-five-class", 4)
-    short = contree.Session(seconds=0.05, out=tmp_path, isolate=False)
-    (first,) = contree._measure([cell], short)[cell]
-    assert (first["set"], first["status"]) == (case, "feasible")
-    (kept,) = contree._measure([cell], short)[cell]
-    assert kept == first
-    (longer,) = contree._measure([cell], contree.Session(seconds=0.2, out=tmp_path, isolate=False))[cell]
-    assert longer["limit"] == "0.2"
+    first = rows(0.05)
+    assert [row["status"] for row in first] == ["feasible", "feasible"]
+    assert rows(0.04) == first
+    assert [row["limit"] for row in rows(0.1)[2:]] == ["0.1", "0.1"]
 
 
 def test_published_figures_cover_the_sixteen_sets() -> None:
     for which in range(1, 7):
         assert sorted(getattr(contree_published, f"TABLE_{which}")) == sorted(cases.QUANTBNB)
     assert contree_published.TABLE_2["eeg"]["contree_d3"] == "136"
-
-
-def test_command_line_has_a_subcommand_per_table(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        contree.main(["--help"])
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in contree.MAKE)
 
 
 def test_limits_of_explanations_make_a_page(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from benchmarks import cases, engines
 from benchmarks.harness import Table
 from benchmarks.papers import rfxpl, rfxpl_published
 from benchmarks.papers.rfxpl_tasks import case
+from tests.measured import measured
 
 
 def test_every_task_has_twenty_instances_and_a_fit() -> None:
@@ -56,28 +57,15 @@ def test_figures_in_print_name_all_sets() -> None:
     assert [rfxpl_published.share(rows) for rows in (199, 200, 1000, 9999, 10000)] == [0.4, 0.2, 0.1, 0.1, 0.02]
 
 
-def test_the_table_is_measured_once_and_written_from_what_is_stored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_table_has_both_votes_and_the_engines_beside_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rfxpl_published, "TREES", 10)
-    told = ["--sets", "generated-tiny", "generated-bits", "--rows", "2", "--out", str(tmp_path), "--in-process"]
-    rfxpl.main(["table1", *told])
-    stored = (tmp_path / "table1.csv").read_text()
-    assert len(stored.splitlines()) == 1 + 2 * 3  # both votes by the native engine, majority by SAT too
-    assert stored.count(",done,") == 6
-    rfxpl.main(["table1", *told])
-    rfxpl.main(["report", *told])
-    assert (tmp_path / "table1.csv").read_text() == stored
-    page = (tmp_path / "table1.md").read_text()
+    monkeypatch.delenv(rfxpl.FOLDER, raising=False)
+    page, reading = measured(rfxpl.table1, tmp_path, sets=["generated-tiny", "generated-bits"], rows=2)
+    assert [row["status"] for row in reading.rows] == ["done"] * 6  # both votes by the native engine, majority by SAT
     for part in ("## Majority vote", "## Soft vote", "Engine `paper`", "| generated-bits | 2 | 2 |", "engines beside"):
         assert part in page
-    assert "table1.md" in capsys.readouterr().out
-
-
-def test_a_set_without_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROOFWOOD_DATA", str(tmp_path))
-    rfxpl.main(["table1", "--sets", "iris", "--out", str(tmp_path / "out")])
-    assert "Without data: iris." in (tmp_path / "out" / "table1.md").read_text()
 
 
 AUTHORS = """
@@ -113,11 +101,8 @@ def test_the_authors_program_stands_beside_ours(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "xrf.py").write_text(AUTHORS)
     monkeypatch.setattr(rfxpl_published, "TREES", 10)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    told = ["--sets", "generated-tiny", "--vote", "majority", "--rows", "2", "--out", str(tmp_path), "--in-process"]
-    rfxpl.main(["table1", *told, "--engine", "auto", "authors", "--authors", str(tmp_path)])
+    monkeypatch.setenv(rfxpl.FOLDER, str(tmp_path))
+    page, _ = measured(rfxpl.table1, tmp_path, sets=["generated-tiny"], votes=["majority"], rows=2)
     monkeypatch.delitem(sys.modules, "xrf")
-    page = (tmp_path / "table1.md").read_text()
     assert "## Beside the authors' program" in page
     assert "Seconds of `authors` over those of `auto`" in page
-    with pytest.raises(SystemExit):
-        rfxpl.main(["table1", *told, "--engine", "authors"])

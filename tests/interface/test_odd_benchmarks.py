@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-import csv
 import dataclasses
 import importlib.util
 import itertools
-import math
 import random
 from pathlib import Path
 from typing import Any
@@ -17,11 +14,13 @@ import pytest
 
 from benchmarks import cases
 from benchmarks.papers import odd, odd_pictures, odd_published, odd_runs, odd_tasks
-from benchmarks.papers.odd_runs import Cell, Plan, Tally, calibrate
+from benchmarks.papers.measuring import Pass
+from benchmarks.papers.odd_runs import OneRun, Plan, Tally, calibrate
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Limits, Result
+from tests.measured import measured
 
 needs_pictures = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed"
@@ -54,26 +53,19 @@ def _stand_in(problem: DiagramProblem, *, seconds: float, **_: Any) -> Result:
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A small plan whose engines are stand-ins."""
     monkeypatch.setattr(odd_tasks, "solve", _stand_in)
     monkeypatch.setattr(odd_tasks, "construct", lambda problem, **_: (0.4, 16, 1))
     return Plan(
-        out=tmp_path,
         sets=("generated-tiny", "generated-bits"),
         skeletons=("I", "tree"),
         alphas=(1.0, 0.01),
         splits=("univariate", "oblique"),
         seeds=(0, 1),
-        seconds=5.0,
+        limit=5.0,
         start_seconds=0.1,
-        isolate=False,
     )
-
-
-def stored(plan: Plan) -> list[dict[str, str]]:
-    with (plan.out / "runs.csv").open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 # ------------------------------------------------------------------ figures in print
@@ -170,52 +162,19 @@ def test_flows_add_up() -> None:
 # ------------------------------------------------------------------ runs
 
 
-def test_runs_go_on_where_they_broke_off(plan: Plan) -> None:
-    cells = plan.cells()
-    assert len(cells) == len(set(cells)) == 2 * 2 * 2 * 2 * 2
-    odd_runs.runs(plan, cells[:5])
-    assert len(stored(plan)) == 5
-    found = odd_runs.runs(plan, cells)
-    assert list(found) == cells
-    assert len(stored(plan)) == len(cells)
-    row = found[cells[0]]
-    assert (row["case"], row["seed"], row["alpha"], row["rows"], row["classes"]) == (
-        "generated-tiny",
-        "0",
-        "1",
-        "40",
-        "2",
-    )
+def test_runs_are_all_combinations(plan: Plan, tmp_path: Path) -> None:
+    runs = plan.cells()
+    assert len(runs) == len(set(runs)) == 2 * 2 * 2 * 2 * 2
+    _, reading = measured(odd.table1, tmp_path, plan=plan)
+    found = odd_runs.runs(reading, plan, runs)
+    assert list(found) == runs
+    row = found[runs[0]]
+    told = (row["case"], row["seed"], row["alpha"], row["rows"], row["classes"], row["threads"], row["start_limit"])
+    assert told == ("generated-tiny", "0", "1", "40", "2", "1", "0.1")
     assert (row["status"], row["start"], row["limit"], row["counters"][:6]) == ("feasible", "0.4", "5", "tried=")
     assert not row["error"]
     assert 0 <= float(row["test"]) <= 1
-    assert not odd_runs.runs(dataclasses.replace(plan, measure=False, out=plan.out / "other"), cells)
-
-
-def test_a_run_is_measured_again_only_under_a_longer_limit(plan: Plan) -> None:
-    cell = plan.cells()[0]
-    for seconds, rows in ((5.0, 1), (4.0, 1), (20.0, 2), (60.0, 2)):  # at 20 s it is optimal
-        odd_runs.runs(dataclasses.replace(plan, seconds=seconds), [cell])
-        assert len(stored(plan)) == rows
-    odd_runs.runs(dataclasses.replace(plan, fresh=True), [cell])
-    assert len(stored(plan)) == 3
-
-
-def test_a_failed_run_is_stored_and_tried_again(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = plan.cells()[0]
-    monkeypatch.setattr(odd_runs, "run", lambda *_, **__: {"status": "failed", "error": "exit code 1: no engine"})
-    (row,) = odd_runs.runs(plan, [cell]).values()
-    assert (row["status"], row["error"], row["objective"]) == ("failed", "exit code 1: no engine", "")
-    odd_runs.runs(plan, [cell])
-    assert len(stored(plan)) == 2
-    assert Tally.of([row]) == Tally(1, 0, 0, 0)
-
-
-def test_processes_work_on_several_runs(plan: Plan) -> None:
-    found = odd_runs.runs(dataclasses.replace(plan, processes=3), plan.cells())
-    alone = odd_runs.runs(dataclasses.replace(plan, out=plan.out / "alone"), plan.cells())
-    for cell, row in found.items():
-        assert row["objective"] == alone[cell]["objective"]
+    assert not odd_runs.runs(Pass(tmp_path / "other"), plan, runs)
 
 
 def test_proved_runs_are_not_counted_as_improved() -> None:
@@ -234,13 +193,13 @@ def test_the_choice_is_the_best_on_validation_rows_with_fewest_nodes() -> None:
         return {"validation": f"{validation}", "n_splits": f"{n_splits}", "test": "0.5", "status": "optimal"}
 
     found = {
-        Cell("a", 0, "I", 0.1, "univariate"): row(0.8, 3),
-        Cell("a", 1, "I", 0.1, "univariate"): row(0.6, 3),
-        Cell("a", 0, "II", 0.1, "univariate"): row(0.7, 2),
-        Cell("a", 1, "II", 0.1, "univariate"): row(0.7, 2),
-        Cell("a", 0, "II", 0.2, "univariate"): row(1.0, 2),  # no model for the other seed
-        Cell("a", 1, "II", 0.2, "univariate"): {"validation": ""},
-        Cell("b", 0, "I", 0.1, "univariate"): {"validation": ""},
+        OneRun("a", 0, "I", 0.1, "univariate"): row(0.8, 3),
+        OneRun("a", 1, "I", 0.1, "univariate"): row(0.6, 3),
+        OneRun("a", 0, "II", 0.1, "univariate"): row(0.7, 2),
+        OneRun("a", 1, "II", 0.1, "univariate"): row(0.7, 2),
+        OneRun("a", 0, "II", 0.2, "univariate"): row(1.0, 2),  # no model for the other seed
+        OneRun("a", 1, "II", 0.2, "univariate"): {"validation": ""},
+        OneRun("b", 0, "I", 0.1, "univariate"): {"validation": ""},
     }
     assert list(calibrate(found)) == ["a"]
     chosen = calibrate(found)["a"]
@@ -250,8 +209,8 @@ def test_the_choice_is_the_best_on_validation_rows_with_fewest_nodes() -> None:
 # ------------------------------------------------------------------ pages
 
 
-def test_page_of_table_1(plan: Plan) -> None:
-    text = odd.table1(plan).read_text()
+def test_page_of_table_1(plan: Plan, tmp_path: Path) -> None:
+    text, _ = measured(odd.table1, tmp_path, plan=plan)
     assert "Of 32 runs, 32 are done: 0 proved" in text
     assert "| univariate, 1 | 8 | 0 |" in text
     assert "| univariate, all | 16 |" in text
@@ -262,46 +221,36 @@ def test_page_of_table_1(plan: Plan) -> None:
     pairs = [[int(count) for count in line.split("|")[2:6]] for line in beside if line.startswith(("| I,", "| tree,"))]
     assert len(pairs) == 4
     assert all(n == 4 == lower + equal + higher for n, lower, equal, higher in pairs)
-    before = (plan.out / "runs.csv").read_text()
-    assert odd.table1(dataclasses.replace(plan, measure=False)).read_text() == text
-    assert (plan.out / "runs.csv").read_text() == before
-    assert "0 are done" in odd.table1(dataclasses.replace(plan, measure=False, out=plan.out / "none")).read_text()
+    assert "0 are done" in odd.table1(Pass(tmp_path / "none"), plan=plan).blocks[2]
 
 
-def test_page_of_table_2(plan: Plan) -> None:
-    text = odd.table2(dataclasses.replace(plan, skeletons=("I",)), shares=(0.05, 0.2)).read_text()
+def test_page_of_table_2(plan: Plan, tmp_path: Path) -> None:
+    plan = dataclasses.replace(plan, skeletons=("I",))
+    text, reading = measured(odd.table2, tmp_path, plan=plan, shares=(0.05, 0.2))
     assert "| univariate | 2 |" in text
     assert "(0.840)" in text
     assert "(0.835)" in text
     assert "| oblique, generated-bits |" in text
-    assert {row["min_samples"] for row in stored(plan)} == {"0", "0.05", "0.2"}
+    assert {row["min_samples"] for row in reading.rows} == {"0", "0.05", "0.2"}
 
 
 @needs_pictures
-def test_pages_of_figures_and_of_all_that_is_stored(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(odd, "FIGURE_4", {"sets": ("generated-bits",), "alphas": (0.01,), "splits": ("univariate",)})
-    assert "| univariate, ODD |" in odd.figure2(plan).read_text()
-    assert "places" in odd.figure3(plan).read_text()
-    odd.table2(dataclasses.replace(plan, skeletons=("I",)), shares=(0.1,))
-    text = odd.figure4(dataclasses.replace(plan, sets=("generated-bits",), alphas=(0.01,))).read_text()
-    assert "| ODD, skeleton I |" in text
+def test_pages_of_figures(plan: Plan, tmp_path: Path) -> None:
+    assert "| univariate, ODD |" in measured(odd.figure2, tmp_path, plan=plan)[0]
+    assert "places" in measured(odd.figure3, tmp_path, plan=plan)[0]
+    one = dataclasses.replace(plan, sets=("generated-bits",), alphas=(0.01,))
+    assert "| ODD, skeleton I |" in measured(odd.figure4, tmp_path, plan=one)[0]
     for name in ("figure2.png", "figure3.png", "figure4.png"):
-        assert (plan.out / name).stat().st_size > 5000
-        (plan.out / name).unlink()
-    before = (plan.out / "runs.csv").read_text(), (plan.out / "fragments.csv").read_text()
-    assert odd.report(plan).name == "table1.md"
-    assert before == ((plan.out / "runs.csv").read_text(), (plan.out / "fragments.csv").read_text())
-    assert {path.name for path in plan.out.glob("*.png")} == {"figure2.png", "figure3.png", "figure4.png"}
+        assert (tmp_path / name).stat().st_size > 5000
 
 
-def test_known_optima_are_compared(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = float(odd_runs.runs(plan, [Cell("generated-bits", 0, "I", 1.0, "univariate")]).popitem()[1]["objective"])
-    known = {
-        ("generated-bits", "I", 1.0, "univariate"): round(expected, 4),
-        ("generated-tiny", "I", 1.0, "univariate"): 0.0,
-    }
-    monkeypatch.setattr(odd, "KNOWN", known)
-    text = odd.known(plan).read_text()
+def test_known_optima_are_compared(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("generated-bits", "I", 1.0, "univariate"), ("generated-tiny", "I", 1.0, "univariate")
+    monkeypatch.setattr(odd, "KNOWN", dict.fromkeys(names, 0.0))
+    _, reading = measured(odd.known, tmp_path, plan=plan)
+    right = round(float(reading.rows[0]["objective"]), 4)
+    monkeypatch.setattr(odd, "KNOWN", {names[0]: right, names[1]: 0.0})
+    text, _ = measured(odd.known, tmp_path, plan=plan)
     assert "Of 2 runs, 1 have the known value and 0 are proved." in text
     assert "| yes | feasible |" in text
     assert "| no | feasible |" in text
@@ -318,44 +267,3 @@ def test_known_optima_of_iris_are_found(alpha: float) -> None:
         result = odd_tasks.solve(problem, engine="auto", seconds=30.0, threads=1, seed=0)
         assert result.status == "optimal"
         assert result.objective == pytest.approx(odd.KNOWN["iris", skeleton, alpha, "univariate"], abs=0.5e-4)
-
-
-# ------------------------------------------------------------------ command line
-
-
-def test_sets_are_names_or_a_number() -> None:
-    assert odd.read_sets(["3"]) == ("soybean-small", "echocardiogram", "hepatitis")
-    assert odd.read_sets(["iris", "wine"]) == ("iris", "wine")
-    with pytest.raises(argparse.ArgumentTypeError, match="no set 'bank'"):
-        odd.read_sets(["iris", "bank"])
-
-
-def test_command_line_makes_a_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    plans: list[tuple[Plan, dict[str, Any]]] = []
-
-    def table(plan: Plan, **more: Any) -> Path:
-        """A table."""
-        plans.append((plan, more))
-        return plan.out
-
-    monkeypatch.setattr(odd, "MAKE", {"table1": table, "table2": table})
-    chosen = ["--sets", "2", "--skeletons", "I", "IV", "--alphas", "1", "--splits", "oblique", "--seeds", "0"]
-    limits = ["--time-limit", "7", "--threads", "1", "--processes", "2", "--engine", "search", "--out", str(tmp_path)]
-    odd.main(["table1", *chosen, *limits])
-    odd.main(["table2", "--in-process", "--shares", "0.1"])
-    (first, _), (second, more) = plans
-    assert len(first.cells()) == 4
-    assert (first.seconds, first.threads, first.processes, first.engine) == (7, 1, 2, "search")
-    assert (second.sets, second.processes, second.isolate) == (cases.UCI[:10], 1, False)
-    assert more == {"shares": [0.1]}
-    assert math.isclose(second.hard_cap, 242)
-
-
-def test_help_names_every_page(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        odd.main(["--help"])
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in odd.MAKE)
-    with pytest.raises(SystemExit, match="2"):
-        odd.main(["table1", "--sets", "bank"])
-    assert "no set 'bank'" in capsys.readouterr().err

@@ -10,19 +10,23 @@ import numpy as np
 import pytest
 
 from benchmarks import cases
-from benchmarks.papers import inferdt, inferdt_published, maxsat_bdd, maxsat_bdd_published, maxsat_bdd_tasks, measuring
+from benchmarks.papers import (
+    EXPERIMENTS,
+    Experiment,
+    inferdt,
+    inferdt_published,
+    maxsat_bdd,
+    maxsat_bdd_published,
+    maxsat_bdd_tasks,
+    measuring,
+)
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier
 from proofwood.papers.maxsat_bdd.clauses import encoding_size
+from tests.measured import measured
 
-BITS = ["generated-bits"]
 needs_pictures = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed"
 )
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> measuring.Session:
-    return measuring.Session(seconds=5.0, runs=1, out=tmp_path, isolate=False)
 
 
 @pytest.fixture
@@ -99,18 +103,6 @@ def test_published_rows_must_be_complete() -> None:
 # ------------------------------------------------------------------ cells
 
 
-def test_a_cell_is_measured_again_only_under_a_longer_limit(tmp_path: Path) -> None:
-    def rows(seconds: float) -> list[dict[str, str]]:
-        session = measuring.Session(seconds=seconds, out=tmp_path, isolate=False)
-        maxsat_bdd.Crossed(session).row("generated-five-class", 3, "tree")
-        return maxsat_bdd.Crossed(session).table.rows
-
-    assert [row["status"] for row in rows(0.02)] == ["feasible"]
-    assert len(rows(0.01)) == 1
-    assert len(rows(0.04)) == 2
-    assert maxsat_bdd.Crossed(measuring.Session(0.04, tmp_path)).table.rows[-1]["limit"] == "0.04"
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_generators_are_trees_of_depth_five(seed: int) -> None:
     truth = inferdt.generator(seed)
@@ -151,19 +143,20 @@ def test_biases_change_no_training_error() -> None:
 # ------------------------------------------------------------------ pages
 
 
-@pytest.mark.parametrize("name", ["table1", "table2"])
-def test_pages_of_smallest_trees(name: str, session: measuring.Session) -> None:
-    page = inferdt.MAKE[name](sets=["generated-bits"], session=session, learners=["search"], cv_runs=1)
-    text = page.read_text()
-    assert "DT_size, ours, search, generated-bits | order" in text
-    assert "failed" not in text
-    stored = (session.out / "trees.csv").read_text()
-    inferdt.MAKE[name](sets=["generated-bits"], session=session, learners=["search"], cv_runs=1)
-    assert (session.out / "trees.csv").read_text() == stored  # resumed: nothing was measured again
+@needs_pictures
+@pytest.mark.parametrize(
+    "one",
+    [one for one in EXPERIMENTS if one.paper in ("inferdt", "maxsat_bdd")],
+    ids=lambda one: f"{one.paper} {one.name}",
+)
+def test_page(one: Experiment, tmp_path: Path) -> None:
+    text, reading = measured(one.make, tmp_path, **one.generated)
+    assert "generated-bits" in text or one.name.startswith("figure") or not reading.cells
+    assert all(path.stat().st_size > 5000 for path in tmp_path.glob("*.png"))
 
 
-def test_page_of_the_given_folds(folder: Path, session: measuring.Session) -> None:
-    text = inferdt.table3(sets=["monks-1"], session=session, learners=["search"]).read_text()
+def test_page_of_the_given_folds(folder: Path, tmp_path: Path) -> None:
+    text, _ = measured(inferdt.table3, tmp_path, sets=["monks-1"], learners=["search"], limit=5.0)
     assert "| ours, search, order | 4.4 | 17 |" in text  # as printed
     assert "| monks-1 | order | 17 19 15 15 19 |" in text
 
@@ -173,29 +166,3 @@ def test_balance_scale_needs_fewer_nodes_than_in_print(folder: Path) -> None:
     found = inferdt.trees(**cell, minimize="nodes", seconds=30)
     assert (found["depth"], found["nodes"], found["status"]) == (8, 203.8, "optimal")  # 268 in print
     assert found["each"] == "195 217 205 207 195"
-
-
-@needs_pictures
-def test_picture_of_generators(session: measuring.Session) -> None:
-    page = inferdt.figure2(session=session, examples=[100, 800])
-    assert "| 800 |" in page.read_text()
-    assert (session.out / "figure2.png").stat().st_size > 5000
-
-
-@needs_pictures
-@pytest.mark.parametrize("name", list(maxsat_bdd.MAKE))
-def test_pages_of_diagrams(name: str, session: measuring.Session) -> None:
-    options = {"shares": [0.15]} if name == "table4" else {"depths": [2, 3]}
-    text = maxsat_bdd.MAKE[name](sets=BITS, session=session, **options).read_text()
-    assert "failed" not in text
-    assert name.startswith("figure") or "| generated-bits |" in text
-    for picture in session.out.glob("*.png"):
-        assert picture.stat().st_size > 5000
-
-
-@pytest.mark.parametrize("module", [inferdt, maxsat_bdd])
-def test_command_line_has_a_subcommand_per_table(module, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        module.main(["--help"])
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in module.MAKE)

@@ -1,0 +1,123 @@
+"""One command measures the tables of the papers: what is there, what is missing, what is stale, and its pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from benchmarks import cases, harness, reproduce
+from benchmarks.papers import EXPERIMENTS
+from benchmarks.papers.measuring import Claim, Pass
+from benchmarks.reproduce import Chosen
+
+CONTREE = {one.name: one for one in EXPERIMENTS if one.paper == "contree"}
+
+
+@pytest.fixture
+def chosen(tmp_path: Path) -> Chosen:
+    """Table 2 of ConTree on a generated set."""
+    return Chosen(("contree",), ("table2",), out=tmp_path, isolate=False, generated=True, hours=0.1)
+
+
+def test_every_table_is_named_once() -> None:
+    names = [(one.paper, one.name) for one in EXPERIMENTS]
+    assert len(names) == len(set(names))
+    assert {paper for paper, _ in names} == {"contree", "inferdt", "maxsat_bdd", "odd", "rfxpl"}
+    assert all((harness.ROOT / folder).is_dir() for one in EXPERIMENTS for folder in one.code)
+
+
+def test_what_is_missing_is_measured_and_the_page_says_how_much_there_is(chosen: Chosen) -> None:
+    (experiment,) = chosen.experiments
+    assert chosen.state(experiment).done == "not started"
+    reproduce.measure(dataclasses.replace(chosen, hours=0.0))
+    assert chosen.state(experiment).done == "not started"  # no time for any
+    reproduce.measure(chosen)
+    state = chosen.state(experiment)
+    assert not state.missing
+    head = (chosen.out / "contree" / "table2.md").read_text().splitlines()[:7]
+    assert head[2] == "`python -m benchmarks.reproduce --paper contree --table table2`"
+    assert head[4].startswith("Measured with: commits ")
+    assert head[6] == "3 of 3 rows are measured."
+    stored = (chosen.out / "contree" / "fits.csv").read_text()
+    reproduce.measure(chosen)
+    assert (chosen.out / "contree" / "fits.csv").read_text() == stored
+
+
+def test_rows_are_stale_once_their_code_has_changed(chosen: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
+    reproduce.measure(chosen)
+    monkeypatch.setattr(reproduce, "_changed", lambda commit, code: (7, "abc1234 A faster kernel"))
+    state = chosen.state(CONTREE["table2"])
+    assert state.done == "done; 3 stale since abc1234 A faster kernel"
+    assert not list(chosen.wanted(state))
+    again = list(dataclasses.replace(chosen, stale=True).wanted(state))
+    assert [cell.key["depth"] for cell in again] == [3, 4, 4]
+
+
+def test_a_commit_that_is_not_there_is_named() -> None:
+    if not (harness.ROOT / ".git").exists():
+        pytest.skip("this is no clone: commits are not known")
+    told = reproduce._changed("0000000", CONTREE["table2"].code)
+    assert told == (0, "an unknown commit 0000000")
+
+
+def test_a_failed_cell_is_tried_once_a_call(chosen: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def fail(task: str, values: object, **_: object) -> dict[str, object]:
+        asked.append(task)
+        return {"status": "failed", "error": "exit code 1: no engine", "took": 0.1}
+
+    monkeypatch.setattr("benchmarks.papers.measuring.run", fail)
+    reproduce.measure(chosen)
+    assert len(asked) == 3
+    assert len(chosen.state(CONTREE["table2"]).missing) == 3
+
+
+def test_several_cells_run_at_a_time_where_seconds_are_not_the_point(chosen: Chosen) -> None:
+    many = dataclasses.replace(chosen, tables=("figure2",), processes=3)
+    reproduce.measure(many)
+    assert not many.state(CONTREE["figure2"]).missing
+
+
+def test_data_that_is_absent_is_named(chosen: Chosen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PROOFWOOD_DATA", str(tmp_path))
+    papers = dataclasses.replace(chosen, generated=False)
+    state = papers.state(CONTREE["table2"])
+    assert len(state.absent) == len(state.missing) == 48
+    assert not list(papers.wanted(state))
+    assert "48 need data" in reproduce.listed(papers)
+
+
+def test_a_claim_stands_on_the_summary(chosen: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
+    def claims(reading: Pass) -> list[Claim]:
+        return [Claim("a tree of depth 2 takes .1 s", "0.002 s", "exceeds")]
+
+    one = dataclasses.replace(CONTREE["table2"], claims=claims)
+    monkeypatch.setattr(reproduce, "EXPERIMENTS", (one,))
+    text = reproduce.summary(chosen).read_text()
+    assert "Of 1 claims: 1 exceeds." in text
+    assert "| a tree of depth 2 takes .1 s | 0.002 s | exceeds | – |" in text
+
+
+def test_the_command_resumes_and_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cases, "ROOT", tmp_path)
+    monkeypatch.delenv("PROOFWOOD_DATA", raising=False)
+    monkeypatch.setattr(reproduce, "_refuse_changes", lambda: None)
+    out = ["--out", str(tmp_path / "pages"), "--in-process"]
+    with pytest.raises(SystemExit, match="2"):
+        reproduce.main(["--resume", *out])
+    assert "no earlier call" in capsys.readouterr().err
+    reproduce.main(["--paper", "contree", "--table", "table2", "--budget", "0.1", *out])
+    assert "Generated sets take the place" in capsys.readouterr().err
+    reproduce.main(["--resume", "--budget", "0.1", *out])
+    printed = capsys.readouterr().out
+    assert "table2.md" in printed
+    assert "table1.md" not in printed
+    reproduce.main(["--list", *out])
+    assert "| contree table2 | 100 % | done" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        reproduce.main(["--paper", "rfxpl", "--table", "figure3", *out])
