@@ -159,7 +159,13 @@ def _render(table: Table, page: Path) -> Path:
         blocks.append(_answers(table, depth))
         for measured, title in MEASURES.items():
             blocks += [f"### {title}, depth {depth}", _factors(table, depth, measured)]
-    return write_page(page, "What each rule of the tree search saves", *blocks, rows=table.rows)
+    return write_page(
+        page,
+        "What each rule of the tree search saves",
+        *blocks,
+        rows=table.rows,
+        command="python -m benchmarks.ablation --depth 3",
+    )
 
 
 def _explained(rule: Rule) -> str:

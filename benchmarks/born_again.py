@@ -109,6 +109,7 @@ def page(table: Table, out: Path) -> Path:
         f"{len(table.rows)} runs.",
         markdown_table(header, lines),
         rows=table.rows,
+        command="python -m benchmarks.born_again",
     )
 
 

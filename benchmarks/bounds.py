@@ -145,7 +145,13 @@ def _render(early: Table, late: Table, page: Path) -> Path:
             "with over without in each round.",
             _proofs(late),
         ]
-    return write_page(page, "Bounds in the first seconds", *blocks, rows=[*early.rows, *late.rows])
+    return write_page(
+        page,
+        "Bounds in the first seconds",
+        *blocks,
+        rows=[*early.rows, *late.rows],
+        command="python -m benchmarks.bounds --depth 4 --proofs 3",
+    )
 
 
 def _shares(table: Table, depth: str) -> str:

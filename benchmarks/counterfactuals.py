@@ -292,7 +292,13 @@ def page(table: Table, out: Path) -> Path:
             continue
         blocks.append(f"## Beside {rival} {chosen[-1]['rival_version']}")
         blocks += [_proofs(chosen) if rival != "DiCE" else _distances(chosen), _summary(chosen, rival)]
-    return write_page(out / "counterfactuals.md", "Nearest rows beside rivals", *blocks, rows=table.rows)
+    return write_page(
+        out / "counterfactuals.md",
+        "Nearest rows beside rivals",
+        *blocks,
+        rows=table.rows,
+        command="python -m benchmarks.counterfactuals --python oceanpy=PYTHON treecf=PYTHON dice=PYTHON",
+    )
 
 
 def _name(row: Mapping[str, str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import cases
-from benchmarks.harness import RESULTS, Table, markdown_table, number, run, seconds_text, write_page
+from benchmarks.harness import RESULTS, Table, markdown_table, number, run, seconds_text, taken_out, write_page
 
 Case = tuple[str, int]
 """Name of a table, and the rows (0: all) or the depth that make it an instance."""
@@ -198,12 +198,14 @@ def _render(table: Table, out: Path) -> Path:
         "objective over those that are not proved, 100 % where no bound is known. An objective counts as best where no "
         "engine found a lower one. CPU seconds.",
     ]
+    known = [engine for task in TASKS.values() for engine in task.engines]
+    blocks += taken_out((row["engine"] for row in table.rows), known, "../..")
     for name, task in TASKS.items():
         for seconds in dict.fromkeys(row["seconds"] for row in table.select(task=name)):
             rows = table.select(task=name, seconds=seconds)
             of_engine = {
                 engine: {(row["case"], row["of"]): row for row in rows if row["engine"] == engine}
-                for engine in task.engines
+                for engine in dict.fromkeys((*task.engines, *(row["engine"] for row in rows)))
             }
             done = {engine: found for engine, found in of_engine.items() if found}
             best = _best(rows)
@@ -215,7 +217,9 @@ def _render(table: Table, out: Path) -> Path:
                 for case, of in task.instances
             ]
             blocks.append(markdown_table(("instance", *done), each))
-    return write_page(out / "engines.md", "Engines side by side", *blocks, rows=table.rows)
+    return write_page(
+        out / "engines.md", "Engines side by side", *blocks, rows=table.rows, command="python -m benchmarks.engines"
+    )
 
 
 def _best(rows: Iterable[Mapping[str, str]]) -> dict[tuple[str, str], float]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
+from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, taken_out, write_page
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.engines import ENGINES as NAMES
 from proofwood.explain.oracles.engines import make_oracle
@@ -248,13 +248,16 @@ def report(table: Table, out: Path = OUT) -> Path:
         if rows
         else "Nothing measured yet."
     )
-    gone = sorted({row["engine"] for row in rows} - set(ENGINES))
-    if gone:
-        record = "../../../docs/decisions/0073-explanation-engines-that-went.md"  # and 0078: "sat" is "paper" since
-        note += (
-            f"\n\n{', '.join(gone)}: taken out since ([why]({record})); of which commits their rows are is said below."
-        )
-    return write_page(out / "oracles.md", "Oracles of explanations", note, markdown_table(header, lines), rows=rows)
+    gone = taken_out((row["engine"] for row in rows), ENGINES, "../../..")
+    return write_page(
+        out / "oracles.md",
+        "Oracles of explanations",
+        note,
+        *gone,
+        markdown_table(header, lines),
+        rows=rows,
+        command="python -m benchmarks.explain_oracles",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -347,6 +347,19 @@ def provenance(rows: Sequence[Mapping[str, str]]) -> str:
     return f"Measured with: {'; '.join(told)}."
 
 
+def taken_out(names: Iterable[str], known: Iterable[str], root: str) -> list[str]:
+    """A sentence on engines that rows name and the library has no more; ``root`` leads to the repository."""
+    gone = sorted(set(names) - set(known))
+    if not gone:
+        return []
+    records = (
+        f"{root}/docs/decisions/0073-explanation-engines-that-went.md",
+        f"{root}/docs/decisions/0074-learning-engines-that-went.md",
+    )
+    told = ", ".join(f"`{name}`" for name in gone)
+    return [f"Taken out since: {told} ([explanations]({records[0]}), [learners]({records[1]}))."]
+
+
 def write_page(path: Path, title: str, *blocks: str, rows: Sequence[Mapping[str, str]] = (), command: str = "") -> Path:
     """A Markdown page, whose first lines are the command that makes it and where its rows are from."""
     made = [row for row in rows if row.get("machine")]

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import RESULTS, ROOT, Table, markdown_table, number, seconds_text, write_page
+from benchmarks.harness import RESULTS, ROOT, Table, markdown_table, number, seconds_text, taken_out, write_page
 
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "tree": ("OptimalTreeClassifier", {"max_depth": 3}),
@@ -224,7 +224,8 @@ def _render(table: Table, page: Path) -> Path:
         "came before any model that is permitted; a `KeyboardInterrupt`, that Ctrl-C came before the search. "
         f"Late: {bad}."
     )
-    return write_page(page, "Limits", lead, *blocks, rows=table.rows)
+    gone = taken_out((row["learner"] for row in table.rows), LEARNERS, "../..")
+    return write_page(page, "Limits", lead, *gone, *blocks, rows=table.rows, command="python -m benchmarks.limits")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -144,7 +144,9 @@ def _render(table: Table, page: Path) -> Path:
         f"late if it takes more than {ALLOWED[0]:g} s or {ALLOWED[1]:.0%} beyond the limit, in CPU seconds. The peak "
         f"is that of the process up to then. Late: {late}."
     )
-    return write_page(page, "Limits of explanations", lead, *blocks, rows=table.rows)
+    return write_page(
+        page, "Limits of explanations", lead, *blocks, rows=table.rows, command="python -m benchmarks.limits_explain"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

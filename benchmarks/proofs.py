@@ -115,7 +115,9 @@ def _render(table: Table, page: Path) -> Path:
     ]
     for depth in sorted({row["depth"] for row in table.rows}, key=int):
         blocks += [f"## Depth {depth}", _proofs(table, depth)]
-    return write_page(page, "Proofs of hours", *blocks, rows=table.rows)
+    return write_page(
+        page, "Proofs of hours", *blocks, rows=table.rows, command="python -m benchmarks.proofs --folder CHECKPOINTS"
+    )
 
 
 def _proofs(table: Table, depth: str) -> str:

@@ -13,6 +13,7 @@ import argparse
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,10 +112,10 @@ def main() -> None:
     for family in asked.families:
         row = table.cell(partial(measured, family), family=family)
         print(f"{family:36} read in {row['reading']} s, of which the model's predict {row['predict']} s", flush=True)
-    render(table)
+    print(render(table, OUT))
 
 
-def render(table: Table) -> None:
+def render(table: Table, out: Path) -> Path:
     """The page of what is stored."""
     shown = [
         [
@@ -125,13 +126,14 @@ def render(table: Table) -> None:
         for row in table.rows
     ]
     header = ["model", "leaves", "`Explainer(model)`", "its own predict", "without that", "goal"]
-    write_page(
-        OUT / "reading.md",
+    return write_page(
+        out / "reading.md",
         "Reading a model before the first answer",
         f"CPU seconds, the least of {RUNS} runs; learned from {ROWS:,} rows of 20 columns. The model's own predict is "
         f"that of {CHECKED_ROWS:,} rows for classes and for probabilities, with which the reading is compared.",
         markdown_table(header, shown),
         rows=table.rows,
+        command="python -m benchmarks.reading",
     )
 
 

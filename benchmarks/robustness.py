@@ -169,6 +169,7 @@ def page(table: Table, out: Path) -> Path:
         markdown_table(header, lines),
         f"Mean seconds of Veritas over ours: {whole:.1f} in the geometric mean over the models.",
         rows=table.rows,
+        command="python -m benchmarks.robustness",
     )
 
 

@@ -95,6 +95,7 @@ def page(table: Table, out: Path) -> Path:
         "load before says: what two free cores would take is half of the CPU seconds.",
         markdown_table(header, lines),
         rows=table.rows,
+        command="python -m benchmarks.robustness_batch",
     )
 
 

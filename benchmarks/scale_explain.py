@@ -203,6 +203,7 @@ def page(table: Table, out: Path) -> Path:
         f"{minimal:,} of {asked:,} explanations are proved minimal; the others are sufficient, which is proved too, "
         "unless they are counted as unknown.",
         rows=stored,
+        command="python -m benchmarks.scale_explain",
     )
 
 

@@ -71,7 +71,9 @@ def results(table: Table, page: Path) -> Path:
     failed = [row for row in table.rows if row["status"] not in ("optimal", "feasible")]
     for row in failed:
         blocks.append(f"{row['rows']} x {row['columns']}, depth {row['depth']}: {row['status']}, {row['error']}.")
-    return write_page(page, "Scaling of the optimal tree learner", *blocks, rows=table.rows)
+    return write_page(
+        page, "Scaling of the optimal tree learner", *blocks, rows=table.rows, command="python -m benchmarks.scaling"
+    )
 
 
 def _cells(one: Measured) -> list[str]:
@@ -116,7 +118,9 @@ def explained(table: Table, docs: Path) -> Path:
     million = [one for one in found if one.axis == "million"]
     if million:
         blocks += ["## A million rows", " ".join(_words_million(million))]
-    return write_page(docs / "scaling.md", "How it scales", *blocks, rows=table.rows)
+    return write_page(
+        docs / "scaling.md", "How it scales", *blocks, rows=table.rows, command="python -m benchmarks.scaling"
+    )
 
 
 Words = Callable[[Sequence[Measured]], list[str]]

@@ -106,7 +106,13 @@ def _render(table: Table, out: Path) -> Path:
             header = ("table", *(f"{size:,} rows" if size else "all rows" for size in sizes))
             blocks += [f"## {name[0].upper()}{name[1:]}, {float(seconds):g} s", markdown_table(header, lines)]
     _draw(table, out / "smallest.png")
-    return write_page(out / "smallest.md", "Smallest trees: how far proofs reach", *blocks, rows=table.rows)
+    return write_page(
+        out / "smallest.md",
+        "Smallest trees: how far proofs reach",
+        *blocks,
+        rows=table.rows,
+        command="python -m benchmarks.smallest",
+    )
 
 
 def _sizes(row: dict[str, str]) -> tuple[float, float]:

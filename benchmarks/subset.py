@@ -103,7 +103,14 @@ def _render(table: Table, page: Path) -> Path:
         "proof on one thread unless said otherwise, with all preparation but reading the file. Other programs were "
         "running on the machine."
     )
-    return write_page(page, "Best sets of tests", text, markdown_table(header, lines), rows=table.rows)
+    return write_page(
+        page,
+        "Best sets of tests",
+        text,
+        markdown_table(header, lines),
+        rows=table.rows,
+        command="python -m benchmarks.subset",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

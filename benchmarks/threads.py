@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,9 +69,11 @@ def _render(table: Table, page: Path) -> Path:
     )
     text = (
         "Wall seconds of `fit` with `n_jobs` threads, runs in turn; times faster than the median run on the fewest "
-        f"threads, median with quartiles. The machine has {os.cpu_count()} CPUs."
+        "threads, median with quartiles."
     )
-    return write_page(page, "Threads", text, markdown_table(header, rows), rows=table.rows)
+    return write_page(
+        page, "Threads", text, markdown_table(header, rows), rows=table.rows, command="python -m benchmarks.threads"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
