@@ -46,8 +46,9 @@ class World:
         cuts = {float(t) for t in [*tests, *ends, *_cuts(self.space["knowledge"], j)] if t is not None}
         near = cuts | {math.nextafter(cut, math.inf) for cut in cuts} | {math.nextafter(cut, -math.inf) for cut in cuts}
         near |= {0.0} if own is None else {own}
+        near = set(filter(math.isfinite, near))
         if column["whole"]:
-            near = {float(side(cut)) for cut in near if math.isfinite(cut) for side in (math.floor, math.ceil)}
+            near = {float(side(cut)) for cut in near for side in (math.floor, math.ceil)}
         low = -math.inf if column["low"] is None else column["low"]
         high = math.inf if column["high"] is None else column["high"]
         return [*sorted(value for value in near if low <= value <= high), *gap]
