@@ -27,8 +27,8 @@ from typing import Any
 
 from benchmarks import cases
 from benchmarks.harness import RESULTS, ROOT, Row, commit_of, markdown_table, seconds_text, write_page
-from benchmarks.papers import EXPERIMENTS, Experiment
-from benchmarks.papers.measuring import Cell, Claim, Page, Pass
+from benchmarks.papers import CLAIMS, EXPERIMENTS, Experiment
+from benchmarks.papers.measuring import Cell, Page, Pass
 
 LAST = "reproduce.json"
 """File of the choices of the last call, beside the pages."""
@@ -227,12 +227,10 @@ def summary(chosen: Chosen) -> Path:
     blocks = []
     counts: Counter[str] = Counter()
     rows: list[Row] = []
-    for paper in dict.fromkeys(one.paper for one in EXPERIMENTS):
-        claims: list[Claim] = []
-        for experiment in (one for one in EXPERIMENTS if one.paper == paper and one.claims is not None):
-            reading = Pass(chosen.out / paper)
-            claims += experiment.claims(reading)  # type: ignore[misc]
-            rows += reading.rows
+    for paper, made in CLAIMS.items():
+        reading = Pass(chosen.out / paper)
+        claims = made(reading)
+        rows += reading.rows
         if claims:
             counts.update(claim.verdict for claim in claims)
             lines = [[one.says, one.ours, one.verdict, one.why or "–"] for one in claims]

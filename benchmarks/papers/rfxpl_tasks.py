@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from benchmarks import cases
 from benchmarks.papers import rfxpl_published as published
+from proofwood.explain.oracles.oracle import Answer, BoxQuestion
+from proofwood.explain.oracles.paper import PaperOracle, forest_of
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -42,7 +45,6 @@ def explanations(
         ``status`` is "done" if all rows were explained, "feasible" if a limit was reached.
     """
     from proofwood.explain.explainer import Explainer
-    from proofwood.explain.oracles.paper import forest_of
     from proofwood.papers.rfxpl.clauses import encode
 
     X, forest, X_test, y_test = _forest(data, depth)
@@ -58,15 +60,21 @@ def explanations(
         labels.add(found.label)
         return found.calls, len(found.features), found.status.startswith("minimal")
 
+    with _watched() as calls:
+        timed = _timed(X[chosen], explain, budget)
     outcome = {
         "rows": len(X),
         "features": X.shape[1],
         "classes": len(explainer.model.classes),
         "depth": depth,
+        "nodes": sum(tree.tree_.node_count for tree in forest.estimators_),
         "accuracy": 100 * float(np.mean(explainer.model.classes[explainer.model.predict_codes(X_test)] == y_test)),
         "prepared": prepared,
-        **_timed(X[chosen], explain, budget),
+        **timed,
     }
+    for name, seconds_of in calls.items():
+        if engine == "paper":
+            outcome |= {name: len(seconds_of) / timed["explained"], f"most_{name}": max(seconds_of, default=0.0)}
     if vote == "majority":
         sizes = [encode(forest_of(explainer.model.scores), label) for label in sorted(labels)]
         outcome["variables"] = float(np.mean([size.n_variables for size in sizes]))
@@ -113,12 +121,33 @@ def authors(data: str, folder: str, rows: int | None, budget: float, depth: int,
         "features": X.shape[1],
         "classes": len(forest.classes_),
         "depth": depth,
+        "nodes": sum(tree.tree_.node_count for tree in forest.estimators_),
         "accuracy": 100 * float(np.mean(forest.classes_[votes] == y_test)),
         "prepared": prepared,
         **_timed(narrow[_drawn(X, rows)], explain, budget),
         "variables": float(np.mean([formula.nVars for formula in formulas.values()])),
         "clauses": float(np.mean([formula.nClauses for formula in formulas.values()])),
     }
+
+
+@contextmanager
+def _watched() -> Iterator[dict[str, list[float]]]:
+    """Seconds of the questions to the paper's solver, of those with a change and of those without."""
+    seconds: dict[str, list[float]] = {"sat": [], "unsat": []}
+    original = PaperOracle.answer
+
+    def answer(self: PaperOracle, question: BoxQuestion) -> Answer:
+        start = time.process_time()
+        found = original(self, question)
+        if found.changes is not None:
+            seconds["sat" if found.changes else "unsat"].append(time.process_time() - start)
+        return found
+
+    PaperOracle.answer = answer  # type: ignore[method-assign]
+    try:
+        yield seconds
+    finally:
+        PaperOracle.answer = original  # type: ignore[method-assign]
 
 
 class _Estimators:

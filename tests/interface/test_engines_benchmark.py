@@ -53,6 +53,7 @@ def test_what_failed_is_counted_and_never_the_best(tmp_path: Path, monkeypatch: 
 
 def test_figures_in_print_name_all_sets() -> None:
     assert len(rfxpl_published.TABLE_1) == 32
+    assert sum(int(row["rows"]) for row in rfxpl_published.TABLE_1.values()) == rfxpl_published.ROWS
     assert {case(name) for name in rfxpl_published.TABLE_1} <= set(cases.names())
     assert [rfxpl_published.share(rows) for rows in (199, 200, 1000, 9999, 10000)] == [0.4, 0.2, 0.1, 0.1, 0.02]
 

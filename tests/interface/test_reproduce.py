@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cases, harness, reproduce
-from benchmarks.papers import EXPERIMENTS
+from benchmarks.papers import EXPERIMENTS, rfxpl
 from benchmarks.papers.measuring import Claim, Pass
 from benchmarks.reproduce import Chosen
 
@@ -94,8 +94,7 @@ def test_a_claim_stands_on_the_summary(chosen: Chosen, monkeypatch: pytest.Monke
     def claims(reading: Pass) -> list[Claim]:
         return [Claim("a tree of depth 2 takes .1 s", "0.002 s", "exceeds")]
 
-    one = dataclasses.replace(CONTREE["table2"], claims=claims)
-    monkeypatch.setattr(reproduce, "EXPERIMENTS", (one,))
+    monkeypatch.setattr(reproduce, "CLAIMS", {"contree": claims})
     text = reproduce.summary(chosen).read_text()
     assert "Of 1 claims: 1 exceeds." in text
     assert "| a tree of depth 2 takes .1 s | 0.002 s | exceeds | – |" in text
@@ -121,3 +120,20 @@ def test_the_command_resumes_and_lists(
     assert "| contree table2 | 100 % | done" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="2"):
         reproduce.main(["--paper", "rfxpl", "--table", "figure3", *out])
+
+
+def test_what_is_said_of_a_claim_follows_the_rows(tmp_path: Path) -> None:
+    def told() -> dict[str, str]:
+        return {claim.says: claim.verdict for claim in rfxpl.claims(Pass(tmp_path))}
+
+    says = "with three exceptions the mean time of an explanation is below 1 s (auto)"
+    assert told()[says] == "not measured"
+    table = Pass(tmp_path).table("table1.csv", rfxpl.KEY, rfxpl.COLUMNS)
+    for name in rfxpl.SETS:
+        row = {"set": name, "vote": "majority", "engine": "auto", "asked": "paper", "status": "done", "limit": 30}
+        table.add({**row, "mean": 0.001})
+    assert told()[says] == "exceeds"
+    assert told()["seconds of table 1, on a dual core at 2.3 GHz (auto)"] == "exceeds"
+    table.keep({**row, "mean": "5"} if row["set"] in rfxpl.SETS[:4] else row for row in table.rows)
+    assert told()[says] == "contradicts"
+    assert told()["seconds of table 1, on a dual core at 2.3 GHz (auto)"] == "contradicts"
