@@ -27,7 +27,8 @@ from typing import Any
 
 from benchmarks import cases
 from benchmarks.harness import RESULTS, ROOT, Row, commit_of, markdown_table, seconds_text, write_page
-from benchmarks.papers import CLAIMS, EXPERIMENTS, Experiment
+from benchmarks.papers import EXPERIMENTS, Experiment
+from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Cell, Page, Pass
 
 LAST = "reproduce.json"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from benchmarks.papers import contree, inferdt, maxsat_bdd, odd, rfxpl
-from benchmarks.papers.measuring import Claim, Page, Pass
+from benchmarks.papers.measuring import Page
 
 TINY, BITS = ("generated-tiny",), ("generated-bits",)
 
@@ -97,6 +97,3 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
 )
 """All of them, in the order in which they are measured."""
-
-CLAIMS: dict[str, Callable[[Pass], Sequence[Claim]]] = {"rfxpl": rfxpl.claims}
-"""What each paper claims, and what is measured of it."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.harness import Row, geometric_mean, markdown_table, number, seconds_text
 from benchmarks.papers import rfxpl_published as published
-from benchmarks.papers.measuring import Cell, Claim, Page, Pass, decimals, printed
+from benchmarks.papers.measuring import Cell, Page, Pass, decimals, printed
 from benchmarks.papers.rfxpl_tasks import case
 
 SETS = tuple(published.TABLE_1)
@@ -92,7 +92,7 @@ def _page(sets: Sequence[str], found: Mapping[tuple[str, str, str], Row]) -> Pag
                 blocks += [f"Engine `{engine}`:", markdown_table((*_HEADER, _PAPER[vote]), lines), _found(vote, rows)]
                 blocks += _solver_calls(rows)
     others = [block for other in _OTHERS for block in _compared(sets, found, other)]
-    return Page("Table 1: explaining random forests", (_PROTOCOL, _READING, *blocks, *others, _ANCHOR))
+    return Page("Table 1: explaining random forests", (_PROTOCOL, _READING, *blocks, *others, ANCHOR))
 
 
 _HEADER = (
@@ -263,51 +263,8 @@ _READING = (
     "not all were explained, a limit stopped the rest, so that mean, median, maximum and all ratios with them flatter "
     "that engine."
 )
-_ANCHOR = (
+ANCHOR = (
     "Anchor, the heuristic that the paper compares with, is not measured here: its package `alibi` (0.9.6) needs NumPy "
     "below 2, and the rest is measured with a newer one. In the paper it is 14 times slower on average; its "
     "explanations carry no proof."
 )
-
-
-def claims(reading: Pass) -> list[Claim]:
-    """What the paper claims about its table."""
-    table1(reading)
-    whole = {engine: [row for row in reading.rows if _is(row, engine)] for engine in (OWN, PAPER)}
-    return [
-        *(_within_a_second(rows, engine) for engine, rows in whole.items()),
-        *(_beside_the_paper(rows, engine) for engine, rows in whole.items()),
-        Claim(
-            f"Anchor takes {published.ANCHOR} times as long, more on {published.WINS} of {published.ROWS} rows",
-            "–",
-            "not measured",
-            _ANCHOR,
-        ),
-    ]
-
-
-def _is(row: Row, engine: str) -> bool:
-    return row["vote"] == "majority" and row["engine"] == engine and bool(row["mean"])
-
-
-def _within_a_second(rows: Sequence[Row], engine: str) -> Claim:
-    says = f"with three exceptions the mean time of an explanation is below 1 s ({engine})"
-    if len(rows) < len(SETS):
-        return Claim(says, f"{len(rows)} of {len(SETS)} sets are measured", "not measured")
-    slow = [row["set"] for row in rows if number(row["mean"]) >= 1]
-    ours = f"{len(slow)} exceptions" + (f": {', '.join(slow)}" if slow else "")
-    return Claim(says, ours, "exceeds" if len(slow) < 3 else "holds" if len(slow) == 3 else "contradicts")
-
-
-def _beside_the_paper(rows: Sequence[Row], engine: str) -> Claim:
-    says = f"seconds of table 1, on a dual core at 2.3 GHz ({engine})"
-    if len(rows) < len(SETS):
-        return Claim(says, f"{len(rows)} of {len(SETS)} sets are measured", "not measured")
-    ratios = [number(published.TABLE_1[row["set"]]["seconds"]) / number(row["mean"]) for row in rows]
-    whole = all(row["status"] == "done" for row in rows)
-    ours = (
-        f"{geometric_mean(ratios):.1f} times faster in the geometric mean, faster on {sum(r > 1 for r in ratios)} of "
-        f"{len(rows)} sets, all minimal on {sum(row['status'] == 'done' for row in rows)}"
-    )
-    ahead = min(ratios) > 1 and whole
-    return Claim(says, ours, "exceeds" if ahead else "contradicts", "" if ahead else _slower(rows).strip())

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import cases, harness, reproduce
 from benchmarks.papers import EXPERIMENTS, rfxpl
+from benchmarks.papers.claims import CLAIMS, below, figure, rfxpl_claims
 from benchmarks.papers.measuring import Claim, Pass
 from benchmarks.reproduce import Chosen
 
@@ -124,7 +125,7 @@ def test_the_command_resumes_and_lists(
 
 def test_what_is_said_of_a_claim_follows_the_rows(tmp_path: Path) -> None:
     def told() -> dict[str, str]:
-        return {claim.says: claim.verdict for claim in rfxpl.claims(Pass(tmp_path))}
+        return {claim.says: claim.verdict for claim in rfxpl_claims(Pass(tmp_path))}
 
     says = "with three exceptions the mean time of an explanation is below 1 s (auto)"
     assert told()[says] == "not measured"
@@ -133,7 +134,21 @@ def test_what_is_said_of_a_claim_follows_the_rows(tmp_path: Path) -> None:
         row = {"set": name, "vote": "majority", "engine": "auto", "asked": "paper", "status": "done", "limit": 30}
         table.add({**row, "mean": 0.001})
     assert told()[says] == "exceeds"
-    assert told()["seconds of table 1, on a dual core at 2.3 GHz (auto)"] == "exceeds"
+    assert told()["mean seconds of an explanation (auto)"] == "exceeds"
     table.keep({**row, "mean": "5"} if row["set"] in rfxpl.SETS[:4] else row for row in table.rows)
     assert told()[says] == "contradicts"
-    assert told()["seconds of table 1, on a dual core at 2.3 GHz (auto)"] == "contradicts"
+    assert told()["mean seconds of an explanation (auto)"] == "contradicts"
+
+
+def test_figures_in_print_have_sides() -> None:
+    assert [figure(text) for text in ("<0.1", ">4h", "12.5", "TO")] == [0.1, float("inf"), 12.5, float("inf")]
+    told = below("seconds", [("iris", 2.0, 1.0), ("wine", 1.0, 4.0)], 2, "time")
+    assert (told.verdict, told.why) == ("contradicts", "wine (4 against 1)")
+    assert below("seconds", [("iris", 2.0, 1.0)], 2, "time").verdict == "not measured"
+
+
+@pytest.mark.parametrize("paper", CLAIMS)
+def test_without_rows_no_claim_is_measured(paper: str, tmp_path: Path) -> None:
+    claims = CLAIMS[paper](Pass(tmp_path))
+    assert claims
+    assert {claim.verdict for claim in claims} == {"not measured"}
