@@ -21,7 +21,7 @@ import numpy.typing as npt
 from benchmarks import cases
 from benchmarks.harness import Row, markdown_table, number
 from benchmarks.papers import inferdt_published as published
-from benchmarks.papers.measuring import Cell, Page, Pass, decimals, seconds_cell
+from benchmarks.papers.measuring import Cell, Page, Pass, decimals, described, seconds_cell
 
 LEARNERS = ("search", "printed")
 NAMES = {"search": "ours, search", "printed": "SAT as printed"}
@@ -323,7 +323,27 @@ def _sizes(row: Row, minimize: str) -> tuple[str, str]:
     return f"≤ {depth}", f"{nodes} (≥ {bound})"
 
 
-# ------------------------------------------------------------------ table 3
+# ------------------------------------------------------------------ tables 3 and 4
+
+
+def table4(reading: Pass, *, sets: Sequence[str] = cases.FOLDED) -> Page:
+    """Table 4: the sets of table 3, means over their five train parts."""
+    lines, differ = [], []
+    for name in sets:
+        row = described(reading, name, [f"inferdt/folds/{name}.train{k}" for k in range(5)])
+        cells = [name]
+        for column, printed in (("rows", "rows"), ("columns", "features"), ("tests", "tests"), ("classes", "classes")):
+            cells += [published.TABLE_4[name][printed], decimals(row[column])]
+            if row[column] and abs(number(row[column]) - number(published.TABLE_4[name][printed])) >= 1:
+                differ.append(f"`{name}` in {printed}")
+        lines.append(cells)
+    header = ["set"]
+    for what in ("rows", "features", "tests", "classes"):
+        header += [f"{what} (paper)", what]
+    told = f"Other than in print by one or more: {', '.join(differ)}." if differ else "All figures are those in print."
+    text = "Means over the five train parts. A test is a place between two neighbouring values of a column."
+    return Page("Table 4: the sets of table 3", (text, markdown_table(header, lines), told))
+
 
 CARTS = ("cart-2", "cart-3", "cart-4")
 

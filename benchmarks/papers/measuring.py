@@ -110,6 +110,14 @@ class Pass:
         return [row for row in (cell.stored for cell in self.cells.values()) if row is not None]
 
 
+def described(reading: Pass, name: str, parts: Sequence[str]) -> Row:
+    """Rows, columns, tests and classes of a set that is made of some cases."""
+    table = reading.table("sets.csv", ("set",), ("rows", "columns", "tests", "classes", "positive"))
+    return reading.row(
+        Cell(table, {"set": name}, "benchmarks.tasks:describe", {"cases_of": list(parts)}, 1.0, data=parts[0])
+    )
+
+
 @dataclass(frozen=True)
 class Page:
     """A title and blocks of Markdown, all of them worked out from rows; pictures are drawn when it is written."""
