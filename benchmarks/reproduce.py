@@ -7,7 +7,8 @@ hours, and writes the pages and the summary. ``--paper`` and ``--table`` choose 
 same command goes on where it was broken off, as ``--resume`` does with the choices of the last call. Nothing is
 committed.
 
-Without the data folder each table is measured on generated sets, and its pages go to a folder of their own.
+Without the data folder each table is measured on generated sets, and its pages go to a folder of their own
+(decisions/0081-one-command-for-the-papers).
 """
 
 from __future__ import annotations
