@@ -158,9 +158,7 @@ def optimal_subsets(
     max_sets: int = 10_000,
     options: SubsetOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
-    progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
-    prepared: Prepared | None = None,
 ) -> tuple[tuple[tuple[int, ...], ...], bool, str | None]:
     """All sets of at most ``size`` tests that get at most ``errors`` (integer weight) wrong, and whether that is all.
 
@@ -174,11 +172,11 @@ def optimal_subsets(
     below = min(errors, rows.total) - rows.unavoidable + 1
     if below <= 0:
         return (), True, None
-    prepared = Prepared(rows, options) if prepared is None else prepared
+    prepared = Prepared(rows, options)
     settings = {"collect": True, "max_sets": max_sets}
     if checkpoint is None and prepared.by_boxes(size):
         settings["boxes"] = True
-    found = prepared.run(size, below, limits, progress, settings, checkpoint)
+    found = prepared.run(size, below, limits, None, settings, checkpoint)
     if not found["prepared"]:
         return (), False, STOPPED_BY[found["stopped"]]
     sets = tuple(tuple(int(test) for test in chosen) for chosen in found["sets"])
