@@ -225,8 +225,6 @@ def test_the_start_is_returned_where_nothing_is_better() -> None:
 
 def test_arguments_out_of_range_are_refused() -> None:
     problem = problem_of([[0], [1]], [0, 1], widths=(1,))
-    with pytest.raises(ValueError, match="is not a share"):
-        construct(problem, random_state=0, feature_share=0)
     with pytest.raises(ValueError, match="number of starts"):
         construct(problem, random_state=0, n_starts=-1)
     with pytest.raises(ValueError, match="number of rounds"):

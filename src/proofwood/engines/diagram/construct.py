@@ -10,6 +10,8 @@ from proofwood.engines.diagram.shape import Diagram
 from proofwood.problem.diagram import DiagramProblem
 
 _MOST = 2**62
+FEATURE_SHARE = 0.6
+"""Share of the columns drawn for each node; at least one is."""
 
 
 def construct(
@@ -19,7 +21,6 @@ def construct(
     seconds: float | None = None,
     n_starts: int | None = None,
     costs: npt.ArrayLike | None = None,
-    feature_share: float = 0.6,
 ) -> Diagram:
     """Best of many top-down constructions, the Step 1 of [1]_.
 
@@ -36,7 +37,6 @@ def construct(
     seconds : wall-clock limit
     n_starts : number of starts; with neither limit, 100
     costs : (n_rows, n_classes) integer price of giving each row each class; those of eq. 18 if None
-    feature_share : share of the columns drawn for each node, in (0, 1]; at least one is
 
     Returns
     -------
@@ -55,14 +55,12 @@ def construct(
     ----------
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
-    if not 0 < feature_share <= 1:
-        raise ValueError(f"feature_share={feature_share!r} is not a share: expected a number above 0, at most 1")
     if n_starts is not None and n_starts < 0:
         raise ValueError(f"n_starts={n_starts!r} is not a number of starts: expected an integer from 0")
     kernel = kernel_of(problem, costs, random_state)
     starts = n_starts if n_starts is not None else 100 if seconds is None else _MOST
     found = _native.construct_layered(
-        *kernel.arrays, {**kernel.settings, "starts": starts, "share": float(feature_share)}, seconds
+        *kernel.arrays, {**kernel.settings, "starts": starts, "share": FEATURE_SHARE}, seconds
     )
     if not found["begun"]:  # the time did not suffice to sort the rows
         return kernel.ended(found, Diagram.leaf(int(kernel.prices.sum(axis=0).argmin())))
