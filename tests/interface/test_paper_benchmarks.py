@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks import cases
 from benchmarks.papers import inferdt, inferdt_published, maxsat_bdd, maxsat_bdd_published, maxsat_bdd_tasks, measuring
+from benchmarks.papers.maxsat_bdd_tasks import encoding_size
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier
-from proofwood.papers.maxsat_bdd.clauses import encoding_size
 
 BITS = ["generated-bits"]
 needs_pictures = pytest.mark.skipif(

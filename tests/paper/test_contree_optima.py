@@ -82,4 +82,4 @@ def test_published_optimum_is_found_and_proved(load_data: LoadData, max_depth: i
     assert result.objective == result.lower_bound == errors
     assert result.model is not None
     assert result.model.depth <= max_depth
-    assert recount.training_errors(result.model, problem) == errors
+    assert recount.integer_cost(result.model, problem) == errors

@@ -98,7 +98,7 @@ class RankedRows:
                 columns.append((~np.isin(values[:, binarizer.feature[first]], low)).astype(np.int32))
             tests_of.append(end - first)
         ranks = np.stack(columns, axis=1) if columns else np.empty((values.shape[0], 0), dtype=np.int32)
-        return cls._checked(ranks, np.array(tests_of, dtype=np.int32), codes, n_classes, sample_weight)
+        return cls.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=sample_weight)
 
     @classmethod
     def with_tests(
@@ -198,7 +198,7 @@ class RankedRows:
         """The rows of positive weight without any test."""
         labels = np.asarray(codes)
         none = np.empty((labels.size, 0), dtype=np.int32)
-        return cls._checked(none, np.empty(0, dtype=np.int32), labels, n_classes, sample_weight)
+        return cls.from_ranks(none, [], labels, n_classes=n_classes, sample_weight=sample_weight)
 
     @classmethod
     def from_bits(
@@ -213,7 +213,7 @@ class RankedRows:
         ranks = np.asarray(bits, dtype=np.int32)
         if ranks.ndim != 2 or np.any((ranks != 0) & (ranks != 1)):
             raise ValueError(f"bits of shape {ranks.shape} must be two-dimensional and hold 0 and 1 only")
-        return cls._checked(ranks, np.ones(ranks.shape[1], dtype=np.int32), codes, n_classes, sample_weight)
+        return cls.from_ranks(ranks, np.ones(ranks.shape[1]), codes, n_classes=n_classes, sample_weight=sample_weight)
 
     @classmethod
     def from_ranks(
@@ -231,24 +231,13 @@ class RankedRows:
             raise ValueError(f"ranks of shape {places.shape} do not belong to {counts.size} columns of tests")
         if np.any((places < 0) | (places > counts)):
             raise ValueError("a rank is below 0 or above the number of tests of its column")
-        return cls._checked(places, counts, codes, n_classes, sample_weight)
-
-    @classmethod
-    def _checked(
-        cls,
-        ranks: RankArray,
-        tests_of: RankArray,
-        codes: npt.ArrayLike,
-        n_classes: int | None,
-        sample_weight: npt.ArrayLike | None,
-    ) -> RankedRows:
         labels = np.asarray(codes, dtype=np.int64)
-        if labels.shape != (ranks.shape[0],):
-            raise ValueError(f"codes have shape {labels.shape}, expected ({ranks.shape[0]},)")
-        kept, (weights, unit, rounding) = integer_weights(sample_weight, ranks.shape[0]).positive()
+        if labels.shape != (places.shape[0],):
+            raise ValueError(f"codes have shape {labels.shape}, expected ({places.shape[0]},)")
+        kept, (weights, unit, rounding) = integer_weights(sample_weight, places.shape[0]).positive()
         return cls(
-            ranks=np.ascontiguousarray(ranks[kept]),
-            tests_of=tests_of,
+            ranks=np.ascontiguousarray(places[kept]),
+            tests_of=counts,
             codes=labels[kept],
             weights=weights,
             n_classes=int(labels.max(initial=0)) + 1 if n_classes is None else n_classes,

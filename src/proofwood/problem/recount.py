@@ -40,8 +40,3 @@ def holds_leaves(table: NodeTable, problem: TreeProblem, share: float) -> bool:
     leaves = exact_sums(problem.rounding.weights, apply(table, problem.X), table.n_nodes)
     lightest = min(leaves[node] for node in np.flatnonzero(table.feature == LEAF).tolist())
     return lightest >= number * problem.rounding.total
-
-
-def training_errors(table: NodeTable, problem: TreeProblem) -> int:
-    """Number of rows, unweighted, that ``table`` gets wrong."""
-    return int(np.count_nonzero(predict(table, problem.X) != problem.codes))

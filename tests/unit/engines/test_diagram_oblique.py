@@ -18,7 +18,7 @@ from proofwood.engines.diagram.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.diagram.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts, lengths, sizes
 from proofwood.engines.diagram.oblique.exact import integers, sides
 from proofwood.engines.diagram.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
-from proofwood.engines.diagram.oblique.hitting import Conflicts, _by_rc2
+from proofwood.engines.diagram.oblique.hitting import Conflicts
 from proofwood.engines.diagram.oblique.hyperplane import best_hyperplane
 from proofwood.engines.diagram.oblique.margin import hull_distance, separate, sparse_separation
 from proofwood.engines.diagram.shape import Diagram, count
@@ -432,17 +432,6 @@ def test_hitting_sets_are_least_and_their_bounds_hold() -> None:
         assert told is not None
         assert all(told[conflict].any() for conflict in conflicts.sets)
     assert tight > 60
-
-
-def test_rc2_hits_as_cheaply_as_the_search() -> None:
-    rng = np.random.default_rng(9)
-    for _ in range(20):
-        weights = (rng.integers(1, 9, size=8) * rng.choice([1, 10**7], size=8)).astype(np.int64)
-        sets = [sorted(rng.choice(8, size=3, replace=False).tolist()) for _ in range(9)]
-        chosen = _by_rc2(lambda _: None, sets, weights.tolist())
-        found = _native.cheapest_hitting_set(sets, weights, 2**60, None)
-        assert found["complete"]
-        assert int(weights[chosen].sum()) == found["weight"]
 
 
 def test_a_search_for_hitting_sets_ends_on_time() -> None:
