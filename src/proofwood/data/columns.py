@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,6 @@ class Column:
     ----------
     name : str
     kind : Kind
-    unit : unit of measurement, for pictures and texts, or None
     levels : text of code 0, 1, ...; empty unless the kind is ordered or nominal
     missing : number of missing values in the data that was read
     bounds : least and greatest value that is present, or None if there is none
@@ -53,7 +52,6 @@ class Column:
 
     name: str
     kind: Kind = Kind.NUMERIC
-    unit: str | None = None
     levels: tuple[str, ...] = ()
     missing: int = 0
     bounds: tuple[float, float] | None = field(default=None, compare=False)
@@ -167,9 +165,6 @@ def as_table(data: Any) -> Any:
 def read_columns(
     data: Any,
     *,
-    names: Sequence[str] | None = None,
-    units: Mapping[str, str] | None = None,
-    levels: Mapping[str, Sequence[str]] | None = None,
     like: Mapping[str, Column] | None = None,
     dates: bool = False,
     skip: Collection[str] = (),
@@ -180,11 +175,8 @@ def read_columns(
     Parameters
     ----------
     data : (n_rows, n_columns) array-like, or a frame: of pandas, polars (lazy too), or another that narwhals reads
-    names : names for the columns of an array (default ``x0``, ``x1``, ...); a frame brings its own
-    units : unit per column name
-    levels : levels per column name, in the order of their codes; a text that is not among them gets the code
-        ``len(levels)``
-    like : columns of earlier data by name, to read new data as that was read
+    like : columns of earlier data by name, to read new data as that was read; a text that is not among their levels
+        gets the code ``len(levels)``
     dates : read text as dates where every text of a column is an ISO 8601 date, with or without a time
     skip : names of columns that are not read: their values are 0
     apart : refuse a column with different decimals that are one number in float64
@@ -199,11 +191,9 @@ def read_columns(
         If columns hold what is not a number, text, date or time, or integers that float64 cannot hold exactly. The
         message names every such column.
     ValueError
-        If the data has not two dimensions, or ``names`` does not fit.
+        If the data has not two dimensions.
     """
     if is_frame(data):
-        if names is not None:
-            raise ValueError("names is for arrays: a data frame brings its own column names")
         data = as_frame(data)
         labels = [str(name) for name in data.columns]
         pandas = is_pandas(data)
@@ -214,20 +204,12 @@ def read_columns(
         array = data if isinstance(data, np.ndarray) else np.asarray(data)
         if array.ndim != 2:
             raise ValueError(f"data has {array.ndim} dimensions, expected 2: a row per sample, a column per feature")
-        labels = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
-        if len(labels) != array.shape[1]:
-            raise ValueError(f"{len(labels)} names for {array.shape[1]} columns")
+        labels = [f"x{j}" for j in range(array.shape[1])]
 
         def raw(j: int) -> _Raw:
             return _Raw(array[:, j])
 
-    units, like = units or {}, dict(like or {})
-    for what, given in (("units", units), ("levels", levels or {})):
-        unknown = sorted(set(given) - set(labels))
-        if unknown:
-            raise ValueError(f"{what} names {shown(unknown, None)}, which is not a column of the data")
-    for name, texts in (levels or {}).items():
-        like[name] = Column(name, Kind.NOMINAL, levels=tuple(str(text) for text in texts))
+    like = like or {}
     n_rows = int(data.shape[0]) if hasattr(data, "shape") else len(data)
     values = np.empty((n_rows, len(labels)), dtype=np.float64, order="F")
     columns, problems = [], []
@@ -237,7 +219,7 @@ def read_columns(
             columns.append(like.get(name, Column(name)))
             continue
         try:
-            values[:, j], column = _read(name, raw(j), units.get(name), like.get(name), dates=dates, apart=apart)
+            values[:, j], column = _read(name, raw(j), like.get(name), dates=dates, apart=apart)
         except DataError as error:
             problems.append((name, str(error)))
         else:
@@ -257,35 +239,19 @@ def refuse(problems: Sequence[tuple[str, str]]) -> None:
         )
 
 
-def require_numbers(columns: Columns, *, drop: Callable[[str], str] | None = None) -> None:
-    """Raise DataError unless every value is a finite number that a threshold can be laid through.
-
-    The message names the column and what to do about it.
-
-    Parameters
-    ----------
-    columns : Columns
-    drop : how the caller's user leaves out the column of a given name, for the message
-    """
-    for j, column in enumerate(columns.columns):
-        away = "drop the column" if drop is None else drop(column.name)
-        if column.kind in (Kind.NOMINAL, Kind.ORDERED):
-            what = "text" if column.kind is Kind.NOMINAL else "categories"
-            told = shown(column.levels, 3)
-            raise DataError(
-                f"column {column.name!r} holds {what} ({told}), and this learner tests numbers: {away}, or "
-                "turn it into numbers, for example with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
-            )
-        if not np.all(np.isfinite(columns.values[:, j])):
-            _raise_not_finite(columns.values[:, j], f"column {column.name!r}", away)
-
-
-def require_no_infinity(X: FloatArray) -> None:
-    """Raise DataError if ``X`` holds infinity; the message names the column and the row."""
-    if holds_infinity(X):
-        infinite = np.isinf(X)
-        column = int(np.flatnonzero(infinite.any(axis=0))[0])
-        _raise_infinite(int(np.flatnonzero(infinite[:, column])[0]), f"column {column} of X")
+def require_no_infinity(X: FloatArray, names: Sequence[str] = ()) -> None:
+    """Raise DataError if ``X`` holds infinity; the message names each such column, by its number without ``names``."""
+    if not holds_infinity(X):
+        return
+    problems = []
+    for j in np.flatnonzero(np.isinf(X).any(axis=0)).tolist():
+        row = int(np.flatnonzero(np.isinf(X[:, j]))[0])
+        message = (
+            f"column {repr(names[j]) if names else f'{j} of X'} holds an infinite value (inf) in row {row}: expected "
+            "finite numbers. Replace it by a large number that keeps the order, or drop the row"
+        )
+        problems.append((names[j] if names else f"x{j}", message))
+    refuse(problems)
 
 
 def require_exact_integers(values: npt.NDArray[Any], where: str) -> None:
@@ -349,9 +315,7 @@ class _Raw:
     zone: str | None = None  # of moments in UTC
 
 
-def _read(
-    name: str, raw: _Raw, unit: str | None, like: Column | None, *, dates: bool, apart: bool
-) -> tuple[FloatArray, Column]:
+def _read(name: str, raw: _Raw, like: Column | None, *, dates: bool, apart: bool) -> tuple[FloatArray, Column]:
     values = raw.values
     missing = _missing(values) if raw.missing is None else raw.missing
     if like is not None and like.level_numbers and raw.categories and not isinstance(raw.categories[0], str):
@@ -359,7 +323,7 @@ def _read(
     kind = _kind(name, values[~missing]) if raw.kind is None else raw.kind
     ours = like is not None and like.level_numbers and (kind not in CATEGORIES or like.level_type.kind in MOMENTS)
     if like is not None and ours and not np.all(missing):
-        return _read_levels(name, raw, unit, like)
+        return _read_levels(name, raw, like)
     if kind is Kind.NOMINAL and np.all(missing) and raw.categories is None:
         kind = Kind.NUMERIC if like is None else like.kind  # nothing is known of a column without values
     texts: list[str] = []
@@ -371,12 +335,12 @@ def _read(
             kind = moments.kind_of_texts(texts) or kind
     if like is not None and not np.all(missing):
         _require_like(name, kind, like)
-    column = Column(name, kind, unit)
+    column = Column(name, kind)
     if kind in CATEGORIES:
         if like is None:
             column = _with_levels(column, raw, texts)
         else:
-            column = replace(like, name=name, unit=unit)
+            column = replace(like, name=name)
         code = {level: number for number, level in enumerate(column.levels)}
         present = np.array([code.get(text, len(code)) for text in texts], dtype=np.float64)
     elif kind in MOMENTS:
@@ -392,7 +356,7 @@ def _read(
     return numbers, replace(column, missing=int(np.count_nonzero(missing)), bounds=bounds)
 
 
-def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[FloatArray, Column]:
+def _read_levels(name: str, raw: _Raw, like: Column) -> tuple[FloatArray, Column]:
     """Booleans, numbers, dates or times as codes of the levels that they are."""
     kind = like.level_type.kind
     assert kind is not None
@@ -410,7 +374,7 @@ def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[
     found = np.full(raw.values.shape, np.nan)
     found[~missing] = [code.get(number, len(code)) for number in numbers]
     bounds = (float(np.nanmin(found)), float(np.nanmax(found)))
-    return found, replace(like, name=name, unit=unit, missing=int(np.count_nonzero(missing)), bounds=bounds)
+    return found, replace(like, name=name, missing=int(np.count_nonzero(missing)), bounds=bounds)
 
 
 def as_levels(numbers: FloatArray, column: Column) -> tuple[FloatArray, Column]:
@@ -665,22 +629,3 @@ def _spread(present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.ND
     values = np.zeros(missing.shape, dtype=present.dtype)
     values[~missing] = present
     return values
-
-
-def _raise_not_finite(values: FloatArray, where: str, away: str = "drop the column") -> None:
-    bad = np.flatnonzero(~np.isfinite(values))
-    row = int(bad[0])
-    if np.isnan(values[row]):
-        count = int(np.count_nonzero(np.isnan(values)))
-        raise DataError(
-            f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill them "
-            f"first, for example with sklearn.impute.SimpleImputer, drop these rows, or {away}"
-        )
-    _raise_infinite(row, where)
-
-
-def _raise_infinite(row: int, where: str) -> NoReturn:
-    raise DataError(
-        f"{where} holds an infinite value (inf) in row {row}: expected finite numbers. "
-        "Replace it by a large number that keeps the order, or drop the row."
-    )

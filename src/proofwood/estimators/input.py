@@ -52,7 +52,6 @@ def training_data(
         values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
     if is_frame(X):
         validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
-    require_no_infinity(values)
     return values, labels
 
 
