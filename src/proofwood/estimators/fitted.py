@@ -273,8 +273,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         # Start-up time: not every model is saved.
-        from proofwood.estimators.saved_result import saved_result
-        from proofwood.model import storage
+        from proofwood.estimators import storage
 
         saved = storage.SavedModel(
             table=self.model_,
@@ -284,7 +283,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             columns=self._columns_to_save(),
             estimator=type(self).__name__,
             parameters={k: v for k, v in self._parameters_to_save().items() if k not in NOT_SAVED},
-            result=saved_result(self.result_),
+            result=self.result_,
         )
         storage.save(saved, path)
 

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from proofwood import Explainer, MinimalTreeClassifier, proved_rules
-from proofwood.model import evaluate, storage
+from proofwood.estimators import storage
+from proofwood.model import evaluate
 from proofwood.model.convert import from_sklearn_tree, to_sklearn
 from proofwood.model.node_table import NodeTable
 from proofwood.report import write_report
