@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from proofwood import _native
-from proofwood.engines.bdd.subset import SubsetOptions, best_subset
+from proofwood.engines.bdd.subset.options import SubsetOptions
+from proofwood.engines.bdd.subset.search import best_subset
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.sized import bound_errors
 from proofwood.problem.ranked import RankedRows
