@@ -41,6 +41,7 @@ class Column:
     ----------
     name : str
     kind : Kind
+    unit : unit of measurement, for pictures and texts, or None
     levels : text of code 0, 1, ...; empty unless the kind is ordered or nominal
     missing : number of missing values in the data that was read
     bounds : least and greatest value that is present, or None if there is none
@@ -52,6 +53,7 @@ class Column:
 
     name: str
     kind: Kind = Kind.NUMERIC
+    unit: str | None = None
     levels: tuple[str, ...] = ()
     missing: int = 0
     bounds: tuple[float, float] | None = field(default=None, compare=False)
@@ -165,6 +167,9 @@ def as_table(data: Any) -> Any:
 def read_columns(
     data: Any,
     *,
+    names: Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
     like: Mapping[str, Column] | None = None,
     dates: bool = False,
     skip: Collection[str] = (),
@@ -175,8 +180,11 @@ def read_columns(
     Parameters
     ----------
     data : (n_rows, n_columns) array-like, or a frame: of pandas, polars (lazy too), or another that narwhals reads
-    like : columns of earlier data by name, to read new data as that was read; a text that is not among their levels
-        gets the code ``len(levels)``
+    names : names for the columns of an array (default ``x0``, ``x1``, ...); a frame brings its own
+    units : unit per column name
+    levels : levels per column name, in the order of their codes; a text that is not among them gets the code
+        ``len(levels)``
+    like : columns of earlier data by name, to read new data as that was read
     dates : read text as dates where every text of a column is an ISO 8601 date, with or without a time
     skip : names of columns that are not read: their values are 0
     apart : refuse a column with different decimals that are one number in float64
@@ -191,9 +199,11 @@ def read_columns(
         If columns hold what is not a number, text, date or time, or integers that float64 cannot hold exactly. The
         message names every such column.
     ValueError
-        If the data has not two dimensions.
+        If the data has not two dimensions, or ``names`` does not fit.
     """
     if is_frame(data):
+        if names is not None:
+            raise ValueError("names is for arrays: a data frame brings its own column names")
         data = as_frame(data)
         labels = [str(name) for name in data.columns]
         pandas = is_pandas(data)
@@ -204,12 +214,20 @@ def read_columns(
         array = data if isinstance(data, np.ndarray) else np.asarray(data)
         if array.ndim != 2:
             raise ValueError(f"data has {array.ndim} dimensions, expected 2: a row per sample, a column per feature")
-        labels = [f"x{j}" for j in range(array.shape[1])]
+        labels = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
+        if len(labels) != array.shape[1]:
+            raise ValueError(f"{len(labels)} names for {array.shape[1]} columns")
 
         def raw(j: int) -> _Raw:
             return _Raw(array[:, j])
 
-    like = like or {}
+    units, like = units or {}, dict(like or {})
+    for what, given in (("units", units), ("levels", levels or {})):
+        unknown = sorted(set(given) - set(labels))
+        if unknown:
+            raise ValueError(f"{what} names {shown(unknown, None)}, which is not a column of the data")
+    for name, texts in (levels or {}).items():
+        like[name] = Column(name, Kind.NOMINAL, levels=tuple(str(text) for text in texts))
     n_rows = int(data.shape[0]) if hasattr(data, "shape") else len(data)
     values = np.empty((n_rows, len(labels)), dtype=np.float64, order="F")
     columns, problems = [], []
@@ -219,7 +237,7 @@ def read_columns(
             columns.append(like.get(name, Column(name)))
             continue
         try:
-            values[:, j], column = _read(name, raw(j), like.get(name), dates=dates, apart=apart)
+            values[:, j], column = _read(name, raw(j), units.get(name), like.get(name), dates=dates, apart=apart)
         except DataError as error:
             problems.append((name, str(error)))
         else:
@@ -315,7 +333,9 @@ class _Raw:
     zone: str | None = None  # of moments in UTC
 
 
-def _read(name: str, raw: _Raw, like: Column | None, *, dates: bool, apart: bool) -> tuple[FloatArray, Column]:
+def _read(
+    name: str, raw: _Raw, unit: str | None, like: Column | None, *, dates: bool, apart: bool
+) -> tuple[FloatArray, Column]:
     values = raw.values
     missing = _missing(values) if raw.missing is None else raw.missing
     if like is not None and like.level_numbers and raw.categories and not isinstance(raw.categories[0], str):
@@ -323,7 +343,7 @@ def _read(name: str, raw: _Raw, like: Column | None, *, dates: bool, apart: bool
     kind = _kind(name, values[~missing]) if raw.kind is None else raw.kind
     ours = like is not None and like.level_numbers and (kind not in CATEGORIES or like.level_type.kind in MOMENTS)
     if like is not None and ours and not np.all(missing):
-        return _read_levels(name, raw, like)
+        return _read_levels(name, raw, unit, like)
     if kind is Kind.NOMINAL and np.all(missing) and raw.categories is None:
         kind = Kind.NUMERIC if like is None else like.kind  # nothing is known of a column without values
     texts: list[str] = []
@@ -335,12 +355,12 @@ def _read(name: str, raw: _Raw, like: Column | None, *, dates: bool, apart: bool
             kind = moments.kind_of_texts(texts) or kind
     if like is not None and not np.all(missing):
         _require_like(name, kind, like)
-    column = Column(name, kind)
+    column = Column(name, kind, unit)
     if kind in CATEGORIES:
         if like is None:
             column = _with_levels(column, raw, texts)
         else:
-            column = replace(like, name=name)
+            column = replace(like, name=name, unit=unit)
         code = {level: number for number, level in enumerate(column.levels)}
         present = np.array([code.get(text, len(code)) for text in texts], dtype=np.float64)
     elif kind in MOMENTS:
@@ -356,7 +376,7 @@ def _read(name: str, raw: _Raw, like: Column | None, *, dates: bool, apart: bool
     return numbers, replace(column, missing=int(np.count_nonzero(missing)), bounds=bounds)
 
 
-def _read_levels(name: str, raw: _Raw, like: Column) -> tuple[FloatArray, Column]:
+def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[FloatArray, Column]:
     """Booleans, numbers, dates or times as codes of the levels that they are."""
     kind = like.level_type.kind
     assert kind is not None
@@ -374,7 +394,7 @@ def _read_levels(name: str, raw: _Raw, like: Column) -> tuple[FloatArray, Column
     found = np.full(raw.values.shape, np.nan)
     found[~missing] = [code.get(number, len(code)) for number in numbers]
     bounds = (float(np.nanmin(found)), float(np.nanmax(found)))
-    return found, replace(like, name=name, missing=int(np.count_nonzero(missing)), bounds=bounds)
+    return found, replace(like, name=name, unit=unit, missing=int(np.count_nonzero(missing)), bounds=bounds)
 
 
 def as_levels(numbers: FloatArray, column: Column) -> tuple[FloatArray, Column]:

@@ -43,21 +43,22 @@ def pandas_frame() -> pd.DataFrame:
 
 @pytest.mark.parametrize("frame", [polars_frame(), pandas_frame()], ids=["polars", "pandas"])
 def test_frames_become_numbers_with_their_meaning(frame):
-    columns = read_columns(frame)
+    columns = read_columns(frame, units={"length": "cm"})
     nan = np.nan
     np.testing.assert_array_equal(columns.values, [[1.5, 1, 1, 1, 0], [nan, 2, nan, 0, 2], [2.5, nan, 0, nan, 0]])
     assert columns.values.dtype == np.float64
     assert columns.columns == (
-        Column("length", Kind.NUMERIC, (), 1, (1.5, 2.5)),
-        Column("count", Kind.INTEGER, (), 1, (1.0, 2.0)),
-        Column("wet", Kind.BOOLEAN, (), 1, (0.0, 1.0)),
-        Column("colour", Kind.NOMINAL, ("blue", "red"), 1, (0.0, 1.0)),
-        Column("size", Kind.ORDERED, ("small", "medium", "large"), 0, (0.0, 2.0)),
+        Column("length", Kind.NUMERIC, "cm", (), 1, (1.5, 2.5)),
+        Column("count", Kind.INTEGER, None, (), 1, (1.0, 2.0)),
+        Column("wet", Kind.BOOLEAN, None, (), 1, (0.0, 1.0)),
+        Column("colour", Kind.NOMINAL, None, ("blue", "red"), 1, (0.0, 1.0)),
+        Column("size", Kind.ORDERED, None, ("small", "medium", "large"), 0, (0.0, 2.0)),
     )
 
 
 def test_arrays_get_names_and_kinds_from_their_type():
     assert read_columns(np.ones((2, 2))).names == ("x0", "x1")
+    assert read_columns(np.ones((2, 1)), names=["a"]).names == ("a",)
     assert read_columns(np.ones((2, 1), dtype=np.int8)).columns[0].kind is Kind.INTEGER
     assert read_columns(np.ones((2, 1), dtype=bool)).columns[0].kind is Kind.BOOLEAN
     assert read_columns(np.array([["b"], ["a"]])).columns[0].levels == ("a", "b")
@@ -80,8 +81,7 @@ def test_a_column_without_values_is_missing_and_no_text():
 
 
 def test_known_levels_are_kept_for_new_data():
-    like = {"colour": Column("colour", Kind.NOMINAL, levels=("blue", "red"))}
-    columns = read_columns(pl.DataFrame({"colour": ["green", "red"]}), like=like)
+    columns = read_columns(pl.DataFrame({"colour": ["green", "red"]}), levels={"colour": ["blue", "red"]})
     assert columns.values.tolist() == [[2.0], [1.0]]  # a level never seen has a code of its own
     assert columns.columns[0].levels == ("blue", "red")
 
@@ -112,9 +112,15 @@ def test_mixed_objects_are_refused_by_name():
         read_columns(pl.DataFrame({"odd": pl.Series([1, "a"], dtype=pl.Object), "n": [1, 2], "list": [[1], [2]]}))
 
 
-def test_names_must_differ():
+def test_names_must_differ_and_fit():
     with pytest.raises(DataError, match="'a' occurs more than once"):
         read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(ValueError, match="2 names for 1 columns"):
+        read_columns(np.ones((1, 1)), names=["a", "b"])
+    with pytest.raises(ValueError, match="units names 'b'"):
+        read_columns(np.ones((1, 1)), names=["a"], units={"b": "cm"})
+    with pytest.raises(ValueError, match="names is for arrays"):
+        read_columns(pl.DataFrame({"a": [1]}), names=["b"])
     with pytest.raises(ValueError, match="1 dimensions"):
         read_columns(np.ones(3))
     with pytest.raises(ValueError, match="values have shape"):
