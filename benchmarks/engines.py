@@ -97,7 +97,6 @@ COMMON = ("cost 0", "equal rows", "conflict bound")
 
 def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str, Any]:
     """A smallest tree over ``of`` rows, 0 for all."""
-    from proofwood.data.binarize import Binarizer
     from proofwood.engines.minimal.solve import solve as by_search
     from proofwood.papers.inferdt.solve import solve as as_printed
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -108,7 +107,7 @@ def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str
     if of:
         chosen = np.random.default_rng(0).permutation(len(y))[:of]
         X, y = X[chosen], y[chosen]
-    rows = RankedRows.from_columns(Binarizer.of(X), X, y, n_classes=int(y.max()) + 1)
+    rows = RankedRows.with_tests(X, (), y, n_classes=int(y.max()) + 1)[1]
     problem = MinimalTreeProblem(rows, Minimize.NODES, None, rows.unavoidable)
     solvers: Mapping[str, Callable[..., Any]] = {
         "auto": by_search,

@@ -287,7 +287,6 @@ def _fewest_search(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: 
 
 def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: float) -> Values:
     """A formula of the paper for each number of features, from seven; its size is that of the optimal number."""
-    from proofwood.data.binarize import Binarizer
     from proofwood.model.evaluate import predict
     from proofwood.papers.maxsat_bdd.solve import solve
     from proofwood.problem.bdd import BDDProblem, Unknown
@@ -295,9 +294,8 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     from proofwood.problem.ranked import RankedRows
     from proofwood.result import Limits
 
-    binarizer = Binarizer.of(X)
     labels, codes = np.unique(y, return_inverse=True)
-    rows = RankedRows.from_columns(binarizer, X, codes)
+    binarizer, rows = RankedRows.with_tests(X, (), codes, n_classes=labels.size)
     cost = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit, priced="nodes")
     problem = BDDProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
     start = time.perf_counter()

@@ -119,7 +119,7 @@ def pose(
     max_splits : most inner nodes
     """
     X, y = split.train.X, split.train.y
-    rows = RankedRows.from_columns(Binarizer.of(X), X, y, n_classes=split.n_classes)
+    rows = RankedRows.with_tests(X, (), y, n_classes=split.n_classes)[1]
     return DiagramProblem(
         rows=rows,
         widths=widths,

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofwood import DemographicParity, OptimalDiagramClassifier, OptimalityWarning
-from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.construct import construct
 from proofwood.engines.diagram.improve import improve
 from proofwood.engines.diagram.kernel import error_prices, price
@@ -253,7 +252,7 @@ def test_iris(load_data: LoadData, widths: tuple[int, ...]) -> None:
     index = list(range(len(codes)))
     random.Random(0).shuffle(index)
     chosen = index[: round(len(codes) / 2)]
-    rows = RankedRows.from_columns(Binarizer.of(X[chosen]), X[chosen], codes[chosen], n_classes=3)
+    rows = RankedRows.with_tests(X[chosen], (), codes[chosen], n_classes=3)[1]
     for alpha, known in zip((1, 0.5, 0.2, 0.1, 0.01), IRIS, strict=True):
         problem = DiagramProblem(rows, widths, DiagramCost.of(alpha=alpha, total=rows.total, widths=widths))
         found = improve(problem, construct(problem, random_state=0, n_starts=20), max_rounds=100)

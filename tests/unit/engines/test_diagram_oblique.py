@@ -13,7 +13,6 @@ import pytest
 from scipy.optimize import linprog
 
 from proofwood import _native
-from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.diagram.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts, lengths, sizes
 from proofwood.engines.diagram.oblique.exact import integers, sides
@@ -45,7 +44,7 @@ def _grid(rng: np.random.Generator, n: int, n_classes: int = 2) -> tuple[FloatAr
 def _problem(
     columns: FloatArray, codes: IntArray, widths: tuple[int, ...] = (1, 2, 4), alpha: float = 0.1, **given: object
 ) -> DiagramProblem:
-    rows = RankedRows.from_columns(Binarizer.of(columns), columns, codes)
+    rows = RankedRows.with_tests(columns, (), codes, n_classes=int(codes.max()) + 1)[1]
     cost = DiagramCost.of(alpha=alpha, total=rows.total, widths=widths)
     return DiagramProblem(rows, widths, cost, columns=columns, **given)  # type: ignore[arg-type]
 
