@@ -21,7 +21,6 @@ from sklearn.tree import DecisionTreeClassifier
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.decimals import short
-from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import preorder, reduce
 from proofwood.printable import in_sentence
@@ -29,6 +28,7 @@ from proofwood.show import Labels, explain_path, export_graphviz, export_text, p
 from proofwood.show.labels import shorten
 from proofwood.show.layout import arrange
 from proofwood.show.palette import class_colours, hexadecimal
+from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import NAN, diamond, table_of
 
 
