@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from proofwood import memory
 from proofwood.data import moments
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType
 from proofwood.exceptions import DataError
@@ -27,6 +28,7 @@ from proofwood.printable import first_line, shown
 
 EXACT_DECIMALS = 10**15
 """Decimals of fewer digits than this number has are different numbers in float64, wherever their point is."""
+_VALUE_BYTES = 8
 EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
 
@@ -162,6 +164,36 @@ def as_frame(data: Any) -> Any:
 def as_table(data: Any) -> Any:
     """Any container of rows in one of few forms: a frame of pandas or polars, a sparse matrix, else ``data`` itself."""
     return as_frame(data) if is_frame(data) else data
+
+
+def is_sparse(data: object) -> bool:
+    """Whether ``data`` is a sparse matrix or array of scipy; scipy is not imported for it."""
+    return hasattr(data, "tocsr") and hasattr(data, "nnz") and hasattr(data, "toarray")
+
+
+def as_dense(data: Any) -> Any:
+    """A sparse matrix as an array, 0 where it stores nothing; anything else as it is.
+
+    Searches sort columns, so that they need every value.
+
+    Raises
+    ------
+    MemoryLimitError
+        If the array is larger than the memory that may be used.
+    """
+    if not is_sparse(data) or len(data.shape) != 2:
+        return data
+    n_rows, n_columns = data.shape
+    needed = _VALUE_BYTES * n_rows * n_columns
+    room = memory.room() if memory.limited() else memory.available()
+    if needed > memory.ASKED and room is not None and needed > room:
+        raise memory.MemoryLimitError(
+            f"X is sparse, with {n_rows:,} rows and {n_columns:,} columns of which {data.nnz:,} values are stored; as "
+            f"plain numbers, which the learners need, it takes {memory.shown(needed)}, and {memory.shown(room)} may be "
+            "used: keep fewer columns, for example with sklearn.feature_selection.SelectKBest, take fewer rows, or "
+            "raise memory_limit"
+        )
+    return data.toarray()
 
 
 def read_columns(

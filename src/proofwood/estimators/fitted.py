@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer
-from proofwood.data.columns import Column, is_frame
+from proofwood.data.columns import Column, as_dense, is_frame
 from proofwood.data.schema import Schema, new_table
-from proofwood.data.sparse import as_dense
 from proofwood.data.thresholds import ThresholdRule
 from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting

@@ -13,8 +13,7 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import as_frame, is_frame, is_pandas, require_no_infinity
-from proofwood.data.sparse import as_dense
+from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 

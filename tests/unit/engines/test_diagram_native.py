@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofwood import DemographicParity, OptimalDiagramClassifier, OptimalityWarning
-from proofwood.engines.diagram.construct import construct
-from proofwood.engines.diagram.improve import improve
+from proofwood.engines.diagram.heuristics import construct, improve
 from proofwood.engines.diagram.kernel import error_prices, price
 from proofwood.engines.diagram.oblique.heuristic import construct_oblique
 from proofwood.engines.diagram.oblique.improve import improve_oblique
