@@ -149,18 +149,13 @@ class _Search:
 
     def _sift(self) -> None:
         """Move one test at a time to its best place, until nothing gets better."""
-        improved = True
-        while improved and self.upper > self.lower and not self.late():
-            improved = False
-            for test in range(self.cells.n_tests):
-                assert self.best is not None
-                rest = [place for place in self.best[0] if place != test]
-                before = self.upper
-                for place in range(self.cells.n_tests):
-                    self._try((*rest[:place], test, *rest[place:]))
-                    if self.late():
-                        return
-                improved = improved or self.upper < before
+        assert self.best is not None
+        moves = _Moves(self.best[0])
+        for order in moves:
+            if self.upper <= self.lower or self.late():
+                return
+            self._try(order)
+            moves.current = self.best[0]
 
     def result(self) -> Smallest:
         """The best diagram so far with its bound."""
@@ -263,7 +258,7 @@ def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limit
     """
     clock, n = Clock(limits), cells.n_tests
     complete = n <= _ALL_ORDERS
-    moves = _Moves(n)
+    moves = _Moves(tuple(range(n)))
     best: tuple[int, Order, IntArray] | None = None
     for order in permutations(range(n)) if complete else moves:
         labels = fill(cells.reorder(order))
@@ -287,8 +282,8 @@ _ALL_ORDERS = 6
 class _Moves:
     """Orders that move one test of the current one, until a whole round leaves the current one as it was."""
 
-    def __init__(self, n: int) -> None:
-        self.current: Order = tuple(range(n))
+    def __init__(self, start: Order) -> None:
+        self.current = start
 
     def __iter__(self) -> Iterator[Order]:
         while True:
