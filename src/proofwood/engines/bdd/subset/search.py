@@ -11,8 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.stages import searched
@@ -186,13 +184,7 @@ def optimal_subsets(
 
 def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
     """Integer weight that the cells of ``tests`` get wrong when each predicts its heaviest class."""
-    if len(tests) == 0:
-        cell = np.zeros(rows.n_rows, dtype=np.int64)
-    else:
-        cell = rows.select(list(tests)).groups[0]
-    weights = np.zeros((int(cell.max()) + 1, rows.n_classes), dtype=np.int64)
-    np.add.at(weights, (cell, rows.codes), rows.weights)
-    return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
+    return rows.select(list(tests)).unavoidable
 
 
 def _for_first(limits: Limits, started: float) -> Limits:
