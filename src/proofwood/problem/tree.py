@@ -169,7 +169,13 @@ class TreeProblem:
         return self.cost.real_cost(self.rounding.sum(wrong), table.n_leaves - 1)
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
-        """Whether the leaves of ``table`` hold this share of the real weight, which rounded weights may leave open."""
+        """Whether all leaves hold a share of the real weight, which rounded weights may leave open.
+
+        Parameters
+        ----------
+        table : a tree over the columns
+        share : of the total weight
+        """
         number = share_of(share)
         if self.rounding is None or not number or table.n_leaves == 1:
             return True
