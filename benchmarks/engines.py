@@ -15,7 +15,6 @@ import statistics
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +48,13 @@ PAPER = ("paper", "paper, scip")
 TASKS = {
     "smallest": Task(
         "Smallest trees",
-        "Least depth, then fewest nodes, without avoidable errors; gap in nodes. `paper` is InferDT as printed, "
-        "`witness` the search by witness trees of Staus, Komusiewicz, Sommer, Sorge (2025).",
+        "Least depth, then fewest nodes, without avoidable errors; gap in nodes. `paper` is InferDT as printed.",
         "fit_smallest",
         (
             *((name, 100) for name in cases.QUANTBNB),
             *((name, 0) for name in ("inferdt/mouse", "inferdt/car", "uci/monks2", "cp4im/audiology")),
         ),
-        ("auto", "witness", "paper"),
+        ("auto", "paper"),
     ),
     "bdd": Task(
         "Binary decision diagrams",
@@ -99,8 +97,6 @@ COMMON = ("cost 0", "equal rows", "conflict bound")
 
 def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str, Any]:
     """A smallest tree over ``of`` rows, 0 for all."""
-    from proofwood.data.binarize import Binarizer
-    from proofwood.engines.minimal.options import MinimalOptions
     from proofwood.engines.minimal.solve import solve as by_search
     from proofwood.papers.inferdt.solve import solve as as_printed
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -111,11 +107,10 @@ def fit_smallest(*, case: str, of: int, engine: str, seconds: float) -> dict[str
     if of:
         chosen = np.random.default_rng(0).permutation(len(y))[:of]
         X, y = X[chosen], y[chosen]
-    rows = RankedRows.from_columns(Binarizer.of(X), X, y, n_classes=int(y.max()) + 1)
+    rows = RankedRows.with_tests(X, (), y, n_classes=int(y.max()) + 1)[1]
     problem = MinimalTreeProblem(rows, Minimize.NODES, None, rows.unavoidable)
     solvers: Mapping[str, Callable[..., Any]] = {
         "auto": by_search,
-        "witness": partial(by_search, options=MinimalOptions(strategy="witness")),
         "paper": as_printed,
     }
     return _outcome(lambda: solvers[engine](problem, limits=Limits(seconds=seconds, threads=1)), part=1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.cases import data_folder
 from benchmarks.harness import RESULTS, Table, markdown_table, measure, number, run, seconds_text, write_page
-from proofwood.engines.bdd.subset import best_subset
+from proofwood.engines.bdd.subset.search import best_subset
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 

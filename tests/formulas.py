@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-from proofwood.solvers import SatSession
+from proofwood.solvers.session import SatSession
 
 
 class Formula:

@@ -11,8 +11,8 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import OptimalBDDClassifier, OptimalTreeClassifier
-from proofwood.model.convert import from_sklearn_tree
 from proofwood.result import Result, Stats, Status
+from tests.sklearn_trees import from_sklearn_tree
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

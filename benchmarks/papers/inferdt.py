@@ -102,8 +102,6 @@ def _learn_as_printed(
     seconds: float | None,
     seed: int,
 ) -> Learned:
-    from proofwood.data.binarize import Binarizer
-    from proofwood.data.columns import Column, Columns, Kind
     from proofwood.model.evaluate import predict
     from proofwood.papers.inferdt.solve import InferDTOptions, solve
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -111,11 +109,10 @@ def _learn_as_printed(
     from proofwood.result import Limits
 
     start = time.perf_counter()
-    kind = Kind.NOMINAL if categorical else Kind.NUMERIC
-    columns = Columns(X, tuple(Column(f"x{j}", kind) for j in range(X.shape[1])))
-    binarizer = Binarizer.of(columns)
     labels, codes = np.unique(y, return_inverse=True)
-    problem = MinimalTreeProblem(RankedRows.from_columns(binarizer, X, codes), Minimize(minimize))
+    nominal = range(X.shape[1]) if categorical else ()
+    binarizer, rows = RankedRows.with_tests(X, nominal, codes, n_classes=labels.size)
+    problem = MinimalTreeProblem(rows, Minimize(minimize))
     result = solve(problem, options=InferDTOptions("minisat22", seed), limits=Limits(seconds=seconds))
     if result.model is None:
         raise AssertionError("rows without contradictions always have a tree")

@@ -115,7 +115,6 @@ def _heuristic(fold: Fold) -> Found:
 def _diagram(diagram: Any, fold: Fold, among: int) -> Found:
     """The diagram of an engine that chose among so many features, and its features under other biases."""
     from proofwood import OptimalBDDClassifier
-    from proofwood.papers.maxsat_bdd.clauses import encoding_size
 
     start = time.perf_counter()
     diagram.fit(fold.X, fold.y)
@@ -245,12 +244,10 @@ def fewest(*, case: str, share: float, learner: str, runs: int, seconds: float) 
 
     ``learner`` is "search", or the paper's encoding "BDD1" or "BDD2".
     """
-    from proofwood.papers.maxsat_bdd.clauses import encoding_size
-
     X, y = _load(case)
     count = max(1, int(share * len(y)))
     if learner != "search":
-        first = encoding_size(count, X.shape[1], min(7, X.shape[1]), learner)  # type: ignore[arg-type]
+        first = encoding_size(count, X.shape[1], min(7, X.shape[1]), learner)
         if first > MOST_LITERALS:
             return {"fits": 0, "status": "too large", "error": f"the first formula has {first} literals"}
     found: list[Values] = []
@@ -290,18 +287,15 @@ def _fewest_search(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: 
 
 def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: float) -> Values:
     """A formula of the paper for each number of features, from seven; its size is that of the optimal number."""
-    from proofwood.data.binarize import Binarizer
     from proofwood.model.evaluate import predict
-    from proofwood.papers.maxsat_bdd.clauses import encoding_size
     from proofwood.papers.maxsat_bdd.solve import solve
     from proofwood.problem.bdd import BDDProblem, Unknown
     from proofwood.problem.objectives import TreeCost
     from proofwood.problem.ranked import RankedRows
     from proofwood.result import Limits
 
-    binarizer = Binarizer.of(X)
     labels, codes = np.unique(y, return_inverse=True)
-    rows = RankedRows.from_columns(binarizer, X, codes)
+    binarizer, rows = RankedRows.with_tests(X, (), codes, n_classes=labels.size)
     cost = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit, priced="nodes")
     problem = BDDProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
     start = time.perf_counter()
@@ -317,5 +311,15 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
         model = binarizer.lift(result.model)
         values["accuracy"] = 100 * float(np.mean(labels[predict(model, Z)] == w))
         deep = int(result.objective)
-        values["literals"] = encoding_size(len(y), X.shape[1], deep, learner) if deep else 0  # type: ignore[arg-type]
+        values["literals"] = encoding_size(len(y), X.shape[1], deep, learner) if deep else 0
     return values
+
+
+def encoding_size(n_examples: int, n_features: int, depth: int, encoding: str) -> int:
+    """Literals of BDD1 or BDD2 as in the paper, for two classes, without making a clause."""
+    counter = [0, 0, *(2 * (3 * n - 4) for n in range(2, max(n_features, depth) + 1))]
+    cells = 1 << depth
+    size = n_features * counter[depth] + depth * (counter[n_features] + n_features) + 7 * cells // 2
+    if encoding == "BDD1":
+        return size + n_examples * (cells + depth * n_features * cells // 2)
+    return size + n_examples * (2 * depth * n_features + cells * (depth + 1))

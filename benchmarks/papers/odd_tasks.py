@@ -119,7 +119,7 @@ def pose(
     max_splits : most inner nodes
     """
     X, y = split.train.X, split.train.y
-    rows = RankedRows.from_columns(Binarizer.of(X), X, y, n_classes=split.n_classes)
+    rows = RankedRows.with_tests(X, (), y, n_classes=split.n_classes)[1]
     return DiagramProblem(
         rows=rows,
         widths=widths,
@@ -162,7 +162,7 @@ def construct(problem: DiagramProblem, *, seconds: float, seed: int) -> tuple[fl
     It is univariate, as in the paper, also where the second step is not. The objective is nan where the diagram does
     not meet the constraints.
     """
-    from proofwood.engines.diagram.construct import construct as construct_layered
+    from proofwood.engines.diagram.heuristics import construct as construct_layered
     from proofwood.engines.diagram.shape import count
 
     counted = count(problem, construct_layered(problem, random_state=seed, seconds=seconds))

@@ -75,13 +75,13 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
+    from proofwood.estimators.storage import ModelFileError
     from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
     from proofwood.explain.born_again import born_again
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
-    from proofwood.model.storage import ModelFileError
     from proofwood.problem.tree import TreeProblem
     from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
@@ -157,7 +157,7 @@ _HOME = {
     "MaxSplits": "estimators.constraints",
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",
-    "ModelFileError": "model.storage",
+    "ModelFileError": "estimators.storage",
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",

@@ -14,11 +14,9 @@ def escaped(text: object) -> str:
     return html.escape(printable(str(text), keep="\n"), quote=True)
 
 
-def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = (), caption: str = "") -> str:
+def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = ()) -> str:
     """A table of texts; without ``head``, the first cell of each row is its header."""
     parts = ["<table>"]
-    if caption:
-        parts.append(f"<caption>{escaped(caption)}</caption>")
     if head:
         parts.append(
             "<thead><tr>" + "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in head) + "</tr></thead>"
@@ -30,17 +28,17 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = (), capt
     return "".join([*parts, "</tbody></table>"])
 
 
-def trace_svg(events: Sequence[tuple[float, float, float]], *, unit: str, width: int = 520, height: int = 220) -> str:
+def trace_svg(events: Sequence[tuple[float, float, float]], *, unit: str) -> str:
     """Objective and lower bound over time as SVG with text; empty without events.
 
     Parameters
     ----------
     events : seconds, objective and lower bound, in the order of time; all finite
     unit : of objective and bound
-    width, height : pixels
     """
     if not events:
         return ""
+    width, height = 520, 220
     left, right, top, bottom = 64, 16, 14, 40
     log = events[0][0] > 0 and events[-1][0] > 100 * events[0][0]
     times = [math.log10(max(t, 1e-9)) if log else t for t, _, _ in events]

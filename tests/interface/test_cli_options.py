@@ -149,7 +149,7 @@ def test_fit_loads_what_it_uses(table):
     others = {
         "sklearn.tree", "sklearn.metrics", "sklearn.model_selection", "sklearn.neighbors",
         "proofwood.estimators.optimal_bdd", "proofwood.estimators.optimal_diagram", "proofwood.explain",
-        "proofwood.comparison", "proofwood.model.storage", "proofwood.show.plot", "proofwood.show.exports",
+        "proofwood.comparison", "proofwood.estimators.storage", "proofwood.show.plot", "proofwood.show.exports",
         "proofwood.show.svg", "proofwood.show.graphviz", "proofwood.report", "proofwood.cli.explain",
         "proofwood.cli.compare", "proofwood.cli.verify", "proofwood.cli.predict",
     }  # fmt: skip

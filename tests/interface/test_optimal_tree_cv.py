@@ -15,7 +15,6 @@ from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, Opt
 from proofwood.estimators import optimal_tree_cv
 from proofwood.estimators.base import TrainingRows
 from proofwood.model.evaluate import predict
-from proofwood.problem.recount import objective
 
 
 def noisy(n=240, seed=0):
@@ -67,7 +66,7 @@ def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
         for price, fit in zip(prices, path, strict=True):  # the tree of each fold costs the least at each price
             alone = OptimalTreeClassifier(2, alpha=price).fit(X[train], y[train])
             assert fit.optimal
-            assert objective(fit.model, problem_of(alone, X[train], y[train]).counted) == alone.objective_
+            assert float(problem_of(alone, X[train], y[train]).counted.real_cost(fit.model)) == alone.objective_
             assert fit.score == np.mean(predict(fit.model, X[test]) == y[test])
 
 
@@ -78,7 +77,7 @@ def test_the_chosen_tree_is_the_optimal_tree_of_its_size():
     alone = OptimalTreeClassifier(**tree.best_params_).fit(X, y)
     assert tree.model_ == alone.model_ == tree.best_estimator_.model_
     assert (tree.status_, tree.objective_, tree.lower_bound_) == ("optimal", alone.objective_, alone.lower_bound_)
-    assert tree.recount(X, y) == tree.objective_ == objective(tree.model_, problem_of(alone, X, y).counted)
+    assert tree.recount(X, y) == tree.objective_ == float(problem_of(alone, X, y).counted.real_cost(tree.model_))
     assert "chosen: depth" in tree.summary()
     assert tree._claim() == alone._claim()
     assert np.array_equal(tree.predict_proba(X), alone.predict_proba(X))

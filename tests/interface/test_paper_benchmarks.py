@@ -20,8 +20,8 @@ from benchmarks.papers import (
     maxsat_bdd_tasks,
     measuring,
 )
+from benchmarks.papers.maxsat_bdd_tasks import encoding_size
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier
-from proofwood.papers.maxsat_bdd.clauses import encoding_size
 from tests.measured import measured
 
 needs_pictures = pytest.mark.skipif(

@@ -20,10 +20,9 @@ from proofwood import (
     write_report,
 )
 from proofwood.cli.answers import proof_answer
-from proofwood.estimators import optimal_diagram
+from proofwood.estimators import optimal_diagram, storage
 from proofwood.estimators.proof_report import proof_report
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
-from proofwood.model import storage
 from proofwood.result import Result, Stats, Status
 from proofwood.show.trace import status_text
 from tests.command_line import worked

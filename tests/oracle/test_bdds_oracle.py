@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from proofwood.engines.bdd.cells import CellTable
-from proofwood.engines.bdd.fill import fill_merge, fill_parent
-from proofwood.engines.bdd.filling import count_splits
+from proofwood.engines.bdd.fill import count_splits, fill_merge, fill_parent
 from proofwood.engines.bdd.order_sat import fewest_splits
 from proofwood.engines.bdd.priced import Cheapest, _improved, cheapest_diagram
 from proofwood.engines.bdd.smallest import (
@@ -65,9 +64,9 @@ def test_the_smallest_diagram_of_four_tests(cells: CellTable):
     assert found.n_splits == found.lower_bound == naive.fewest_splits(cells)
 
 
-@given(cells=cell_tables(), seconds=st.sampled_from([None, 0.0]))
-def test_bounds_without_satisfiability_and_without_time(cells: CellTable, seconds: float | None):
-    found = smallest_diagram(cells, limits=Limits(seconds), use_sat=False)
+@given(cells=cell_tables())
+def test_bounds_without_time(cells: CellTable):
+    found = smallest_diagram(cells, limits=Limits(0.0))
     check(found, cells)
     assert found.lower_bound <= naive.fewest_splits(cells) <= found.n_splits
 

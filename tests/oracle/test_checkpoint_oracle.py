@@ -19,7 +19,6 @@ from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.parallel import search_file
 from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
-from proofwood.problem.recount import integer_cost
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
 from tests.recorded import PROBLEM, rows_of, write
@@ -154,7 +153,7 @@ def side_cost(problem: TreeProblem, rows: BoolArray, depth: int) -> int:
     )
     found = solve(part, options=THRESHOLDS).model
     assert found is not None
-    return integer_cost(found, part)
+    return part.integer_cost(found)
 
 
 def without_minimum(problem: TreeProblem) -> TreeProblem:

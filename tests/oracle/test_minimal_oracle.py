@@ -49,9 +49,9 @@ def problems(draw: st.DrawFn, *, most_rows: int = 9, most_errors: int = 3) -> Mi
 
 
 def options() -> st.SearchStrategy[MinimalOptions]:
-    """Every rule on or off, every strategy; the default as the simplest value."""
+    """Every rule on or off; the default as the simplest value."""
     switches: dict[str, st.SearchStrategy[Any]] = {rule: st.sampled_from([True, False]) for rule in RULES}
-    return st.builds(MinimalOptions, strategy=st.sampled_from(["auto", "rowsets", "witness"]), **switches)
+    return st.builds(MinimalOptions, **switches)
 
 
 def check(result: Result, problem: MinimalTreeProblem, events: list[ProgressEvent]) -> None:
@@ -136,19 +136,17 @@ CORNERS = {
 
 @pytest.mark.parametrize("corner", CORNERS)
 @pytest.mark.parametrize("minimize", list(Minimize))
-@pytest.mark.parametrize("strategy", ["rowsets", "witness"])
-def test_corner_cases(corner: str, minimize: Minimize, strategy: str) -> None:
+def test_corner_cases(corner: str, minimize: Minimize) -> None:
     rows = ranked_rows(*CORNERS[corner], None)
     if rows.n_rows > 10:
-        if strategy == "rowsets":
-            result = solve(MinimalTreeProblem(rows, minimize))
-            assert result.objective == (7 if minimize is Minimize.DEPTH else 139)
+        result = solve(MinimalTreeProblem(rows, minimize))
+        assert result.objective == (7 if minimize is Minimize.DEPTH else 139)
         return
     for errors in range(rows.unavoidable, rows.unavoidable + 3):
         for max_depth in (None, 0, 1, 2):
             problem = MinimalTreeProblem(rows, minimize, max_depth, errors)
             for boxes in (True, False):
-                solved(problem, MinimalOptions(strategy=strategy, boxes=boxes))  # type: ignore[arg-type]
+                solved(problem, MinimalOptions(boxes=boxes))
 
 
 def test_fewer_errors_than_unavoidable_are_infeasible() -> None:

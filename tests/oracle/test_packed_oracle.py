@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from proofwood.engines.trees import SearchOptions, solve
-from proofwood.problem import recount
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
 from strategies import usable_simd
@@ -62,7 +61,7 @@ def assert_same(problem: TreeProblem, options: SearchOptions, threads: int = 1) 
     found = solve(problem, options=options, limits=Limits(threads=threads))
     assert known.model is not None
     assert found.model is not None
-    assert recount.integer_cost(found.model, problem) == recount.integer_cost(known.model, problem)
+    assert problem.integer_cost(found.model) == problem.integer_cost(known.model)
     assert (found.objective, found.lower_bound, found.status) == (known.objective, known.lower_bound, known.status)
     assert same_tree(found, known)
     return found
@@ -116,7 +115,7 @@ def test_limits_leave_a_tree_and_a_bound(seconds: float) -> None:
     result = solve(problem, limits=Limits(seconds=seconds))
     assert result.model is not None
     assert result.model.depth <= 5
-    assert recount.objective(result.model, problem) == result.objective
+    assert float(problem.real_cost(result.model)) == result.objective
     assert result.lower_bound <= result.objective
     assert result.stats.seconds < seconds + 0.5
 

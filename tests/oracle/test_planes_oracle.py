@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from proofwood import _native
-from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.oblique.bounds import lower_bounds
 from proofwood.engines.diagram.oblique.planes import errors_of_one_split
 from proofwood.problem.diagram import DiagramCost, DiagramProblem
@@ -79,9 +78,7 @@ def test_one_split_of_a_problem(table: tuple[np.ndarray, np.ndarray], scale: flo
     if codes.size == 0:
         return
     columns = X[group]
-    rows = RankedRows.from_columns(
-        Binarizer.of(columns), columns, codes, n_classes=weights.shape[1], sample_weight=weights[group, codes]
-    )
+    rows = RankedRows.with_tests(columns, (), codes, n_classes=weights.shape[1], sample_weight=weights[group, codes])[1]
     problem = DiagramProblem(
         rows=rows, widths=(1, 2), cost=DiagramCost.of(alpha=0.1, total=rows.total, widths=(1, 2)), columns=columns
     )

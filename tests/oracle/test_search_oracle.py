@@ -14,7 +14,6 @@ import naive
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.model.sums import rounded_down
-from proofwood.problem import recount
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Result, Status
 from strategies import LARGEST, examples, generated, problems, search_options, thread_counts, usable_simd
@@ -41,16 +40,16 @@ def assert_optimal(result: Result, problem: TreeProblem, cost: int, tree: naive.
     assert result.stats.stopped_by is None
     assert result.unit == problem.cost.name
     assert result.model is not None
-    assert recount.integer_cost(result.model, problem) == cost
-    assert recount.objective(result.model, problem) == result.objective
+    assert problem.integer_cost(result.model) == cost
+    assert float(problem.real_cost(result.model)) == result.objective
     assert naive.as_tuple(result.model) == tree
 
 
 def assert_within_rounding(result: Result, problem: TreeProblem, cost: int) -> None:
     """A search that completed over rounded weights: a true recount, and a bound below the real optimum."""
     assert result.model is not None
-    assert result.objective == recount.objective(result.model, problem)
-    assert problem.cost.least(cost - problem.max_gap) <= recount.real_cost(result.model, problem)
+    assert result.objective == float(problem.real_cost(result.model))
+    assert problem.cost.least(cost - problem.max_gap) <= problem.real_cost(result.model)
     optimum = naive.least_real_cost(problem)
     if result.status is Status.OPTIMAL:
         assert result.lower_bound == result.objective == float(optimum)
@@ -98,7 +97,7 @@ def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: 
     if not problem.cost.exact:
         assert_within_rounding(result, problem, cost)
         return
-    found = recount.integer_cost(result.model, problem)
+    found = problem.integer_cost(result.model)
     assert result.objective == float(problem.cost.in_weight(found))
     assert found - cost <= problem.max_gap
     assert result.lower_bound <= optimum

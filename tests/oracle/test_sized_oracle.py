@@ -13,7 +13,6 @@ import naive
 from proofwood.engines.trees import SearchOptions
 from proofwood.engines.trees.sized import MOST_SPLITS, SizedOptions, bound_errors
 from proofwood.engines.trees.solve import bound
-from proofwood.problem import recount
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
 from strategies import examples, problems, search_options, thread_counts
@@ -123,7 +122,7 @@ def test_whether_a_tree_costs_less(problem: TreeProblem, away: int, options: Sea
     assert found.stopped_by is None
     if optimum < below:
         assert found.model is not None
-        assert recount.integer_cost(found.model, problem) == found.lower == optimum
+        assert problem.integer_cost(found.model) == found.lower == optimum
     else:
         assert found.model is None
         assert found.lower == below

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import naive_subset
-from proofwood.engines.bdd.subset import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.options import SubsetOptions
-from proofwood.engines.bdd.subset.search import SubsetResult
+from proofwood.engines.bdd.subset.search import SubsetResult, best_subset, optimal_subsets
 from proofwood.parallel import search_file
 from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile

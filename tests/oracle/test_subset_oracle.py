@@ -12,17 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_subset as naive
-from proofwood.engines.bdd.subset import (
-    FewestOptions,
-    SubsetOptions,
-    best_subset,
-    fewest_tests,
-    optimal_subsets,
-    stages,
-    tree_tests,
-)
+from proofwood.engines.bdd.subset import stages, tree_tests
+from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.native import Prepared
-from proofwood.engines.bdd.subset.options import RULES
+from proofwood.engines.bdd.subset.options import RULES, FewestOptions, SubsetOptions
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.tree_tests import start_of_trees
 from proofwood.engines.interrupts import TIME
 from proofwood.problem.ranked import RankedRows

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 
 from proofwood.engines.trees import solve
-from proofwood.problem import recount
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
 from tests.conftest import LoadData
@@ -82,4 +81,4 @@ def test_published_optimum_is_found_and_proved(load_data: LoadData, max_depth: i
     assert result.objective == result.lower_bound == errors
     assert result.model is not None
     assert result.model.depth <= max_depth
-    assert recount.training_errors(result.model, problem) == errors
+    assert problem.integer_cost(result.model) == errors

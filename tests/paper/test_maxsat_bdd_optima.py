@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from proofwood.engines.bdd.subset import SubsetOptions, best_subset, optimal_subsets
+from proofwood.engines.bdd.subset.options import SubsetOptions
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.problem.ranked import RankedRows
 from tests.conftest import LoadData
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
-from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.oblique.anneal import annealed, layers_of
 from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.oblique.draft import Draft, PricedRows
@@ -27,7 +26,7 @@ def problem_of(
     """Few distinct values, so that rows are equal and columns depend on each other; random weights."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n, columns)) / 3
-    rows = RankedRows.from_columns(_binarizer(X), X, rng.integers(0, classes, n), n_classes=classes)
+    rows = RankedRows.with_tests(X, (), rng.integers(0, classes, n), n_classes=classes)[1]
     return DiagramProblem(
         rows=rows,
         widths=widths,
@@ -35,10 +34,6 @@ def problem_of(
         columns=X,
         max_splits=most,
     )
-
-
-def _binarizer(X: np.ndarray) -> Any:
-    return Binarizer.of(X)
 
 
 @examples(0.5)

@@ -10,7 +10,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive
 from proofwood.engines.trees import SearchOptions, solve
-from proofwood.problem.recount import integer_cost
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent
 
@@ -49,7 +48,7 @@ def test_a_stopped_search_returns_a_permitted_tree_of_the_cost_it_claims(kind: s
     result = solve(problem, limits=Limits(threads=1), progress=stop)
     assert result.model is not None
     naive.check_table(result.model, problem)
-    cost, _ = problem.cost.reported(integer_cost(result.model, problem), 0)
+    cost, _ = problem.cost.reported(problem.integer_cost(result.model), 0)
     assert cost == result.objective == result.trace[-1].objective
     objectives = [event.objective for event in result.trace]
     assert objectives == sorted(objectives, reverse=True)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import naive
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
-from proofwood.problem import recount
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Status
 from strategies import examples, generated, problem_arguments, problems, usable_simd
@@ -179,7 +178,7 @@ def test_threads_rules_and_instruction_sets_give_one_tree(case: tuple[Any, ...],
     expected = solve(problem)
     assert expected.status is Status.OPTIMAL
     assert expected.model is not None
-    assert recount.objective(expected.model, problem) == expected.objective
+    assert float(problem.real_cost(expected.model)) == expected.objective
     naive.check_table(expected.model, problem)
 
     variants = [(SearchOptions(), threads) for threads in (2, 3, 4)]
@@ -219,7 +218,7 @@ def test_a_stopped_search_has_valid_bounds(case: tuple[Any, ...], seconds: float
     result = solve(problem, limits=Limits(seconds=seconds, threads=threads))
     assert result.model is not None
     naive.check_table(result.model, problem)
-    assert recount.objective(result.model, problem) == result.objective
+    assert float(problem.real_cost(result.model)) == result.objective
     assert 0 <= result.lower_bound <= optimum <= result.objective
     assert all(event.lower_bound <= optimum <= event.objective for event in result.trace)
     if result.stats.stopped_by is None:
@@ -238,7 +237,7 @@ def test_time_limit_is_obeyed(max_depth: int, n_classes: int) -> None:
     assert result.stats.seconds < 0.8
     assert result.model is not None
     naive.check_table(result.model, problem)
-    assert 0 <= result.lower_bound <= result.objective == recount.objective(result.model, problem)
+    assert 0 <= result.lower_bound <= result.objective == float(problem.real_cost(result.model))
     assert result.lower_bound <= solve(endless(1, n_classes)).objective  # an upper bound of the optimum
 
 
@@ -248,7 +247,7 @@ def test_interrupt_keeps_the_best_tree() -> None:
     assert (result.status, result.stats.stopped_by) == (Status.FEASIBLE, "interrupt")
     assert result.stats.seconds < 2.0
     assert result.model is not None
-    assert 0 <= result.lower_bound <= result.objective == recount.objective(result.model, problem)
+    assert 0 <= result.lower_bound <= result.objective == float(problem.real_cost(result.model))
 
 
 def test_an_error_in_the_callback_stops_the_search_and_is_raised() -> None:

@@ -11,15 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.bdd.subset import (
-    FewestOptions,
-    SubsetOptions,
-    best_subset,
-    fewest_tests,
-    optimal_subsets,
-    subset_errors,
-)
+from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.native import Prepared
+from proofwood.engines.bdd.subset.options import FewestOptions, SubsetOptions
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent
 from strategies import examples

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import OneHotEncoder
 
-from proofwood.data.columns import as_frame, is_frame
+from proofwood.data.columns import as_dense, as_frame, is_frame
 from proofwood.data.schema import new_table, training_table
-from proofwood.data.sparse import as_dense
 from proofwood.exceptions import DataWarning
 from proofwood.model.node_table import FloatArray
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood import memory
 from proofwood.data import moments
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType
 from proofwood.exceptions import DataError
@@ -27,6 +28,7 @@ from proofwood.printable import first_line, shown
 
 EXACT_DECIMALS = 10**15
 """Decimals of fewer digits than this number has are different numbers in float64, wherever their point is."""
+_VALUE_BYTES = 8
 EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
 
@@ -164,6 +166,36 @@ def as_table(data: Any) -> Any:
     return as_frame(data) if is_frame(data) else data
 
 
+def is_sparse(data: object) -> bool:
+    """Whether ``data`` is a sparse matrix or array of scipy; scipy is not imported for it."""
+    return hasattr(data, "tocsr") and hasattr(data, "nnz") and hasattr(data, "toarray")
+
+
+def as_dense(data: Any) -> Any:
+    """A sparse matrix as an array, 0 where it stores nothing; anything else as it is.
+
+    Searches sort columns, so that they need every value.
+
+    Raises
+    ------
+    MemoryLimitError
+        If the array is larger than the memory that may be used.
+    """
+    if not is_sparse(data) or len(data.shape) != 2:
+        return data
+    n_rows, n_columns = data.shape
+    needed = _VALUE_BYTES * n_rows * n_columns
+    room = memory.room() if memory.limited() else memory.available()
+    if needed > memory.ASKED and room is not None and needed > room:
+        raise memory.MemoryLimitError(
+            f"X is sparse, with {n_rows:,} rows and {n_columns:,} columns of which {data.nnz:,} values are stored; as "
+            f"plain numbers, which the learners need, it takes {memory.shown(needed)}, and {memory.shown(room)} may be "
+            "used: keep fewer columns, for example with sklearn.feature_selection.SelectKBest, take fewer rows, or "
+            "raise memory_limit"
+        )
+    return data.toarray()
+
+
 def read_columns(
     data: Any,
     *,
@@ -257,35 +289,19 @@ def refuse(problems: Sequence[tuple[str, str]]) -> None:
         )
 
 
-def require_numbers(columns: Columns, *, drop: Callable[[str], str] | None = None) -> None:
-    """Raise DataError unless every value is a finite number that a threshold can be laid through.
-
-    The message names the column and what to do about it.
-
-    Parameters
-    ----------
-    columns : Columns
-    drop : how the caller's user leaves out the column of a given name, for the message
-    """
-    for j, column in enumerate(columns.columns):
-        away = "drop the column" if drop is None else drop(column.name)
-        if column.kind in (Kind.NOMINAL, Kind.ORDERED):
-            what = "text" if column.kind is Kind.NOMINAL else "categories"
-            told = shown(column.levels, 3)
-            raise DataError(
-                f"column {column.name!r} holds {what} ({told}), and this learner tests numbers: {away}, or "
-                "turn it into numbers, for example with sklearn.preprocessing.OneHotEncoder or OrdinalEncoder"
-            )
-        if not np.all(np.isfinite(columns.values[:, j])):
-            _raise_not_finite(columns.values[:, j], f"column {column.name!r}", away)
-
-
-def require_no_infinity(X: FloatArray) -> None:
-    """Raise DataError if ``X`` holds infinity; the message names the column and the row."""
-    if holds_infinity(X):
-        infinite = np.isinf(X)
-        column = int(np.flatnonzero(infinite.any(axis=0))[0])
-        _raise_infinite(int(np.flatnonzero(infinite[:, column])[0]), f"column {column} of X")
+def require_no_infinity(X: FloatArray, names: Sequence[str] = ()) -> None:
+    """Raise DataError if ``X`` holds infinity; the message names each such column, by its number without ``names``."""
+    if not holds_infinity(X):
+        return
+    problems = []
+    for j in np.flatnonzero(np.isinf(X).any(axis=0)).tolist():
+        row = int(np.flatnonzero(np.isinf(X[:, j]))[0])
+        message = (
+            f"column {repr(names[j]) if names else f'{j} of X'} holds an infinite value (inf) in row {row}: expected "
+            "finite numbers. Replace it by a large number that keeps the order, or drop the row"
+        )
+        problems.append((names[j] if names else f"x{j}", message))
+    refuse(problems)
 
 
 def require_exact_integers(values: npt.NDArray[Any], where: str) -> None:
@@ -665,22 +681,3 @@ def _spread(present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.ND
     values = np.zeros(missing.shape, dtype=present.dtype)
     values[~missing] = present
     return values
-
-
-def _raise_not_finite(values: FloatArray, where: str, away: str = "drop the column") -> None:
-    bad = np.flatnonzero(~np.isfinite(values))
-    row = int(bad[0])
-    if np.isnan(values[row]):
-        count = int(np.count_nonzero(np.isnan(values)))
-        raise DataError(
-            f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill them "
-            f"first, for example with sklearn.impute.SimpleImputer, drop these rows, or {away}"
-        )
-    _raise_infinite(row, where)
-
-
-def _raise_infinite(row: int, where: str) -> NoReturn:
-    raise DataError(
-        f"{where} holds an infinite value (inf) in row {row}: expected finite numbers. "
-        "Replace it by a large number that keeps the order, or drop the row."
-    )

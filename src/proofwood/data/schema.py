@@ -22,14 +22,14 @@ from proofwood.data.columns import (
     as_levels,
     is_frame,
     read_columns,
-    refuse,
     require_exact_integers,
+    require_no_infinity,
     require_told_apart,
 )
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
-from proofwood.model.sums import holds_infinity, holds_nan
+from proofwood.model.sums import holds_nan
 from proofwood.printable import shown
 
 MOST_LEVELS = 255
@@ -163,7 +163,8 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
         left_out |= _too_many_levels(values, columns, named, left_out)
     schema = Schema(tuple(columns), frame, dict(sorted(left_out.items())), named)
     values = _without(values, left_out)
-    _require_finite(values, schema)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        require_no_infinity(values, names or ())
     return values, schema, _notes(values, schema, table if frame else None)
 
 
@@ -271,24 +272,6 @@ def _without(values: FloatArray, left_out: Collection[int]) -> FloatArray:
         values = values.copy()
         values[:, list(left_out)] = 0.0
     return values
-
-
-def _require_finite(values: Any, schema: Schema) -> None:
-    """Refuse infinity; in a frame, all columns with it in one message."""
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not holds_infinity(values):
-        return
-    problems = []
-    for j in np.flatnonzero(np.isinf(values).any(axis=0)).tolist():
-        name = repr(schema.columns[j].name) if schema.by_name else f"{j} of X"
-        row = int(np.flatnonzero(np.isinf(values[:, j]))[0])
-        problems.append(
-            (
-                schema.columns[j].name,
-                f"column {name} holds an infinite value (inf) in row {row}: expected finite numbers. Replace it by a "
-                "large number that keeps the order, or drop the row",
-            )
-        )
-    refuse(problems)
 
 
 def _notes(values: Any, schema: Schema, frame: Any) -> list[str]:

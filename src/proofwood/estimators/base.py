@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
+from proofwood.data.columns import as_dense, is_sparse
 from proofwood.data.schema import training_table
-from proofwood.data.sparse import as_dense, is_sparse
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting

@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer
-from proofwood.data.columns import Column, is_frame
+from proofwood.data.columns import Column, as_dense, is_frame
 from proofwood.data.schema import Schema, new_table
-from proofwood.data.sparse import as_dense
 from proofwood.data.thresholds import ThresholdRule
 from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
@@ -273,8 +272,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         # Start-up time: not every model is saved.
-        from proofwood.estimators.saved_result import saved_result
-        from proofwood.model import storage
+        from proofwood.estimators import storage
 
         saved = storage.SavedModel(
             table=self.model_,
@@ -284,7 +282,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             columns=self._columns_to_save(),
             estimator=type(self).__name__,
             parameters={k: v for k, v in self._parameters_to_save().items() if k not in NOT_SAVED},
-            result=saved_result(self.result_),
+            result=self.result_,
         )
         storage.save(saved, path)
 

@@ -13,8 +13,7 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import as_frame, is_frame, is_pandas, require_no_infinity
-from proofwood.data.sparse import as_dense
+from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -52,7 +51,6 @@ def training_data(
         values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
     if is_frame(X):
         validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
-    require_no_infinity(values)
     return values, labels
 
 

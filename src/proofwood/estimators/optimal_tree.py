@@ -17,7 +17,6 @@ from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
-from proofwood.problem.recount import holds_leaves, objective
 from proofwood.problem.tree import TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.result import Limits, Progress, Result, bounded_by
 
@@ -190,7 +189,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None = None
     ) -> Result:
         result = solve(problem, options=SearchOptions(), limits=limits, progress=progress, checkpoint=file)
-        if result.model is None or holds_leaves(result.model, problem, self.min_weight_fraction_leaf):
+        if result.model is None or problem.holds_leaves(result.model, self.min_weight_fraction_leaf):
             return result
         # Rounded weights let a leaf slip by a trifle. What no tree undercuts whose leaves may be lighter by that
         # trifle, no permitted tree undercuts.
@@ -200,7 +199,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         return bounded_by(result, solve(sure, options=SearchOptions(), limits=left, progress=progress, checkpoint=file))
 
     def _cost(self, problem: PosedTree) -> float:
-        return objective(self.model_, problem.counted)
+        return float(problem.counted.real_cost(self.model_))
 
     def _claim(self) -> str:
         better = "makes fewer errors" if self.result_.unit == "errors" else "costs less"

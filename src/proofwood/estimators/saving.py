@@ -1,4 +1,4 @@
-"""Fitted estimators from model files. The file format is that of ``model.storage``; nothing is pickled."""
+"""Fitted estimators from model files. The file format is that of ``storage``; nothing is pickled."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.estimators import storage
 from proofwood.estimators.claims import require_consistent
 from proofwood.estimators.registry import learner_of_class
-from proofwood.estimators.saved_result import result_of
-from proofwood.model import storage
-from proofwood.model.storage import ModelFileError
+from proofwood.estimators.storage import ModelFileError
 
 
 def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | None = None) -> Any:
@@ -45,7 +44,6 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     try:
         learner = learner_of_class(saved.estimator).estimator()
         estimator = learner(**learner._parameters_from(saved.parameters))
-        result = result_of(saved.result, saved.table)
     except (ValueError, TypeError, AttributeError, LookupError, OverflowError, AssertionError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} does not describe a learner of this version: {error}. "
@@ -61,7 +59,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
         raise ModelFileError(
             f"{os.fspath(path)!r} is damaged: model.columns: {error}. Save the model again."
         ) from error
-    estimator._keep(result, saved.table)
+    estimator._keep(saved.result, saved.table)
     estimator.loaded_ = True
     try:
         require_consistent(estimator)

@@ -1,20 +1,17 @@
-"""Node tables from and to scikit-learn's decision trees.
+"""Node tables as scikit-learn's decision trees, and the rounding of its inputs.
 
 scikit-learn rounds its inputs to float32 and compares them with float64 thresholds; a node table compares float64
-inputs as they are. For inputs that float32 holds exactly the two agree without any change. For the others they agree
-in one direction only:
-
-- :func:`from_sklearn_tree` moves every threshold up to the last float64 that scikit-learn's rounding sends low, so the
-  table predicts what the estimator predicts for every input, rounded or not.
-- :func:`to_sklearn` cannot do the like for all inputs: values that differ in float64 and not in float32 end on one
-  side. For given rows it can, or says which rows it cannot distinguish.
+inputs as they are. For inputs that float32 holds exactly the two agree without any change. For the others a tree of
+scikit-learn becomes a table that predicts the same by :func:`last_rounded_low`, and :func:`to_sklearn` cannot do the
+like for all inputs: values that differ in float64 and not in float32 end on one side. For given rows it can, or says
+which rows it cannot distinguish.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,59 +24,6 @@ from proofwood.model.thresholds import require_levels_of_float32, separating_in_
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
-
-
-def from_sklearn_tree(estimator: DecisionTreeClassifier) -> NodeTable:
-    """A fitted scikit-learn classification tree as a node table over the same columns.
-
-    Labels are codes into ``estimator.classes_``. Predictions agree for every finite input that scikit-learn accepts.
-    Weights are scikit-learn's class shares times the weight of the node; products within a relative 1e-9 of an integer
-    become that integer, so that counts of unweighted rows are exact. ``missing_low`` is ``missing_go_to_left``.
-
-    Parameters
-    ----------
-    estimator : fitted DecisionTreeClassifier or ExtraTreeClassifier with one output
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not a single classification tree.
-    ValueError
-        If it has several outputs.
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-    from sklearn.utils.validation import check_is_fitted
-
-    if not isinstance(estimator, DecisionTreeClassifier):
-        raise TypeError(
-            f"cannot convert a {type(estimator).__name__}: expected a fitted DecisionTreeClassifier. "
-            "For a forest, convert the trees in its estimators_."
-        )
-    check_is_fitted(estimator)
-    if estimator.n_outputs_ != 1:
-        raise ValueError(
-            f"the tree has {estimator.n_outputs_} outputs: expected one. Fit one tree per column of y and convert each."
-        )
-    nodes: Any = estimator.tree_.__getstate__()["nodes"]
-    shares = estimator.tree_.value[:, 0, :]
-    weight = shares * nodes["weighted_n_node_samples"][:, np.newaxis]
-    whole = np.rint(weight)
-    weight = np.where(np.abs(weight - whole) <= 1e-9 * np.maximum(whole, 1.0), whole, weight)
-    leaf = nodes["left_child"] == -1
-    return preorder(
-        NodeTable(
-            feature=np.where(leaf, LEAF, nodes["feature"]),
-            threshold=np.where(leaf, np.nan, last_rounded_low(nodes["threshold"])),
-            low=np.where(leaf, LEAF, nodes["left_child"]),
-            high=np.where(leaf, LEAF, nodes["right_child"]),
-            label=shares.argmax(axis=1),
-            weight=weight,
-            rows=nodes["n_node_samples"],
-            missing_low=leaf | nodes["missing_go_to_left"].astype(bool),
-        )
-    )
 
 
 def to_sklearn(

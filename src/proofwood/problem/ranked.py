@@ -14,7 +14,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +28,6 @@ from proofwood.model.sums import exact_sums
 from proofwood.problem.objectives import Rounding, integer_weights
 
 RankArray = npt.NDArray[np.int32]
-MANY_CUTS = 1_000
-"""Number of thresholds of a column from which on values are sorted before they are looked up."""
 CELL_BYTES = 16
 """Memory that a rank takes, with the copies that searches make of it."""
 _CELLS_AT_ONCE = 1_000_000
@@ -41,7 +38,7 @@ _CELLS_AT_ONCE = 1_000_000
 class RankedRows:
     """Rows of positive integer weight over an ordered list of 0/1 tests.
 
-    Build it with :meth:`from_columns` or :meth:`from_bits`, which drop rows of weight 0 and scale the weights to
+    Build it with :meth:`with_tests` or :meth:`from_bits`, which drop rows of weight 0 and scale the weights to
     integers once.
 
     Parameters
@@ -65,40 +62,6 @@ class RankedRows:
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     rounding: Rounding | None = None
     _index: list[IntArray] = field(default_factory=list, init=False, repr=False)  # of the groups, once it is known
-
-    @classmethod
-    def from_columns(
-        cls,
-        binarizer: Binarizer,
-        X: npt.ArrayLike,
-        codes: npt.ArrayLike,
-        *,
-        n_classes: int | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> RankedRows:
-        """Ranks of ``X`` (n_samples, n_features) over the tests of ``binarizer``: thresholds of one column share ranks.
-
-        Raises
-        ------
-        ValueError
-            On shapes that do not fit, on bad weights, and if no row has a positive weight.
-        MemoryLimitError
-            If the ranks, with the copies that searches make of them, do not fit into the memory limit.
-        """
-        values = np.asarray(X, dtype=np.float64)
-        _require_room(values.shape[0], sum(1 for _ in pairwise(_groups(binarizer))))
-        columns: list[npt.NDArray[np.int32]] = []
-        tests_of: list[int] = []
-        for first, end in pairwise(_groups(binarizer)):
-            if binarizer.levels[first] is None:
-                cuts = binarizer.threshold[first:end]
-                columns.append(_places(cuts, values[:, binarizer.feature[first]]))
-            else:
-                low = list(binarizer.levels[first] or ())
-                columns.append((~np.isin(values[:, binarizer.feature[first]], low)).astype(np.int32))
-            tests_of.append(end - first)
-        ranks = np.stack(columns, axis=1) if columns else np.empty((values.shape[0], 0), dtype=np.int32)
-        return cls._checked(ranks, np.array(tests_of, dtype=np.int32), codes, n_classes, sample_weight)
 
     @classmethod
     def with_tests(
@@ -198,7 +161,7 @@ class RankedRows:
         """The rows of positive weight without any test."""
         labels = np.asarray(codes)
         none = np.empty((labels.size, 0), dtype=np.int32)
-        return cls._checked(none, np.empty(0, dtype=np.int32), labels, n_classes, sample_weight)
+        return cls.from_ranks(none, [], labels, n_classes=n_classes, sample_weight=sample_weight)
 
     @classmethod
     def from_bits(
@@ -213,7 +176,7 @@ class RankedRows:
         ranks = np.asarray(bits, dtype=np.int32)
         if ranks.ndim != 2 or np.any((ranks != 0) & (ranks != 1)):
             raise ValueError(f"bits of shape {ranks.shape} must be two-dimensional and hold 0 and 1 only")
-        return cls._checked(ranks, np.ones(ranks.shape[1], dtype=np.int32), codes, n_classes, sample_weight)
+        return cls.from_ranks(ranks, np.ones(ranks.shape[1]), codes, n_classes=n_classes, sample_weight=sample_weight)
 
     @classmethod
     def from_ranks(
@@ -231,24 +194,13 @@ class RankedRows:
             raise ValueError(f"ranks of shape {places.shape} do not belong to {counts.size} columns of tests")
         if np.any((places < 0) | (places > counts)):
             raise ValueError("a rank is below 0 or above the number of tests of its column")
-        return cls._checked(places, counts, codes, n_classes, sample_weight)
-
-    @classmethod
-    def _checked(
-        cls,
-        ranks: RankArray,
-        tests_of: RankArray,
-        codes: npt.ArrayLike,
-        n_classes: int | None,
-        sample_weight: npt.ArrayLike | None,
-    ) -> RankedRows:
         labels = np.asarray(codes, dtype=np.int64)
-        if labels.shape != (ranks.shape[0],):
-            raise ValueError(f"codes have shape {labels.shape}, expected ({ranks.shape[0]},)")
-        kept, (weights, unit, rounding) = integer_weights(sample_weight, ranks.shape[0]).positive()
+        if labels.shape != (places.shape[0],):
+            raise ValueError(f"codes have shape {labels.shape}, expected ({places.shape[0]},)")
+        kept, (weights, unit, rounding) = integer_weights(sample_weight, places.shape[0]).positive()
         return cls(
-            ranks=np.ascontiguousarray(ranks[kept]),
-            tests_of=tests_of,
+            ranks=np.ascontiguousarray(places[kept]),
+            tests_of=counts,
             codes=labels[kept],
             weights=weights,
             n_classes=int(labels.max(initial=0)) + 1 if n_classes is None else n_classes,
@@ -462,22 +414,3 @@ def require_time(deadline: float | None, ahead: float = 0.0) -> None:
     """
     if deadline is not None and time.monotonic() + ahead >= deadline:
         raise OutOfTime
-
-
-def _places(cuts: FloatArray, values: FloatArray) -> RankArray:
-    """(n_rows,) number of cuts below each value; sorted values are looked up many times as fast as others."""
-    if cuts.size < MANY_CUTS:
-        return np.searchsorted(cuts, values, side="left").astype(np.int32)
-    order = np.argsort(values)
-    places = np.empty(values.size, dtype=np.int32)
-    places[order] = np.searchsorted(cuts, values[order], side="left")
-    return places
-
-
-def _groups(binarizer: Binarizer) -> list[int]:
-    """First test of each column of ranks, and the number of tests: level tests stand alone."""
-    alone = np.array([level is not None for level in binarizer.levels], dtype=np.bool_)
-    begins = np.ones(binarizer.n_tests, dtype=np.bool_)
-    begins[1:] = alone[1:] | alone[:-1] | (binarizer.feature[1:] != binarizer.feature[:-1])
-    starts = np.flatnonzero(begins).tolist()
-    return [*starts, binarizer.n_tests]

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
-from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.model.sums import holds_nan
-from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
+from proofwood.model.evaluate import apply, predict
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.sums import exact_sums, holds_nan
+from proofwood.problem.objectives import Rounding, TreeCost, integer_weights, share_of
 
 MAX_DEPTH = 20
 # The best cut of one order is the best set only above two leaves; deeper, other sets win, and a search over all of them
@@ -154,6 +155,33 @@ class TreeProblem:
     def real_weights(self) -> FloatArray:
         """(n_rows,) weights in the unit of results."""
         return np.asarray(self.weights * float(self.cost.unit)) if self.rounding is None else self.rounding.weights
+
+    def integer_cost(self, table: NodeTable) -> int:
+        """Cost of ``table`` in the integer unit of ``cost``, counted from the model itself with no engine."""
+        wrong = int(self.weights[predict(table, self.X) != self.codes].sum())
+        return self.cost.of_tree(wrong, table.n_leaves)
+
+    def real_cost(self, table: NodeTable) -> Fraction:
+        """The same in units of real weight, without rounding."""
+        wrong = predict(table, self.X) != self.codes
+        if self.rounding is None:
+            return self.cost.real_cost(int(self.weights[wrong].sum()) * self.cost.unit, table.n_leaves - 1)
+        return self.cost.real_cost(self.rounding.sum(wrong), table.n_leaves - 1)
+
+    def holds_leaves(self, table: NodeTable, share: float) -> bool:
+        """Whether all leaves hold a share of the real weight, which rounded weights may leave open.
+
+        Parameters
+        ----------
+        table : a tree over the columns
+        share : of the total weight
+        """
+        number = share_of(share)
+        if self.rounding is None or not number or table.n_leaves == 1:
+            return True
+        leaves = exact_sums(self.rounding.weights, apply(table, self.X), table.n_nodes)
+        lightest = min(leaves[node] for node in np.flatnonzero(table.feature == LEAF).tolist())
+        return lightest >= number * self.rounding.total
 
 
 def check_depth(max_depth: object) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,6 @@ from proofwood.data.moments import text_of
 from proofwood.decimals import short
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, in_sentence, printable
-
-if TYPE_CHECKING:
-    from proofwood.model.storage import SavedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +36,6 @@ class Labels:
     kinds: Mapping[int, Kind] = field(default_factory=dict)
     gaps: Collection[int] | None = None
     zones: Mapping[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, model: SavedModel, levels: Mapping[int, Sequence[str]] | None = None) -> Labels:
-        """The names that a saved model carries."""
-        return cls(features=model.feature_names, classes=model.classes, levels=levels or {})
 
     def check(self, table: NodeTable) -> None:
         """Raise ValueError if a column or a class of ``table`` has no name here."""

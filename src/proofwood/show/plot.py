@@ -37,6 +37,7 @@ PAD = 0.07  # inches around the text of a box
 BAR = 0.08  # inches: height of the bar of class shares
 GAP = 0.1  # inches between boxes side by side
 _LAYER = 0.48  # inches between layers of boxes of a tree
+MAX_NAME = 22  # characters of a name before it is shortened
 TERMS = 6  # of a weighted sum that a box shows
 STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
 INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
@@ -115,7 +116,7 @@ def plot_tree(
     labels: Labels = NO_LABELS,
     ax: Axes | None = None,
     *,
-    max_name: int | None = 22,
+    max_name: int | None = MAX_NAME,
     legend: bool = True,
     dashed: bool | None = None,
     figsize: tuple[float, float] | None = None,
@@ -185,7 +186,7 @@ def save_plot(
     *,
     dpi: float = 150,
     format: str | None = None,  # noqa: A002 - matplotlib's name
-    max_name: int | None = 22,
+    max_name: int | None = MAX_NAME,
     legend: bool = True,
     dashed: bool | None = None,
     figsize: tuple[float, float] | None = None,

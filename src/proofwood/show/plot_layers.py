@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.show.labels import NO_LABELS, Labels
 from proofwood.show.palette import Colour, Palette, class_colours, tint
-from proofwood.show.plot import FONT, Pen, Picture, axes_for, compose, draw_nodes, need_matplotlib, require_few_boxes
+from proofwood.show.plot import (
+    FONT,
+    MAX_NAME,
+    Pen,
+    Picture,
+    axes_for,
+    compose,
+    draw_nodes,
+    need_matplotlib,
+    require_few_boxes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +40,7 @@ def plot_layers(
     ax: Axes | None = None,
     *,
     flow: FloatArray | None = None,
-    max_name: int | None = 22,
+    max_name: int | None = MAX_NAME,
     legend: bool = True,
     figsize: tuple[float, float] | None = None,
     title: str | None = None,

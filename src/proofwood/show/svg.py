@@ -17,7 +17,7 @@ from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.show.labels import NO_LABELS, Labels, rows_texts
 from proofwood.show.palette import Colour, Palette, class_colours, hexadecimal
-from proofwood.show.plot import BAR, FONT, GAP, LINE, NOTE, PAD, TITLE, Picture, compose
+from proofwood.show.plot import BAR, FONT, GAP, LINE, MAX_NAME, PAD, Picture, compose
 
 _PIXELS = 96.0  # per inch
 _FAMILY = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
@@ -30,11 +30,7 @@ def model_svg(
     table: NodeTable,
     labels: Labels = NO_LABELS,
     *,
-    max_name: int | None = 22,
-    legend: bool = True,
     dashed: bool | None = None,
-    title: str | None = None,
-    note: str | None = None,
     palette: Palette | None = None,
     name: str = "Decision model",
     asked: Sequence[str] | None = None,
@@ -43,7 +39,7 @@ def model_svg(
 
     Parameters
     ----------
-    table, labels, max_name, legend, dashed, title, note, palette : as in ``plot_tree``
+    table, labels, dashed, palette : as in ``plot_tree``
     name : what the picture is called by a screen reader
     asked : for a page with a script: what a screen reader says of each node. Nodes are buttons then
 
@@ -55,7 +51,7 @@ def model_svg(
     """
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
-    picture = compose(table, labels, max_name, legend, title=title, note=note, measure=text_width)
+    picture = compose(table, labels, MAX_NAME, True, measure=text_width)
     width, height = (_PIXELS * side for side in picture.size)
     shift = (picture.size[0] - 2 * GAP - picture.layout.width) / 2
     role = "img" if asked is None else "group"
@@ -64,17 +60,11 @@ def model_svg(
         f'viewBox="{-GAP * _PIXELS:.1f} {-(GAP + picture.head) * _PIXELS:.1f} {width:.1f} {height:.1f}" '
         f'width="{width:.0f}" height="{height:.0f}" font-family="{_FAMILY}" font-size="{_size(1.0)}">'
     ]
-    for k, line in enumerate(picture.title):
-        y = (k + 0.5) * TITLE * LINE - picture.head
-        parts.append(_text((picture.size[0] - 2 * GAP) / 2, y, line, size=TITLE, bold=True))
     parts += _edges(table, picture, shift, not table.is_tree if dashed is None else dashed)
     shares = node_probabilities(table)
     for node in range(table.n_nodes):
         parts.append(_node(table, node, picture, shift, shares[node], colours, asked))
     parts += _legend(picture, colours)
-    for k, line in enumerate(picture.note):
-        y = picture.note_top + (k + 0.5) * NOTE * LINE
-        parts.append(_text(0.0, y, line, size=NOTE, grey=True, anchor="start"))
     return "".join([*parts, "</svg>"])
 
 

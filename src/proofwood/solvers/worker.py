@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -25,7 +25,6 @@ from typing import Any, TypeAlias
 from proofwood import memory
 
 Send: TypeAlias = Callable[[Any], None]
-Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
 GRACE_SECONDS = 0.5
 """Time between SIGTERM and SIGKILL."""
@@ -49,14 +48,12 @@ class WorkerOutcome:
     last : the last message that the child sent, None if there was none
     stopped_by : None if the function returned, else "time_limit", "memory_limit" or "interrupt"
     seconds : wall-clock seconds, start of the child included
-    winner : number of the job that returned first; None if none did
     """
 
     value: Any
     last: Any
     stopped_by: str | None
     seconds: float
-    winner: int | None = None
 
 
 def run(
@@ -80,143 +77,108 @@ def run(
     WorkerError
         If the child raises, or dies without an answer (a crash, or killed because memory ran out).
     """
-    take = None if on_message is None else lambda _, message: on_message(message)
-    return race([(function, arguments)], seconds=seconds, on_message=take)
-
-
-def race(
-    jobs: Sequence[Job],
-    *,
-    seconds: float | None = None,
-    on_message: Callable[[int, Any], None] | None = None,
-) -> WorkerOutcome:
-    """Run several ``(function, arguments)`` in processes side by side; the first to return wins, the others are ended.
-
-    As :func:`run`; ``on_message`` is given the number of the job and the message, ``last`` is the last message of the
-    winner, or of all jobs if none won.
-
-    Raises
-    ------
-    WorkerError
-        If every child fails; the message is that of the first.
-    """
-    if not jobs:
-        raise ValueError("a race needs at least one job")
     if seconds is not None and seconds < START_SECONDS:
-        return WorkerOutcome(None, None, "time_limit", 0.0, None)
+        return WorkerOutcome(None, None, "time_limit", 0.0)
     started = time.monotonic()
-    lane = _Lane(on_message)
+    work = _Work(on_message)
     stopped_by: str | None = None
     try:
-        for function, arguments in jobs:
-            lane.start(function, arguments)
-        while lane.winner is None and lane.running:
+        work.start(function, arguments)
+        while work.running:
             left = float("inf") if seconds is None else started + seconds - time.monotonic()
             if left <= 0:
                 stopped_by = "time_limit"
                 break
-            lane.listen(min(left, LOOK_SECONDS))
-            if lane.winner is None and memory.full_with(lane.pids):
+            work.listen(min(left, LOOK_SECONDS))
+            if work.running and memory.full_with(work.pids):
                 stopped_by = "memory_limit"
                 break
     except KeyboardInterrupt:
         stopped_by = "interrupt"
     finally:
-        lane.end()
-    if stopped_by is None and lane.winner is None:
-        if not lane.lacked_memory:
-            raise WorkerError(lane.failures[0])
+        work.end()
+    if stopped_by is None and work.failure is not None:
+        if not work.lacked_memory:
+            raise WorkerError(work.failure)
         stopped_by = "memory_limit"
     if stopped_by == "memory_limit":
         memory.note_lack()
-    return WorkerOutcome(lane.value, lane.last, stopped_by, time.monotonic() - started, lane.winner)
+    return WorkerOutcome(work.value, work.last, stopped_by, time.monotonic() - started)
 
 
-class _Lane:
-    """The children of one race: their pipes, their messages, and their end."""
+class _Work:
+    """The child: its pipe, its messages, and its end."""
 
-    def __init__(self, on_message: Callable[[int, Any], None] | None) -> None:
-        self._context = multiprocessing.get_context("spawn")
-        self._on_message = on_message
-        self._children: list[BaseProcess] = []
-        self._messages: dict[int, Any] = {}
-        self._newest: Any = None
-        self.running: dict[Connection, int] = {}
-        self.failures: list[str] = []
+    def __init__(self, on_message: Callable[[Any], None] | None) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._context, self._on_message = context, on_message
+        self._child: BaseProcess | None = None
+        self._pipe: Connection | None = None
+        self.failure: str | None = None
         self.lacked_memory = False
-        self.winner: int | None = None
+        self.last: Any = None
         self.value: Any = None
 
     @property
-    def pids(self) -> list[int]:
-        """Process numbers of the children that run."""
-        return [pid for number in self.running.values() if (pid := self._children[number].pid) is not None]
+    def running(self) -> bool:
+        """Whether neither an answer nor a failure has come."""
+        return self._pipe is not None
 
     @property
-    def last(self) -> Any:
-        return self._newest if self.winner is None else self._messages.get(self.winner)
+    def pids(self) -> list[int]:
+        """The process number of the child, if it has one."""
+        pid = None if self._child is None else self._child.pid
+        return [] if pid is None else [pid]
 
     def start(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        receiver, sender = self._context.Pipe(duplex=False)
-        child = self._context.Process(target=_child, args=(sender, function, arguments), daemon=True)
-        self.running[receiver] = len(self._children)
-        self._children.append(child)
+        self._pipe, sender = self._context.Pipe(duplex=False)
+        self._child = self._context.Process(target=_child, args=(sender, function, arguments), daemon=True)
         with starting():
-            child.start()
+            self._child.start()
         sender.close()  # the child holds the only writing end: its death closes the pipe
 
     def listen(self, seconds: float) -> None:
-        """Take the messages that arrive within ``seconds``."""
-        for ready in wait(list(self.running), timeout=seconds):
-            assert isinstance(ready, Connection)
-            self._take(ready)
-            if self.winner is not None:
-                return
-
-    def _take(self, pipe: Connection) -> None:
-        number = self.running[pipe]
+        """Take a message if one arrives within ``seconds``."""
+        assert self._pipe is not None
+        assert self._child is not None
+        if not self._pipe.poll(seconds):
+            return
         try:
-            kind, content = pipe.recv()
+            kind, content = self._pipe.recv()
         except (EOFError, OSError):
-            self._leave(pipe)
-            cause = _cause_of_death(self._children[number])
-            self.failures.append(cause)
+            self._leave()
+            self.failure = _cause_of_death(self._child)
             # Where allocations may fail, libraries without a way to say so end their process, whatever they were at.
-            self.lacked_memory |= memory.addresses_limited()
+            self.lacked_memory = memory.addresses_limited()
             return
         if kind == "message":
-            self._messages[number] = self._newest = content
+            self.last = content
             if self._on_message is not None:
-                self._on_message(number, content)
-        elif kind in ("error", "memory"):
-            self.lacked_memory |= kind == "memory"
-            self._leave(pipe)
-            self.failures.append(content)
+                self._on_message(content)
+            return
+        self._leave()
+        if kind == "value":
+            self.value = content
         else:
-            self.winner, self.value = number, content
+            self.failure, self.lacked_memory = content, kind == "memory"
 
-    def _leave(self, pipe: Connection) -> None:
-        del self.running[pipe]
-        pipe.close()
+    def _leave(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
 
     def end(self) -> None:
-        """End all children and wait until they are gone; Ctrl-C meanwhile only shortens the grace."""
-        alive = [child for child in self._children if child.pid is not None]
-        for child in alive:
+        """End the child and wait until it is gone; Ctrl-C meanwhile only shortens the grace."""
+        child = self._child
+        if child is not None and child.pid is not None:
             child.terminate()
-        deadline = time.monotonic() + GRACE_SECONDS
-        for child in alive:
-            try:
-                child.join(max(0.0, deadline - time.monotonic()))
-            except KeyboardInterrupt:
-                deadline = time.monotonic()
-        for child in alive:
+            with suppress(KeyboardInterrupt):
+                child.join(GRACE_SECONDS)
             if child.is_alive():
                 child.kill()
             child.join()
             child.close()
-        for pipe in list(self.running):
-            self._leave(pipe)
+        self._leave()
 
 
 @contextmanager

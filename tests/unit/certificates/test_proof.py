@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from formulas import pigeonholes
 from proofwood.certificates.drup import Certificate, CertificateError
-from proofwood.solvers import SatSession
-from proofwood.solvers.session import PROOF_SOLVERS
+from proofwood.solvers.session import PROOF_SOLVERS, SatSession
 from strategies import examples
 
 FOUR = ((1, 2), (1, -2), (-1, 2), (-1, -2))

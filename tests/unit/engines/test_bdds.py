@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood.engines.bdd.cells import CellTable, beads, diagram
-from proofwood.engines.bdd.fill import fill_merge, fill_parent
-from proofwood.engines.bdd.filling import count_splits, merged_labels
+from proofwood.engines.bdd.fill import count_splits, fill_merge, fill_parent, merged_labels
 from proofwood.engines.bdd.sparse import sparse_diagram
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF

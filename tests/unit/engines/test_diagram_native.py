@@ -16,9 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofwood import DemographicParity, OptimalDiagramClassifier, OptimalityWarning
-from proofwood.data.binarize import Binarizer
-from proofwood.engines.diagram.construct import construct
-from proofwood.engines.diagram.improve import improve
+from proofwood.engines.diagram.heuristics import construct, improve
 from proofwood.engines.diagram.kernel import error_prices, price
 from proofwood.engines.diagram.oblique.heuristic import construct_oblique
 from proofwood.engines.diagram.oblique.improve import improve_oblique
@@ -225,8 +223,6 @@ def test_the_start_is_returned_where_nothing_is_better() -> None:
 
 def test_arguments_out_of_range_are_refused() -> None:
     problem = problem_of([[0], [1]], [0, 1], widths=(1,))
-    with pytest.raises(ValueError, match="is not a share"):
-        construct(problem, random_state=0, feature_share=0)
     with pytest.raises(ValueError, match="number of starts"):
         construct(problem, random_state=0, n_starts=-1)
     with pytest.raises(ValueError, match="number of rounds"):
@@ -255,7 +251,7 @@ def test_iris(load_data: LoadData, widths: tuple[int, ...]) -> None:
     index = list(range(len(codes)))
     random.Random(0).shuffle(index)
     chosen = index[: round(len(codes) / 2)]
-    rows = RankedRows.from_columns(Binarizer.of(X[chosen]), X[chosen], codes[chosen], n_classes=3)
+    rows = RankedRows.with_tests(X[chosen], (), codes[chosen], n_classes=3)[1]
     for alpha, known in zip((1, 0.5, 0.2, 0.1, 0.01), IRIS, strict=True):
         problem = DiagramProblem(rows, widths, DiagramCost.of(alpha=alpha, total=rows.total, widths=widths))
         found = improve(problem, construct(problem, random_state=0, n_starts=20), max_rounds=100)

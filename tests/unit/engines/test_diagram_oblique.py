@@ -13,12 +13,11 @@ import pytest
 from scipy.optimize import linprog
 
 from proofwood import _native
-from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagram.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.diagram.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts, lengths, sizes
 from proofwood.engines.diagram.oblique.exact import integers, sides
 from proofwood.engines.diagram.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
-from proofwood.engines.diagram.oblique.hitting import Conflicts, _by_rc2
+from proofwood.engines.diagram.oblique.hitting import Conflicts
 from proofwood.engines.diagram.oblique.hyperplane import best_hyperplane
 from proofwood.engines.diagram.oblique.margin import hull_distance, separate, sparse_separation
 from proofwood.engines.diagram.shape import Diagram, count
@@ -45,7 +44,7 @@ def _grid(rng: np.random.Generator, n: int, n_classes: int = 2) -> tuple[FloatAr
 def _problem(
     columns: FloatArray, codes: IntArray, widths: tuple[int, ...] = (1, 2, 4), alpha: float = 0.1, **given: object
 ) -> DiagramProblem:
-    rows = RankedRows.from_columns(Binarizer.of(columns), columns, codes)
+    rows = RankedRows.with_tests(columns, (), codes, n_classes=int(codes.max()) + 1)[1]
     cost = DiagramCost.of(alpha=alpha, total=rows.total, widths=widths)
     return DiagramProblem(rows, widths, cost, columns=columns, **given)  # type: ignore[arg-type]
 
@@ -432,17 +431,6 @@ def test_hitting_sets_are_least_and_their_bounds_hold() -> None:
         assert told is not None
         assert all(told[conflict].any() for conflict in conflicts.sets)
     assert tight > 60
-
-
-def test_rc2_hits_as_cheaply_as_the_search() -> None:
-    rng = np.random.default_rng(9)
-    for _ in range(20):
-        weights = (rng.integers(1, 9, size=8) * rng.choice([1, 10**7], size=8)).astype(np.int64)
-        sets = [sorted(rng.choice(8, size=3, replace=False).tolist()) for _ in range(9)]
-        chosen = _by_rc2(lambda _: None, sets, weights.tolist())
-        found = _native.cheapest_hitting_set(sets, weights, 2**60, None)
-        assert found["complete"]
-        assert int(weights[chosen].sum()) == found["weight"]
 
 
 def test_a_search_for_hitting_sets_ends_on_time() -> None:

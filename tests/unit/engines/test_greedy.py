@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier
 
-from proofwood.data.binarize import Binarizer
 from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.oblivious import choose_tests
 from proofwood.engines.bdd.splits import entropy
@@ -67,7 +66,7 @@ def tables(draw: st.DrawFn) -> RankedRows:
     n_rows, n_classes = draw(st.integers(2, 12)), draw(st.integers(2, 3))
     X = draw(matrices(n_rows, draw(st.integers(1, 4))))
     codes = draw(below(n_classes, n_rows))
-    return RankedRows.from_columns(Binarizer.of(X), X, codes, n_classes=n_classes)
+    return RankedRows.with_tests(X, (), codes, n_classes=n_classes)[1]
 
 
 @given(rows=tables(), size=st.integers(0, 3))
@@ -99,8 +98,7 @@ def test_the_tests_of_cart_are_those_of_scikit_learn():
     random = np.random.default_rng(4)
     X = random.random((60, 4)).round(2)
     y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.3)).astype(int)
-    binarizer = Binarizer.of(X)
-    rows = RankedRows.from_columns(binarizer, X, y)
+    binarizer, rows = RankedRows.with_tests(X, (), y, n_classes=2)
     used = cart_tests(rows, 2)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y).tree_
     chosen = [(int(f), float(t)) for f, t in zip(tree.feature, tree.threshold, strict=True) if f >= 0]

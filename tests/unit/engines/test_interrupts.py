@@ -20,7 +20,8 @@ import proofwood
 from bdd_problems import problem_of
 from proofwood import _native
 from proofwood.engines.bdd.solve import solve as solve_diagram
-from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
+from proofwood.engines.bdd.subset.fewest import fewest_tests
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
 from proofwood.engines.diagram.solve import solve as solve_layered
 from proofwood.engines.interrupts import INTERRUPT, answer_of, completed
 from proofwood.engines.minimal import solve as solve_minimal

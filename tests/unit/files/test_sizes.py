@@ -26,9 +26,9 @@ from proofwood.data.old_workbook import _texts, bytes_of_old_workbook
 from proofwood.data.sizes import FlatTable, bytes_of_arrow, bytes_of_parquet, bytes_of_workbook
 from proofwood.data.tables import _bytes_of_texts, read_table
 from proofwood.ensembles.readers.catboost_sizes import bytes_of_cbm
+from proofwood.estimators.storage import ModelFileError
 from proofwood.exceptions import DataError
 from proofwood.files import allowing
-from proofwood.model.storage import ModelFileError
 from tests.command_line import failed, worked
 from tests.workbooks import old_cell, old_workbook, record, write_old_workbook, write_workbook
 

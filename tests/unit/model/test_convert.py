@@ -6,14 +6,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from proofwood.model import evaluate
-from proofwood.model.convert import from_sklearn_tree, last_rounded_low, to_sklearn
+from proofwood.model.convert import last_rounded_low, to_sklearn
 from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import LEAF, NodeTable
+from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import diamond, plane, stump
 
 NAN = float("nan")
@@ -138,15 +137,6 @@ def test_a_lone_leaf_converts():
 
 
 def test_what_does_not_convert_says_so():
-    X, y = [[0.0], [1.0]], [0, 1]
-    with pytest.raises(TypeError, match=r"DecisionTreeRegressor.*DecisionTreeClassifier"):
-        from_sklearn_tree(DecisionTreeRegressor().fit(X, y))
-    with pytest.raises(TypeError, match=r"RandomForestClassifier.*estimators_"):
-        from_sklearn_tree(RandomForestClassifier(n_estimators=1).fit(X, y))
-    with pytest.raises(NotFittedError):
-        from_sklearn_tree(DecisionTreeClassifier())
-    with pytest.raises(ValueError, match="2 outputs"):
-        from_sklearn_tree(DecisionTreeClassifier().fit(X, [[0, 1], [1, 0]]))
     oblique = plane([1.0], 0.5)
     with pytest.raises(ValueError, match=r"oblique splits.*to_python"):
         to_sklearn(oblique)

@@ -14,7 +14,7 @@ import pytest
 
 from proofwood.papers.inferdt import clauses as tree_clauses
 from proofwood.papers.inferdt.clauses import TreeVariables
-from proofwood.solvers import SatSession
+from proofwood.solvers.session import SatSession
 
 
 class Names:

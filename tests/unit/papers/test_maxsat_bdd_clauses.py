@@ -10,9 +10,10 @@ import pytest
 from pysat.solvers import Solver
 
 from bdd_problems import table_1
+from benchmarks.papers.maxsat_bdd_tasks import encoding_size
 from formulas import Formula
 from proofwood.papers.maxsat_bdd import clauses
-from proofwood.papers.maxsat_bdd.clauses import BddVariables, Clause, encoding_size, rel
+from proofwood.papers.maxsat_bdd.clauses import BddVariables, Clause, rel
 from proofwood.papers.maxsat_bdd.examples import Examples
 from proofwood.papers.maxsat_bdd.maxsat import ErrorFormula
 from proofwood.problem.ranked import RankedRows

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood.problem.objectives import LARGEST_TOTAL, TreeCost, integer_weights
-from proofwood.problem.recount import integer_cost, objective, training_errors
 from proofwood.problem.tree import MAX_DEPTH, TreeProblem, check_depth, check_min_samples_leaf
 from tests.tables import stump
 
@@ -207,8 +206,7 @@ def test_depths_and_leaf_sizes():
 def test_recounting_by_hand():
     X, codes = [[1], [2], [3], [1]], [0, 1, 0, 1]  # rows 2 and 3 are wrong
     problem = TreeProblem.from_arrays(X, codes, sample_weight=[1, 1, 0.5, 3], alpha=0.1)
-    assert training_errors(stump(1.5), problem) == 2
-    assert objective(stump(1.5), problem) == pytest.approx(3.5 + 0.1 * 5.5)
+    assert float(problem.real_cost(stump(1.5))) == pytest.approx(3.5 + 0.1 * 5.5)
     cost = problem.cost
-    assert integer_cost(stump(1.5), problem) == cost.error_price * 7 + cost.leaf_price
-    assert problem.cost.reported(integer_cost(stump(1.5), problem), 0)[0] == objective(stump(1.5), problem)
+    assert problem.integer_cost(stump(1.5)) == cost.error_price * 7 + cost.leaf_price
+    assert problem.cost.reported(problem.integer_cost(stump(1.5)), 0)[0] == float(problem.real_cost(stump(1.5)))

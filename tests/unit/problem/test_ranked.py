@@ -20,6 +20,7 @@ from tests.tables import stump, table_of
 
 X = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 5.0], [3.0, 0.0, 7.0], [2.0, 1.0, 5.0]])
 KINDS = (Kind.NUMERIC, Kind.INTEGER, Kind.NOMINAL)
+NOMINAL = (2,)
 COLUMNS = Columns(X, tuple(Column(f"c{j}", kind) for j, kind in enumerate(KINDS)))
 
 
@@ -28,7 +29,7 @@ def of_test(test: int, low: int, high: int, n_classes: int = 2) -> NodeTable:
 
 
 def test_thresholds_of_one_column_share_ranks_and_levels_stand_alone():
-    rows = RankedRows.from_columns(Binarizer.of(COLUMNS), X, [0, 1, 0, 1])
+    rows = RankedRows.with_tests(X, NOMINAL, [0, 1, 0, 1], n_classes=2)[1]
     assert rows.tests_of.tolist() == [2, 1, 1, 1, 1]
     assert rows.offsets.tolist() == [0, 2, 3, 4, 5, 6]
     assert rows.ranks[:, 0].tolist() == [0, 1, 2, 1]
@@ -39,8 +40,7 @@ def test_thresholds_of_one_column_share_ranks_and_levels_stand_alone():
 def test_bits_are_those_of_the_binarizer(data: st.DataObject):
     n_rows = data.draw(st.integers(1, 9))
     values = data.draw(matrices(n_rows, data.draw(st.integers(1, 4))))
-    binarizer = Binarizer.of(values)
-    rows = RankedRows.from_columns(binarizer, values, np.zeros(n_rows, dtype=int))
+    binarizer, rows = RankedRows.with_tests(values, (), np.zeros(n_rows, dtype=int), n_classes=1)
     assert np.array_equal(rows.bits(), binarizer.transform(values))
     chosen = data.draw(st.lists(st.integers(0, rows.n_tests - 1), max_size=4)) if rows.n_tests else []
     assert np.array_equal(rows.bits(chosen), rows.bits()[:, chosen])
@@ -55,9 +55,7 @@ def test_groups_are_the_rows_that_no_test_tells_apart(data: st.DataObject):
     values = data.draw(matrices(n_rows, 2))
     codes = np.array(data.draw(below(n_classes, n_rows)))
     weights = np.array(data.draw(below(4, n_rows))) + 1
-    rows = RankedRows.from_columns(
-        Binarizer.of(values), values, codes, n_classes=n_classes, sample_weight=weights.astype(float)
-    )
+    rows = RankedRows.with_tests(values, (), codes, n_classes=n_classes, sample_weight=weights.astype(float))[1]
     index, totals = rows.groups
     minority = 0
     for group in range(index.max() + 1):
@@ -79,7 +77,7 @@ def test_rows_of_weight_zero_are_dropped_and_remembered():
 
 
 def test_models_over_tests_are_counted():
-    rows = RankedRows.from_columns(Binarizer.of(COLUMNS), X, [0, 1, 0, 1], sample_weight=[1.0, 2.0, 3.0, 4.0])
+    rows = RankedRows.with_tests(X, NOMINAL, [0, 1, 0, 1], n_classes=2, sample_weight=[1.0, 2.0, 3.0, 4.0])[1]
     table = of_test(2, 0, 1)  # the only test of the second column
     assert rows.predict(table).tolist() == [0, 1, 0, 1]
     assert rows.errors(table) == 0
@@ -92,7 +90,7 @@ def test_models_over_tests_are_counted():
 
 
 def test_no_test_at_all():
-    rows = RankedRows.from_columns(Binarizer.of(np.ones((3, 2))), np.ones((3, 2)), [0, 1, 1])
+    rows = RankedRows.with_tests(np.ones((3, 2)), (), [0, 1, 1], n_classes=2)[1]
     assert rows.n_tests == 0
     assert rows.unavoidable == 1
     assert rows.bits().shape == (3, 0)
@@ -129,15 +127,17 @@ def test_tests_and_ranks_are_those_of_the_binarizer(seed):
     most = None if seed % 2 else 2
     columns = tuple(Column(f"x{j}", Kind.NOMINAL if j in nominal else Kind.NUMERIC) for j in range(p))
     expected = Binarizer.of(Columns(X[weights > 0], columns), max_thresholds=most)
-    slow = RankedRows.from_columns(expected, X, codes, n_classes=3, sample_weight=weights)
+    kept = np.flatnonzero(weights)
     binarizer, rows = RankedRows.with_tests(
         X, nominal, codes, n_classes=3, sample_weight=weights, max_thresholds=most, deadline=time.monotonic() + 60
     )
     for name in ("feature", "threshold"):
         np.testing.assert_array_equal(getattr(binarizer, name), getattr(expected, name))
     assert binarizer.levels == expected.levels
-    for name in ("ranks", "tests_of", "codes", "weights", "kept"):
-        np.testing.assert_array_equal(getattr(rows, name), getattr(slow, name))
+    np.testing.assert_array_equal(rows.bits(), expected.transform(X[kept]))
+    np.testing.assert_array_equal(rows.kept, kept)
+    np.testing.assert_array_equal(rows.codes, codes[kept])
+    np.testing.assert_array_equal(rows.weights * float(rows.unit), weights[kept])
     distinct, first, index = np.unique(rows.ranks, axis=0, return_index=True, return_inverse=True)
     np.testing.assert_array_equal(rows.groups[0], index.reshape(-1))
     np.testing.assert_array_equal(rows.first_of_groups, first)

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from proofwood import Explainer, MinimalTreeClassifier, proved_rules
-from proofwood.model import evaluate, storage
-from proofwood.model.convert import from_sklearn_tree, to_sklearn
+from proofwood.estimators import storage
+from proofwood.model import evaluate
+from proofwood.model.convert import to_sklearn
 from proofwood.model.node_table import NodeTable
 from proofwood.report import write_report
 from proofwood.show import explain_path, export_graphviz, export_text, plot_tree, save_plot
@@ -25,6 +26,7 @@ from proofwood.show.layout import MOST_PLACES, places
 from proofwood.show.plot import most_dpi, require_few_pixels
 from proofwood.show.plot_layers import plot_layers
 from proofwood.show.svg import model_svg
+from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import chain, plane, table_of
 
 DEEP, DEEPER = 2_500, 10_000

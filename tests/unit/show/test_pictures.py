@@ -18,12 +18,12 @@ from proofwood import Explainer, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
 from proofwood.decimals import short
 from proofwood.explain.search.attribution import Attribution
-from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
 from proofwood.show.labels import question
 from proofwood.show.palette import class_colours, hexadecimal
 from proofwood.show.plot import legend_classes
+from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import stump
 
 NAN = float("nan")

@@ -21,15 +21,14 @@ from sklearn.tree import DecisionTreeClassifier
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.decimals import short
-from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import preorder, reduce
-from proofwood.model.storage import SavedModel
 from proofwood.printable import in_sentence
 from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
 from proofwood.show.labels import shorten
 from proofwood.show.layout import arrange
 from proofwood.show.palette import class_colours, hexadecimal
+from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import NAN, diamond, table_of
 
 
@@ -130,8 +129,8 @@ def test_names_must_suffice():
 
 
 def test_names_of_a_saved_model():
-    model = SavedModel(flower(), np.array(["a", "b", "c"]), feature_names=("p", "q"))
-    assert export_text(model.table, Labels.of(model)).startswith("q <= 0.8\n├─ yes: a")
+    labels = Labels(features=("p", "q"), classes=np.array(["a", "b", "c"]))
+    assert export_text(flower(), labels).startswith("q <= 0.8\n├─ yes: a")
 
 
 def test_text_reads_back_as_the_model():

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulas import pigeonholes
-from proofwood.solvers import SatSession, Totalizer, network_at_most, sequential_counter
-from proofwood.solvers.session import SOLVERS
+from proofwood.solvers.cardinality import Totalizer, network_at_most, sequential_counter
+from proofwood.solvers.session import SOLVERS, SatSession
 from strategies import examples
 
 
@@ -98,7 +98,7 @@ def test_ctrl_c_reaches_a_running_solver(solver: str) -> None:
     program = f"""
 import time
 from formulas import pigeonholes
-from proofwood.solvers import SatSession
+from proofwood.solvers.session import SatSession
 told = False
 def running():
     global told

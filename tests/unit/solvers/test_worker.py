@@ -1,4 +1,4 @@
-"""Work in a child process: answers, messages, limits, deaths, races."""
+"""Work in a child process: answers, messages, limits, deaths."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from proofwood.solvers import WorkerError, race, run, worker
-from proofwood.solvers.worker import Send
+from proofwood.solvers import worker
+from proofwood.solvers.worker import Send, WorkerError, run
 from tests.interrupts import interrupted
 from tests.processes import alive
 
@@ -81,7 +81,7 @@ def test_the_time_limit_ends_the_child_and_keeps_its_last_message() -> None:
 
 
 def test_no_child_is_started_where_there_is_no_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker._Lane, "start", lambda *_: pytest.fail("a child was started"))
+    monkeypatch.setattr(worker._Work, "start", lambda *_: pytest.fail("a child was started"))
     assert run(doubled, 21, seconds=0.1).stopped_by == "time_limit"
 
 
@@ -99,7 +99,7 @@ def test_a_child_ends_with_a_program_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os\n"
-        "from proofwood.solvers import run\n"
+        "from proofwood.solvers.worker import run\n"
         "from test_worker import deaf_to_sigterm\n"
         "def end(pid):\n"
         "    print(pid, flush=True)\n"
@@ -167,28 +167,6 @@ def test_a_child_that_dies_is_told_with_the_cause(number: int, message: str) -> 
 def test_a_child_that_leaves_is_told_with_its_exit_code() -> None:
     with pytest.raises(WorkerError, match="exit code 3"):
         run(leave, 3)
-
-
-def test_the_first_of_a_race_wins_and_failures_are_passed_over() -> None:
-    outcome = race([(sleeper, (60.0, "late")), (fail, ()), (sleeper, (0.2, "early"))])
-    assert outcome.value == "early"
-    assert outcome.winner == 2
-    assert outcome.seconds < 5
-
-
-def test_a_race_that_nobody_finishes() -> None:
-    heard: list[tuple[int, Any]] = []
-    outcome = race([(sleeper, (60.0, "a")), (sleeper, (60.0, "b"))], seconds=2, on_message=lambda *m: heard.append(m))
-    assert outcome.winner is None
-    assert outcome.stopped_by == "time_limit"
-    assert sorted(heard) == [(0, "asleep"), (1, "asleep")]
-
-
-def test_a_race_that_all_lose() -> None:
-    with pytest.raises(WorkerError, match="ArithmeticError"):
-        race([(fail, ()), (fail, ())])
-    with pytest.raises(ValueError, match="at least one job"):
-        race([])
 
 
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:

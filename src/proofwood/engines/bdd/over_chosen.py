@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from proofwood.engines.bdd.cells import MOST_TESTS, CellTable, diagram
-from proofwood.engines.bdd.fill import fill_merge, fill_parent
-from proofwood.engines.bdd.filling import count_splits
+from proofwood.engines.bdd.fill import count_splits, fill_merge, fill_parent
 from proofwood.engines.bdd.oblivious import choose_tests
 from proofwood.engines.bdd.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram

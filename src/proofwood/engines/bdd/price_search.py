@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from proofwood.engines.bdd.cells import CellTable, diagram
 from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
-from proofwood.engines.bdd.subset import best_subset, optimal_subsets
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 
 from proofwood.engines.bdd.cells import CellTable
-from proofwood.engines.bdd.filling import count_splits
+from proofwood.engines.bdd.fill import count_splits
 from proofwood.engines.bdd.smallest import smallest_diagram
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import IntArray

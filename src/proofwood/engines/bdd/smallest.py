@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.engines.bdd.cells import CellTable
-from proofwood.engines.bdd.filling import count_splits, merged_labels
+from proofwood.engines.bdd.fill import count_splits, merged_labels
 from proofwood.engines.bdd.order_sat import fewest_splits
 from proofwood.engines.interrupts import ENDED
 from proofwood.engines.run import Clock
@@ -55,9 +55,7 @@ class Smallest:
     status: Status
 
 
-def smallest_diagram(
-    cells: CellTable, *, upper: int | None = None, limits: Limits = NO_LIMITS, use_sat: bool = True
-) -> Smallest:
+def smallest_diagram(cells: CellTable, *, upper: int | None = None, limits: Limits = NO_LIMITS) -> Smallest:
     """The order and labels with the fewest inner nodes, among all orders and all labels that cells allow.
 
     Parameters
@@ -65,7 +63,6 @@ def smallest_diagram(
     cells : CellTable; the order it has is only where the search begins
     upper : stop as soon as it is proved that no diagram has fewer than so many inner nodes
     limits : wall-clock seconds
-    use_sat : settle by satisfiability what the bounds leave open; off, the status may stay "feasible"
 
     Returns
     -------
@@ -75,7 +72,7 @@ def smallest_diagram(
     """
     search = _Search(cells, Clock(limits))
     try:
-        search.run(upper, use_sat)
+        search.run(upper)
     except ENDED:
         search.stopped = True
     return search.result()
@@ -103,7 +100,7 @@ class _Search:
         assert self.best is not None
         return self.best[2]
 
-    def run(self, upper: int | None, use_sat: bool) -> None:
+    def run(self, upper: int | None) -> None:
         n = self.cells.n_tests
         if n > EXACT_TESTS:
             self.lower = essential_tests(self.cells)
@@ -121,7 +118,7 @@ class _Search:
         self._sift()
         for bound, order in orders:
             self.lower = min(bound, self.upper)
-            if bound >= self.upper or (upper is not None and bound >= upper) or not use_sat or self.late():
+            if bound >= self.upper or (upper is not None and bound >= upper) or self.late():
                 return
             self._settle(order, bound)
             if self.stopped:
@@ -152,18 +149,13 @@ class _Search:
 
     def _sift(self) -> None:
         """Move one test at a time to its best place, until nothing gets better."""
-        improved = True
-        while improved and self.upper > self.lower and not self.late():
-            improved = False
-            for test in range(self.cells.n_tests):
-                assert self.best is not None
-                rest = [place for place in self.best[0] if place != test]
-                before = self.upper
-                for place in range(self.cells.n_tests):
-                    self._try((*rest[:place], test, *rest[place:]))
-                    if self.late():
-                        return
-                improved = improved or self.upper < before
+        assert self.best is not None
+        moves = _Moves(self.best[0])
+        for order in moves:
+            if self.upper <= self.lower or self.late():
+                return
+            self._try(order)
+            moves.current = self.best[0]
 
     def result(self) -> Smallest:
         """The best diagram so far with its bound."""
@@ -266,7 +258,7 @@ def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limit
     """
     clock, n = Clock(limits), cells.n_tests
     complete = n <= _ALL_ORDERS
-    moves = _Moves(n)
+    moves = _Moves(tuple(range(n)))
     best: tuple[int, Order, IntArray] | None = None
     for order in permutations(range(n)) if complete else moves:
         labels = fill(cells.reorder(order))
@@ -290,8 +282,8 @@ _ALL_ORDERS = 6
 class _Moves:
     """Orders that move one test of the current one, until a whole round leaves the current one as it was."""
 
-    def __init__(self, n: int) -> None:
-        self.current: Order = tuple(range(n))
+    def __init__(self, start: Order) -> None:
+        self.current = start
 
     def __iter__(self) -> Iterator[Order]:
         while True:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from proofwood.engines.bdd.over_chosen import Chosen, SizeClock, diagram_over
 from proofwood.engines.bdd.price_search import MAX_SETS, cheapest_over_sets
-from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
+from proofwood.engines.bdd.subset.fewest import fewest_tests
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, finished
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.bdd import BDDProblem, Unknown

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from proofwood.engines.diagram.kernel import EXACT
+from proofwood.engines.diagram.kernel import EXACT, error_prices
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram
 from proofwood.model.node_table import FloatArray, IntArray
@@ -88,13 +88,13 @@ def _prices(
 
     That is (n_rows, n_classes) integers.
     """
-    rows, cost = problem.rows, problem.cost
+    cost = problem.cost
     largest = cost.error_price * cost.total * (2 + 2 * float(multipliers.sum()))
     scale = max(1, min(SCALE, int(EXACT / 2 / largest)))
     cost = replace(cost, error_price=scale * cost.error_price, node_price=scale * cost.node_price)
-    wrong = rows.codes[:, np.newaxis] != np.arange(rows.n_classes)
-    prices = cost.error_price * rows.weights[:, np.newaxis] * wrong
+    finer = replace(problem, cost=cost, penalties=())
+    prices = error_prices(finer)
     for share, rate, multiplier in zip(shares, rates, multipliers, strict=True):
         prices[:, rate.positive] -= np.round(multiplier * share * cost.error_price * cost.total).astype(np.int64)
     prices = np.asarray(prices - prices.min(axis=1, keepdims=True), dtype=np.int64)
-    return replace(problem, cost=cost, penalties=()), prices
+    return finer, prices

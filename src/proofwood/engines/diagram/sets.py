@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from proofwood.engines.bdd.subset import best_subset, optimal_subsets
+from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.topologies import MOST_TESTS, cheapest_over_sets
 from proofwood.engines.interrupts import raise_ended

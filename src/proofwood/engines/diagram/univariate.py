@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proofwood.engines.diagram.construct import construct
 from proofwood.engines.diagram.fair import improve_fairly
-from proofwood.engines.diagram.improve import improve
+from proofwood.engines.diagram.heuristics import construct, improve
 from proofwood.engines.diagram.layers import LayerSearch, suits
 from proofwood.engines.diagram.run import DiagramRun, Program
 from proofwood.engines.diagram.sets import SetSearch, search_sets

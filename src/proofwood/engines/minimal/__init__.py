@@ -1,4 +1,4 @@
-"""Smallest trees by dynamic programming over boxes and row sets, or by refining witness trees."""
+"""Smallest trees by dynamic programming over boxes and row sets."""
 
 from proofwood.engines.minimal.options import MinimalOptions
 from proofwood.engines.minimal.solve import solve

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from proofwood import arguments
 from proofwood.engines.switches import switches
-
-STRATEGIES = {"auto": 0, "rowsets": 1, "witness": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +13,6 @@ class MinimalOptions:
 
     Parameters
     ----------
-    strategy : dynamic programming over row sets, or refinement of witness trees [1]_; "auto" is the former, which was
-        faster on every table tried, wide or long
     boxes : where there are few, fill in a number for every box of ranks instead of looking row sets up
     cache : row sets reached by several paths are one subproblem
     same_split : of the tests that part the rows at hand alike, one is tried
@@ -35,18 +29,11 @@ class MinimalOptions:
     error_bounds : there too, depth and number of splits bounded by the search for trees of least error
     rollouts : before a long search, smaller trees by growing the trees below each promising cut
     depth_bound : leaves are counted only where the depth left is known to suffice, and bounds on leaves bound depth
-    last_leaf : a witness tree that may grow by one leaf must send all misclassified rows there
     canonical : finish with the least test at every node that permits the best below
     memory : bytes of subproblems at which the search ends like at a time limit, ``stopped_by`` being "memory_limit";
         None: what the memory limit leaves, 2 GiB without one
-
-    References
-    ----------
-    .. [1] Staus, Komusiewicz, Sommer, Sorge (2025), Witty: An Efficient Solver for Computing Minimum-Size Decision
-       Trees, AAAI.
     """
 
-    strategy: Literal["auto", "rowsets", "witness"] = "auto"
     boxes: bool = True
     cache: bool = True
     same_split: bool = True
@@ -61,12 +48,10 @@ class MinimalOptions:
     error_bounds: bool = True
     rollouts: bool = True
     depth_bound: bool = True
-    last_leaf: bool = True
     canonical: bool = True
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        arguments.choice(self.strategy, "strategy", STRATEGIES)
         if self.memory is not None and self.memory < 2**20:
             raise ValueError(f"memory={self.memory!r}: expected a number of bytes from {2**20}")
 

@@ -20,7 +20,7 @@ from proofwood.engines.interrupts import (
     completed,
     ended_by,
 )
-from proofwood.engines.minimal.options import NATIVE_RULES, STRATEGIES, MinimalOptions
+from proofwood.engines.minimal.options import NATIVE_RULES, MinimalOptions
 from proofwood.engines.minimal.permitted import Known, State, find_out
 from proofwood.engines.run import Clock
 from proofwood.memory import room
@@ -93,12 +93,12 @@ def solve(
         choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`. Progress
         is silent for up to five seconds while weights are looked for. Where errors are permitted, it is silent for up
         to a minute while the least errors of a depth and of a number of splits are looked for.
-        Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
-        the strategy is not "witness", the one with the least test at every node, root first: least among those below
-        which the best (for depth: a tree of the depth left) is possible. Where errors are permitted, or by "witness",
-        it returns the first one found in an order that depends on the groups alone. Neither depends on the order of the
-        rows, nor on rows being given twice or by their weight. With ``options.canonical`` off it may be a rollout, and
-        where errors are permitted and a first short search does not end, it may be the tree of any of the searches.
+        Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted, the
+        one with the least test at every node, root first: least among those below which the best (for depth: a tree of
+        the depth left) is possible. Where errors are permitted, it returns the first one found in an order that depends
+        on the groups alone. Neither depends on the order of the rows, nor on rows being given twice or by their weight.
+        With ``options.canonical`` off it may be a rollout, and where errors are permitted and a first short search does
+        not end, it may be the tree of any of the searches.
 
     Raises
     ------
@@ -145,8 +145,7 @@ def _search(
     """What the native search tells: of one short search, and of a better prepared one if that was not enough."""
     clock = Clock(limits)
     prepared = options.zero_first or options.error_bounds if slack > 0 else options.cover_bound or options.rollouts
-    short = options.strategy == "witness" or not prepared
-    short = short or (slack == 0 and problem.minimize is Minimize.DEPTH)  # which these make slower
+    short = not prepared or (slack == 0 and problem.minimize is Minimize.DEPTH)  # which these make slower
     easy = _EASY if slack > 0 or problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
     plain = replace(options, rollouts=False)
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
@@ -241,7 +240,6 @@ def _native_search(
     needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
     settings: dict[str, Any] = {
         "minimize": _MINIMIZE[Minimize(problem.minimize)],
-        "strategy": STRATEGIES[options.strategy],
         "max_depth": _ANY_DEPTH if problem.max_depth is None else min(problem.max_depth, _ANY_DEPTH),
         "slack": min(slack, rows.total),
         "memory": most,

@@ -46,13 +46,11 @@ class SizedBound:
     errors : least integer weight that any such tree gets wrong, if no tree was found; else what the one found does
     found : whether there is a tree with fewer errors than were asked about
     stopped_by : None if the answer is final, else "time_limit" or "interrupt"
-    evaluated : thresholds that were evaluated
     """
 
     errors: int
     found: bool
     stopped_by: str | None
-    evaluated: int
 
 
 def bound_errors(
@@ -89,4 +87,4 @@ def bound_errors(
         },
         limits.seconds,
     )
-    return SizedBound(found["errors"], found["found"], STOPPED_BY[found["stopped"]], found["evaluated"])
+    return SizedBound(found["errors"], found["found"], STOPPED_BY[found["stopped"]])

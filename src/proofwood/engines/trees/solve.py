@@ -29,7 +29,6 @@ from proofwood.model.reshape import preorder, refresh, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.objectives import TreeCost, proof
-from proofwood.problem.recount import integer_cost, real_cost
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
@@ -128,7 +127,7 @@ def _lightened(
     """
     heaviest = float(problem.real_weights.max())
     while result.status is Status.WITHIN_GAP and problem.rounding is not None and result.model is not None:
-        known = real_cost(result.model, problem)
+        known = problem.real_cost(result.model)
         most = rounded_up(known)
         if not 0 < most <= heaviest / 2 or problem.min_leaf_weight > 0 or problem.max_gap > 0:
             break
@@ -138,7 +137,7 @@ def _lightened(
         again = _search(capped, options, left_after(result, limits), None, None, checkpoint)
         assert again.model is not None
         model = refresh(again.model, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
-        cost = real_cost(model, problem)
+        cost = problem.real_cost(model)
         if cost > known:
             model, cost = result.model, known
         objective = float(cost)
@@ -201,7 +200,7 @@ def bound(
         problem.real_weights,
         relabel=True,
     )
-    return TreeBound(min(found["lower"], integer_cost(table, problem)), table, stopped_by)
+    return TreeBound(min(found["lower"], problem.integer_cost(table)), table, stopped_by)
 
 
 def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
@@ -261,7 +260,7 @@ def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
         weights = np.bincount(leaves, problem.weights, start.n_nodes)[start.feature == LEAF]
         if rows.min() < problem.min_samples_leaf or weights.min() < problem.min_leaf_weight:
             raise ValueError("start has a leaf below min_samples_leaf or min_weight_fraction_leaf of the problem")
-    return integer_cost(start, problem)
+    return problem.integer_cost(start)
 
 
 def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
@@ -275,7 +274,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     else:  # stopped before the rows were sorted
         table = _leaf(problem)
     table = refresh(table, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
-    upper = integer_cost(table, problem)
+    upper = problem.integer_cost(table)
     counted = found["upper"]  # leaves may predict the class of the larger real weight and not of the larger integer
     if not found.get("has_tree") and counted is not None and counted < upper:  # no memory was left to write the tree
         counted, trace = None, []
@@ -287,7 +286,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     if complete and gap > problem.max_gap:
         raise AssertionError(f"the search ended {gap} from its bound, {problem.max_gap} are permitted")
     events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
-    objective, bound, status = proof(cost, upper, lower, lambda: real_cost(table, problem), complete=complete)
+    objective, bound, status = proof(cost, upper, lower, lambda: problem.real_cost(table), complete=complete)
     final = ProgressEvent(found["seconds"], objective, bound)
     stats = Stats(
         seconds=found["seconds"],

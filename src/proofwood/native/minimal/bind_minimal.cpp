@@ -56,7 +56,6 @@ void read_rules(proofwood::SettingsReader& reader, minimal::Rules& rules) {
   rule("cover_bound", rules.cover_bound);
   rule("rollouts", rules.rollouts);
   rule("depth_bound", rules.depth_bound);
-  rule("last_leaf", rules.last_leaf);
   rule("canonical", rules.canonical);
 }
 
@@ -70,7 +69,6 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   minimal::Settings settings;
   proofwood::SettingsReader reader(given);
   settings.minimize = static_cast<minimal::Minimize>(reader.need<int>("minimize", 0, 2));
-  settings.strategy = static_cast<minimal::Strategy>(reader.need<int>("strategy", 0));
   settings.max_depth = std::min(reader.need<int>("max_depth", 0), minimal::kAnyDepth);
   settings.slack = reader.need<proofwood::i64>("slack", 0);
   settings.memory = reader.need<std::size_t>("memory");

@@ -427,9 +427,7 @@ void search(const Given& given, Board& board) {
     if (settings.rules.rollouts && settings.rollout_seconds > 0) offer_rollouts(given, board, settings.rollout_seconds);
     const Rows rows(given, board);
     const bool few = rows.n_classes < 64 && rows.n < 1 << 14 && boxes_of(rows) <= kFewBoxes;
-    if (settings.strategy == Strategy::kWitness) {
-      search_witness(rows, board);
-    } else if (settings.slack > 0) {
+    if (settings.slack > 0) {
       search_any(rows, board);
     } else if (settings.rules.boxes && few) {
       search_boxes(rows, board);

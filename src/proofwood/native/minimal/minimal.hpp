@@ -25,12 +25,11 @@ constexpr int kNoTree = 1 << 28;    // number of leaves where no tree exists wit
 constexpr i64 kDualUnit = i64{1} << 20;
 
 enum class Minimize { kDepth, kNodes, kNodesAnyDepth };
-enum class Strategy { kAuto, kRowSets, kWitness };
 
 struct Rules {  // each may be off; none changes the answer
   bool boxes = true, cache = true, same_split = true, monotone = true, column_walks = true, class_bound = true,
        clique_bound = true;
-  bool packing_bound = true, cover_bound = true, depth_bound = true, last_leaf = true;
+  bool packing_bound = true, cover_bound = true, depth_bound = true;
   bool rollouts = true;
   bool canonical = true;
 };
@@ -52,7 +51,6 @@ struct Given {
 struct Settings {
   double turns_until = 0;  // seconds for which an easier question gives turns to a harder one; 0: none
   Minimize minimize = Minimize::kDepth;
-  Strategy strategy = Strategy::kAuto;
   int max_depth = kAnyDepth;
   i64 slack = 0;
   Rules rules;
@@ -65,9 +63,9 @@ struct Settings {
   bool start_only = false;                    // the rows are too many for a search: the greedy tree is the answer
 };
 
-enum Counter { kSubproblems, kHits, kExpanded, kBoundPrunings, kDepthPrunings, kBoxes, kRefinements, kCounters };
-inline constexpr const char* kCounterNames[kCounters] = {"subproblems",    "cache_hits", "expanded",   "bound_prunings",
-                                                         "depth_prunings", "boxes",      "refinements"};
+enum Counter { kSubproblems, kHits, kExpanded, kBoundPrunings, kDepthPrunings, kBoxes, kCounters };
+inline constexpr const char* kCounterNames[kCounters] = {"subproblems",    "cache_hits",     "expanded",
+                                                         "bound_prunings", "depth_prunings", "boxes"};
 
 // Groups of equal rows, and distinct tests. Of tests that part the groups alike the one of least number is kept.
 struct Rows {
@@ -161,9 +159,8 @@ class Resumable {
 std::unique_ptr<Resumable> sets_search(const Rows& rows, Board& board);
 std::unique_ptr<Resumable> slack_search(const Rows& rows, Board& board);
 
-void search_sets(const Rows& rows, Board& board);     // slack 0
-void search_any(const Rows& rows, Board& board);      // slack above 0, with turns for slack 0 if time is limited
-void search_witness(const Rows& rows, Board& board);  // any slack
-void search(const Given& given, Board& board);        // the method that the settings ask for
+void search_sets(const Rows& rows, Board& board);  // slack 0
+void search_any(const Rows& rows, Board& board);   // slack above 0, with turns for slack 0 if time is limited
+void search(const Given& given, Board& board);     // the method that the settings ask for
 
 }  // namespace proofwood::minimal

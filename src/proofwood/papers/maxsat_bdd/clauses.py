@@ -214,13 +214,3 @@ def bdd_clauses(v: BddVariables, examples: Examples, encoding: Encoding) -> Iter
     yield from structure(v)
     for q in range(1, examples.n_examples + 1):
         yield from classified(v, examples, encoding, q)
-
-
-def encoding_size(n_examples: int, n_features: int, depth: int, encoding: Encoding) -> int:
-    """Literals of BDD1 or BDD2 as in the paper, for two classes, without making a clause."""
-    counter = [0, 0, *(2 * (3 * n - 4) for n in range(2, max(n_features, depth) + 1))]
-    cells = 1 << depth
-    size = n_features * counter[depth] + depth * (counter[n_features] + n_features) + 7 * cells // 2
-    if encoding == "BDD1":
-        return size + n_examples * (cells + depth * n_features * cells // 2)
-    return size + n_examples * (2 * depth * n_features + cells * (depth + 1))

@@ -40,8 +40,8 @@ from proofwood.papers.maxsat_bdd.clauses import (
     values_of_features,
 )
 from proofwood.papers.maxsat_bdd.examples import Examples
-from proofwood.solvers import SatSession, Totalizer
-from proofwood.solvers.cardinality import Sink
+from proofwood.solvers.cardinality import Sink, Totalizer
+from proofwood.solvers.session import SatSession
 
 CORES = 0.1, 30.0
 """Share of the time, and most seconds, for cores."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from proofwood import arguments
 from proofwood.engines.bdd.oblivious import choose_tests
 from proofwood.engines.bdd.over_chosen import Chosen, SizeClock, diagram_over
-from proofwood.engines.bdd.subset import best_subset, subset_errors
+from proofwood.engines.bdd.subset.search import best_subset, subset_errors
 from proofwood.engines.interrupts import ENDED, cause_of, completed, finished, raise_ended
 from proofwood.engines.run import NO_ANSWER, BoundedRun, Clock, Stopped
 from proofwood.model.node_table import IntArray

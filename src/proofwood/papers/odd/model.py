@@ -93,7 +93,6 @@ class Model:
     problem : DiagramProblem
     groups, slots : rows and nodes, as they are numbered here
     epsilon : strictness of eq. 13
-    origin : coordinate that counts as 0 in every column
     program : variables and rows as arrays
     blocks : name of a variable, as in the paper, to its columns: ``w-``, ``w+`` (groups, nodes), ``z-``, ``z+``
         (groups, arcs), ``lambda`` (groups, layers), ``d`` (nodes), ``y-``, ``y+`` (arcs), ``w`` (groups, classes),
@@ -106,7 +105,6 @@ class Model:
     groups: RowGroups
     slots: Slots
     epsilon: float
-    origin: float
     program: Program
     blocks: Mapping[str, IntArray]
     equations: tuple[str, ...]
@@ -152,7 +150,7 @@ def build(problem: DiagramProblem, *, centred: bool = False, least_splits: int =
     _side_constraints(out, problem, groups, slots)
     if least_splits > 1:
         out.rows("least_splits", [(out.blocks["d"], 1)], lower=least_splits)
-    return Model(problem, groups, slots, epsilon, origin, out.program(), out.blocks, tuple(out.equations))
+    return Model(problem, groups, slots, epsilon, out.program(), out.blocks, tuple(out.equations))
 
 
 def _gap(problem: DiagramProblem) -> float:

@@ -104,8 +104,8 @@ class Language(ABC):
         return f"return {name}({', '.join(self.names.values())}){self.end}"
 
 
-def functions(model: Exported, language: Language, prefix: str = "node") -> list[str]:
-    """The functions of a model, each before those that call it; the last one is that of the root, ``prefix_0``."""
+def functions(model: Exported, language: Language) -> list[str]:
+    """The functions of a model, each before those that call it; the last one is that of the root, ``node_0``."""
     table = model.table
     heads = _heads(model)
 
@@ -114,14 +114,14 @@ def functions(model: Exported, language: Language, prefix: str = "node") -> list
             code, rows = int(table.label[node]), int(table.rows[node])
             return [language.leaf(model.leaves[node], f"{in_comment(str(model.labels[code]))}, {rows:,} training rows")]
         if node in heads and node != head:
-            return [language.call(f"{prefix}_{node}")]
+            return [language.call(f"node_{node}")]
         low, high = block(int(table.low[node]), head), block(int(table.high[node]), head)
         ask = model.ask(node)
         return language.branch(language.condition(ask), *((high, low) if ask.contrary else (low, high)))
 
     lines: list[str] = []
     for head in sorted(heads, reverse=True):
-        lines += [*language.function(f"{prefix}_{head}", block(head, head)), ""]
+        lines += [*language.function(f"node_{head}", block(head, head)), ""]
     return lines
 
 

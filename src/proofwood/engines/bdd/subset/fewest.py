@@ -9,8 +9,6 @@ classes these are the pairs of groups of opposite majority (a shortest reduct of
 
 from __future__ import annotations
 
-import importlib.util
-
 from proofwood.engines.bdd.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.bdd.subset.hitting import smallest_hitting
 from proofwood.engines.bdd.subset.options import FewestOptions
@@ -57,7 +55,7 @@ def _search(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | Non
     if run.stopped_by is None and run.lower < run.upper:
         if options.engine == "hitting":
             smallest_hitting(run, whole=True)
-        elif options.engine == "auto" and importlib.util.find_spec("pysat") is not None:
+        elif options.engine == "auto":
             smallest_hitting(run, _FIRST_CONFLICTS)
         if options.engine != "hitting" and run.stopped_by is None and run.lower < run.upper:
             _by_size(run, options, checkpoint)

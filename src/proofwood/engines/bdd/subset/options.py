@@ -79,8 +79,8 @@ class FewestOptions:
     Parameters
     ----------
     engine : "search": the subset search for sizes 0, 1, 2, ...; "hitting": a smallest hitting set of differences of
-        rows, made one by one, with a SAT solver (python-sat); "auto": hitting sets for some thousand conflicts, where
-        python-sat is installed, and then the search for the sizes that are left: the former are faster where many
+        rows, made one by one, with a SAT solver (python-sat); "auto": hitting sets for some thousand conflicts, and
+        then the search for the sizes that are left: the former are faster where many
         tests are needed, the latter where few suffice but the data are noisy
     search : switches of the subset search
     """

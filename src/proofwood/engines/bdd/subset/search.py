@@ -11,8 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.stages import searched
@@ -158,9 +156,7 @@ def optimal_subsets(
     max_sets: int = 10_000,
     options: SubsetOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
-    progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
-    prepared: Prepared | None = None,
 ) -> tuple[tuple[tuple[int, ...], ...], bool, str | None]:
     """All sets of at most ``size`` tests that get at most ``errors`` (integer weight) wrong, and whether that is all.
 
@@ -174,11 +170,11 @@ def optimal_subsets(
     below = min(errors, rows.total) - rows.unavoidable + 1
     if below <= 0:
         return (), True, None
-    prepared = Prepared(rows, options) if prepared is None else prepared
+    prepared = Prepared(rows, options)
     settings = {"collect": True, "max_sets": max_sets}
     if checkpoint is None and prepared.by_boxes(size):
         settings["boxes"] = True
-    found = prepared.run(size, below, limits, progress, settings, checkpoint)
+    found = prepared.run(size, below, limits, None, settings, checkpoint)
     if not found["prepared"]:
         return (), False, STOPPED_BY[found["stopped"]]
     sets = tuple(tuple(int(test) for test in chosen) for chosen in found["sets"])
@@ -188,13 +184,7 @@ def optimal_subsets(
 
 def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
     """Integer weight that the cells of ``tests`` get wrong when each predicts its heaviest class."""
-    if len(tests) == 0:
-        cell = np.zeros(rows.n_rows, dtype=np.int64)
-    else:
-        cell = rows.select(list(tests)).groups[0]
-    weights = np.zeros((int(cell.max()) + 1, rows.n_classes), dtype=np.int64)
-    np.add.at(weights, (cell, rows.codes), rows.weights)
-    return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
+    return rows.select(list(tests)).unavoidable
 
 
 def _for_first(limits: Limits, started: float) -> Limits:

@@ -19,16 +19,17 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from proofwood.engines.diagram.oblique.chain import chain
 from proofwood.engines.diagram.oblique.cuts import MARGIN
+from proofwood.engines.diagram.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.diagram.oblique.hitting import Conflicts
 from proofwood.engines.diagram.oblique.margin import Separation, separate
+from proofwood.engines.diagram.oblique.moves import reoptimize
 from proofwood.engines.diagram.shape import Diagram
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
@@ -109,7 +110,7 @@ def lower_bounds(
     conflicts = _Ways(problem.columns, problem.norm, rows.ranks, rows.codes, rows.weights)
 
     def offer(order: tuple[int, ...], right: BoolArray) -> None:
-        if on_diagram is not None and (diagram := chain(problem, order, right)) is not None:
+        if on_diagram is not None and (diagram := _chain(problem, order, right)) is not None:
             on_diagram(diagram)
 
     ways_of = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
@@ -138,6 +139,47 @@ def _by_classes(groups: IntArray, terminals: int) -> int:
     return total - max(
         int(groups[:, chosen].max(axis=1).sum()) for chosen in map(list, combinations(range(n_classes), terminals))
     )
+
+
+def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> Diagram | None:
+    """The diagram whose node i parts class ``order[i]`` from the classes after it.
+
+    Each hyperplane holds the right rows apart as widely as possible; then it is moved, where rows that are not right
+    stand too close to it or on the better side.
+
+    Parameters
+    ----------
+    problem : DiagramProblem with columns scaled to [0, 1]
+    order : class codes, at least two
+    right : (n_rows,) rows that are to be right
+
+    Returns
+    -------
+    Diagram, or None if the chain does not fit into the skeleton or right rows cannot be parted
+    """
+    priced = PricedRows.of(problem)
+    k = len(order) - 1
+    if k > min(len(problem.widths), problem.most_nodes):
+        return None
+    codes = problem.rows.codes
+    nodes: dict[int, Node] = {}
+    for at in range(k):
+        low, high = right & (codes == order[at]), right & np.isin(codes, order[at + 1 :])
+        if not low.any() or not high.any():
+            return None
+        found = separate(priced.columns[low], priced.columns[high], norm=problem.norm)
+        if found is None or found.gap <= 0:
+            return None
+        nodes[at] = priced.node(at, ~order[at], at + 1 if at + 1 < k else ~order[k], found.normal, found.offset)
+    draft = Draft(priced, nodes, 0)
+    rng = np.random.default_rng(0)
+    score = draft.score()
+    for key in [*reversed(range(k)), *range(k)]:
+        if key in draft.nodes and (moved := reoptimize(draft, key, rng=rng, rounds=8)) is not None:
+            moved_score = moved.score()
+            if moved_score < score:
+                draft, score = moved, moved_score
+    return None if score[0] else draft.diagram()
 
 
 class _Ways:

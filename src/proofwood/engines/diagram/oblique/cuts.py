@@ -79,7 +79,7 @@ class Cuts:
         )
 
 
-def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: Norm, margin: float = MARGIN) -> Cuts:
+def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: Norm) -> Cuts:
     """The cut of least loss along each normal, the widest gap among equals; one between two rows, not beyond all.
 
     Parameters
@@ -87,7 +87,6 @@ def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: No
     sums : (n_rows, n_normals) weighted sums of the rows
     extra : (n_rows,) int64, price of the high side less that of the low side
     length : (n_normals,) of the normals, as :func:`lengths` gives it
-    margin : least distance of rows on either side
     """
     n, k = sums.shape
     if n < 2:
@@ -97,7 +96,7 @@ def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: No
     places = np.take_along_axis(sums, order, axis=0)
     below = np.cumsum(extra[order], axis=0)[:-1]  # extra prices of the rows before each cut
     gaps = np.diff(places, axis=0) / sizes(length, places[:-1], places[1:], norm)
-    permitted = gaps >= margin
+    permitted = gaps >= MARGIN
     straight = np.where(permitted, int(extra.sum()) - below, NO_CUT)
     flipped = np.where(permitted, below, NO_CUT)
     losses = np.minimum(straight, flipped)
@@ -109,7 +108,7 @@ def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: No
 
 
 def gain_cuts(
-    sums: FloatArray, weights: FloatArray, length: FloatArray, *, norm: Norm, margin: float = MARGIN
+    sums: FloatArray, weights: FloatArray, length: FloatArray, *, norm: Norm
 ) -> tuple[FloatArray, FloatArray]:
     """The cut of greatest information gain along each normal.
 
@@ -132,7 +131,7 @@ def gain_cuts(
     below = np.cumsum(weights[order], axis=0)[:-1]  # (n_rows - 1, n_normals, n_classes)
     whole = weights.sum(axis=0)
     gains = entropy(whole) - entropy(below) - entropy(whole - below)
-    permitted = np.diff(places, axis=0) >= margin * sizes(length, places[:-1], places[1:], norm)
+    permitted = np.diff(places, axis=0) >= MARGIN * sizes(length, places[:-1], places[1:], norm)
     gains = np.where(permitted, gains, -np.inf)
     cut, each = gains.argmax(axis=0), np.arange(k)
     low, high = places[cut, each], places[cut + 1, each]

@@ -8,6 +8,7 @@ from itertools import count as numbers
 
 import numpy as np
 
+from proofwood.engines.diagram.kernel import error_prices
 from proofwood.engines.diagram.oblique.cuts import MARGIN, lengths, sizes, weighted_sums
 from proofwood.engines.diagram.oblique.hyperplane import Hyperplane
 from proofwood.engines.diagram.oblique.margin import sparse_separation
@@ -70,9 +71,7 @@ class PricedRows:
         rows = problem.rows
         if problem.columns is None:
             raise ValueError("the problem is univariate: an oblique diagram needs columns scaled to [0, 1]")
-        if costs is None:
-            wrong = np.arange(rows.n_classes) != rows.codes[:, None]
-            costs = problem.cost.error_price * rows.weights[:, None] * wrong
+        costs = error_prices(problem) if costs is None else costs
         if costs.shape != (rows.n_rows, rows.n_classes):
             raise ValueError(f"costs have shape {costs.shape}, expected {(rows.n_rows, rows.n_classes)}")
         return cls(problem, problem.columns, np.asarray(costs, dtype=np.int64))

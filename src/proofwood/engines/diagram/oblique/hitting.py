@@ -2,33 +2,22 @@
 
 HiGHS says which rows to choose, and a dual solution of the linear relaxation; neither is believed. The choice is
 checked against all conflicts. The duals are rounded down to integers that no row is overcharged by, so that their sum
-is a bound whatever they came from. That a choice is the cheapest is proved by a depth-first search in integers, and
-where that takes long by RC2 [1]_, a core-guided solver with integer weights.
-
-References
-----------
-.. [1] Ignatiev, Morgado, Marques-Silva (2019), RC2: an Efficient MaxSAT Solver, JSAT 11(1).
+is a bound whatever they came from. That a choice is the cheapest is proved by a depth-first search in integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from pysat.examples.rc2 import RC2Stratified  # type: ignore[import-untyped]
-from pysat.formula import WCNF  # type: ignore[import-untyped]
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from proofwood import _native
+from proofwood.engines.interrupts import INTERRUPT
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.solvers import worker
 
 FINE = 2**10
 """Duals are rounded to this part of the unit of the weights."""
-LOOK = 2.0
-"""Seconds for the search in integers at most, before RC2 is asked."""
 RAM = 2**62
 """Sums of weights stay below it."""
 
@@ -107,21 +96,13 @@ class Conflicts:
         sets = [place[conflict].tolist() for conflict in self.sets]
         if clock.over:
             return None, False
-        weights, look = np.ascontiguousarray(self.weights[used]), clock.share(0.5, LOOK)
-        found = _native.cheapest_hitting_set(sets, weights, upper, look)
-        if found["stopped"] == 2:
+        weights = np.ascontiguousarray(self.weights[used])
+        found = _native.cheapest_hitting_set(sets, weights, upper, clock.seconds_left)
+        if found["stopped"] == INTERRUPT:
             raise KeyboardInterrupt
-        if found["complete"]:
-            return self._mask(used[found["chosen"]] if found["weight"] < upper else None), True
-        if clock.over:
+        if not found["complete"]:
             return None, False
-        outcome = worker.run(_by_rc2, sets, weights.tolist(), seconds=clock.seconds_left)
-        if outcome.stopped_by == "interrupt":
-            raise KeyboardInterrupt
-        if outcome.stopped_by is not None:
-            return None, False
-        rows = used[np.array(outcome.value, dtype=np.int64)]
-        return self._mask(rows if int(self.weights[rows].sum()) < upper else None), True
+        return self._mask(used[found["chosen"]] if found["weight"] < upper else None), True
 
     def _mask(self, rows: IntArray | None) -> BoolArray | None:
         if rows is None:
@@ -171,18 +152,3 @@ class Conflicts:
             room[self.sets[at]] -= taken
             total += taken
         return -(-total // fine)
-
-
-def _by_rc2(send: Callable[[int], None], sets: list[list[int]], weights: list[int]) -> list[int]:
-    """Elements of least weight that hit every set; for a process of its own."""
-    formula = WCNF()
-    for chosen in sets:
-        formula.append([element + 1 for element in chosen])
-    for element, weight in enumerate(weights, start=1):
-        formula.append([-element], weight=weight)
-    with RC2Stratified(formula) as solver:
-        model = solver.compute()
-    if model is None:
-        raise AssertionError("sets with elements can be hit")
-    true = {literal for literal in model if literal > 0}
-    return [element for element in range(len(weights)) if element + 1 in true]

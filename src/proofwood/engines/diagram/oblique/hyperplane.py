@@ -72,10 +72,9 @@ def best_hyperplane(
     starts: Sequence[FloatArray] = (),
     fits: bool = True,
     rounds: int = 60,
-    margin: float = MARGIN,
     clock: Clock = ENDLESS,
 ) -> Hyperplane:
-    """Search a hyperplane of least loss that holds the rows of its two sides ``margin`` apart.
+    """Search a hyperplane of least loss that holds the rows of its two sides ``MARGIN`` apart.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def best_hyperplane(
     floor = base + int(np.minimum(extra, 0).sum())
     if best.loss == floor or len(columns) < 2 or d == 0 or clock.over:
         return best
-    search = _Search(columns, extra, base, margin, norm, best, clock)
+    search = _Search(columns, extra, base, norm, best, clock)
     heads = search.offer_normals(search.first_normals(starts, fits=fits))
     for share in (2, 1):  # a second half begins at what the first half and the margin have left
         if not heads or search.best.loss == floor or rounds <= 0:
@@ -135,12 +134,11 @@ class _Search:
         columns: FloatArray,
         extra: IntArray,
         base: int,
-        margin: float,
         norm: Norm,
         best: Hyperplane,
         clock: Clock,
     ) -> None:
-        self.columns, self.extra, self.base, self.margin, self.best = columns, extra, base, margin, best
+        self.columns, self.extra, self.base, self.best = columns, extra, base, best
         self.norm, self.clock = norm, clock
         self.middle = columns.mean(axis=0)
         self.rows = np.column_stack([columns - self.middle, np.full(len(columns), -1.0)])
@@ -203,7 +201,7 @@ class _Search:
         high = self.rows @ head > 0
         if cut.loss[0] > self.loss_of(head) and high.any() and not high.all():
             found = separate(self.columns[~high], self.columns[high], norm=self.norm, seconds=self.clock.seconds_left)
-            if found is not None and found.gap >= self.margin:
+            if found is not None and found.gap >= MARGIN:
                 self._keep(found.normal, found.offset, found.gap)
                 return
         if cut.loss[0] < NO_CUT:
@@ -211,7 +209,7 @@ class _Search:
             self._keep(sign * normal, sign * float(cut.offset[0]), float(cut.gap[0]))
 
     def _cuts(self, sums: FloatArray, normals: FloatArray) -> Cuts:
-        return best_cuts(sums, self.extra, lengths(normals.T, self.norm), norm=self.norm, margin=self.margin)
+        return best_cuts(sums, self.extra, lengths(normals.T, self.norm), norm=self.norm)
 
     def _keep(self, normal: FloatArray, offset: float, gap: float) -> None:
         high = weighted_sums(self.columns, normal) > offset

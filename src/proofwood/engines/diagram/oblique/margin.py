@@ -151,10 +151,9 @@ def sparse_separation(
     *,
     margin: float,
     norm: Norm,
-    kept: float = 0.5,
     clock: Clock = ENDLESS,
 ) -> Separation | None:
-    """A separation of few coefficients that keeps a share ``kept`` of the widest gap, and at least ``margin``.
+    """A separation of few coefficients that keeps half of the widest gap, and at least ``margin``.
 
     The smallest coefficients are dropped first, and the others fitted anew; it is the sparsest only by luck.
 
@@ -169,7 +168,7 @@ def sparse_separation(
     best = None if clock.over else separate(low, high, norm=norm, seconds=clock.seconds_left)
     if best is None or best.gap < margin:
         return None
-    least = max(margin, kept * best.gap)
+    least = max(margin, best.gap / 2)
     for column in np.argsort(np.abs(best.normal), kind="stable").tolist():
         if best.normal[column] == 0:
             continue

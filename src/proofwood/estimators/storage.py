@@ -21,6 +21,7 @@ import numpy.typing as npt
 from proofwood.files import allowing, beyond, bytes_of_json, canonical_json, read_permitted, strict_json, write_whole
 from proofwood.model.node_table import IntArray, NodeTable, Normals
 from proofwood.printable import cut, printable
+from proofwood.result import Part, ProgressEvent, Result, Stats, Status
 
 FORMAT = "proofwood-model"
 SCHEMA = 1
@@ -34,58 +35,13 @@ MAX_NESTING = 64
 _DATES = re.compile(r"(datetime64|timedelta64)\[([1-9][0-9]{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
-STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown")
+STATUSES = tuple(map(str, Status))
+UNTOLD = ("the file does not tell which",)
+"""Scope of a result whose file was written before scopes existed."""
 
 
 class ModelFileError(ValueError):
     """A file that cannot be read as a model; the message names the file, what is wrong and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class SavedResult:
-    """What was proved about the model, in plain values.
-
-    Parameters
-    ----------
-    status : one of ``STATUSES``
-    objective, lower_bound : float, in ``unit``
-    unit : of objective and bound, such as ``"errors"``
-    seconds : float, time spent
-    engine : name of the algorithm
-    stopped_by : None if it ran to its end, else the limit that stopped it
-    counters : the engine's counters by name
-    trace : (seconds, objective, lower_bound) at each improvement
-    parts : (unit, objective, lower_bound, status) of each quantity, where the answer is best in several
-    proved_by : what closed the gap, where the engine tells
-    scope : what limited the search beyond the model and the table, in words; None if the file does not tell
-    """
-
-    status: str
-    objective: float
-    lower_bound: float
-    unit: str
-    seconds: float = 0.0
-    engine: str = ""
-    stopped_by: str | None = None
-    counters: Mapping[str, int] = field(default_factory=dict)
-    trace: tuple[tuple[float, float, float], ...] = ()
-    parts: tuple[tuple[str, float, float, str], ...] = ()
-    proved_by: str | None = None
-    scope: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise ValueError(f"status is {self.status!r}: expected one of {', '.join(STATUSES)}")
-        if math.isnan(self.objective) or math.isnan(self.lower_bound) or self.lower_bound > self.objective:
-            raise ValueError(
-                f"lower_bound is {self.lower_bound!r} and objective {self.objective!r}: "
-                "expected numbers, the bound not above the objective"
-            )
-        if self.status == "optimal" and self.lower_bound != self.objective:
-            raise ValueError(
-                f"status is 'optimal', but lower_bound is {self.lower_bound!r} and objective {self.objective!r}: "
-                "expected equal numbers"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +58,7 @@ class SavedModel:
     columns : what is known of the columns (kinds, levels, ...), plain values by keyword
     estimator : name of the learner's class, or ``""``
     parameters : of the learner, plain values by keyword
-    result : SavedResult or None
+    result : what was proved about it, or None
 
     Plain values are None, booleans, numbers, strings, and lists, tuples and mappings of these.
 
@@ -119,7 +75,7 @@ class SavedModel:
     columns: Mapping[str, Any] = field(default_factory=dict)
     estimator: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    result: SavedResult | None = None
+    result: Result | None = None
 
     def __post_init__(self) -> None:
         classes = np.array(self.classes)
@@ -326,23 +282,24 @@ def _classes_out(classes: npt.NDArray[Any]) -> dict[str, Any]:
     )
 
 
-def _result_out(result: SavedResult) -> dict[str, Any]:
+def _result_out(result: Result) -> dict[str, Any]:
+    stats = result.stats
     return {
         "status": str(result.status),
         "objective": _number(float(result.objective)),
         "lower_bound": _number(float(result.lower_bound)),
         "unit": result.unit,
-        "seconds": float(result.seconds),
-        "engine": result.engine,
-        "stopped_by": result.stopped_by,
-        "counters": {str(key): int(value) for key, value in result.counters.items()},
-        "trace": [[_number(float(value)) for value in event] for event in result.trace],
+        "seconds": float(stats.seconds),
+        "engine": stats.engine,
+        "stopped_by": stats.stopped_by,
+        "counters": {str(key): int(value) for key, value in stats.counters.items()},
+        "trace": [[_number(float(at)) for at in (e.seconds, e.objective, e.lower_bound)] for e in result.trace],
         "parts": [
-            [unit, _number(float(objective)), _number(float(bound)), str(status)]
-            for unit, objective, bound, status in result.parts
+            [part.unit, _number(float(part.objective)), _number(float(part.lower_bound)), str(part.status)]
+            for part in result.parts
         ],
-        **({} if result.proved_by is None else {"proved_by": result.proved_by}),
-        **({} if result.scope is None else {"scope": list(result.scope)}),
+        **({} if stats.proved_by is None else {"proved_by": stats.proved_by}),
+        "scope": list(result.scope),
     }
 
 
@@ -398,15 +355,16 @@ def _model_in(part: dict[str, Any]) -> SavedModel:
     estimator = _get(part, "estimator", dict, "model")
     names = _get(part, "feature_names", (list, type(None)), "model")
     result = _get(part, "result", (dict, type(None)), "model")
+    table = _table_in(nodes)
     return SavedModel(
-        table=_table_in(nodes),
+        table=table,
         classes=_classes_in(_get(part, "classes", dict, "model")),
         n_features=n_features,
         feature_names=None if names is None else tuple(_strings(names, "model.feature_names")),
         columns=_named(_get(part, "columns", dict, "model"), "model.columns"),
         estimator=_get(estimator, "name", str, "model.estimator"),
         parameters=_named(_get(estimator, "parameters", dict, "model.estimator"), "model.estimator.parameters"),
-        result=None if result is None else _result_in(result),
+        result=None if result is None else _result_in(result, table),
     )
 
 
@@ -498,7 +456,7 @@ def _classes_in(classes: dict[str, Any]) -> npt.NDArray[Any]:
     )
 
 
-def _result_in(result: dict[str, Any]) -> SavedResult:
+def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
     where = "model.result"
     counters = _get(result, "counters", dict, where)
     if not all(type(value) is int for value in counters.values()):
@@ -506,24 +464,38 @@ def _result_in(result: dict[str, Any]) -> SavedResult:
     trace = []
     for i, event in enumerate(_get(result, "trace", list, where)):
         seconds, objective, bound = _floats(event, f"{where}.trace[{i}]", length=3)
-        trace.append((seconds, objective, bound))
+        trace.append(ProgressEvent(seconds, objective, bound))
     objective, bound, seconds = _floats(
         [_get(result, key, object, where) for key in ("objective", "lower_bound", "seconds")],
         f"{where}: objective, lower_bound, seconds",
     )
-    return SavedResult(
-        status=_get(result, "status", str, where),
+    status = _get(result, "status", str, where)
+    if status not in STATUSES:
+        raise ValueError(f"status is {status!r}: expected one of {', '.join(STATUSES)}")
+    if not math.isfinite(objective) or math.isnan(bound) or bound > objective:
+        raise ValueError(
+            f"lower_bound is {bound!r} and objective {objective!r}: expected numbers, the bound not above the objective"
+        )
+    if status == Status.OPTIMAL and bound != objective:
+        raise ValueError(
+            f"status is 'optimal', but lower_bound is {bound!r} and objective {objective!r}: expected equal numbers"
+        )
+    return Result(
+        model=table,
         objective=objective,
-        lower_bound=bound,
         unit=_word(result, "unit", where),
-        seconds=seconds,
-        engine=_word(result, "engine", where),
-        stopped_by=None if result.get("stopped_by", "") is None else _word(result, "stopped_by", where),
-        counters=counters,
+        lower_bound=bound,
+        status=Status(status),
+        stats=Stats(
+            seconds,
+            _word(result, "engine", where),
+            None if result.get("stopped_by", "") is None else _word(result, "stopped_by", where),
+            counters,
+            None if result.get("proved_by") is None else _word(result, "proved_by", where),
+        ),
         trace=tuple(trace),
         parts=_parts_in(result.get("parts", []), f"{where}.parts"),
-        proved_by=None if result.get("proved_by") is None else _word(result, "proved_by", where),
-        scope=None if "scope" not in result else _scope_in(result["scope"], f"{where}.scope"),
+        scope=UNTOLD if "scope" not in result else _scope_in(result["scope"], f"{where}.scope"),
     )
 
 
@@ -542,7 +514,7 @@ def _scope_in(scope: object, where: str) -> tuple[str, ...]:
     return tuple(scope)
 
 
-def _parts_in(parts: object, where: str) -> tuple[tuple[str, float, float, str], ...]:
+def _parts_in(parts: object, where: str) -> tuple[Part, ...]:
     """``result.parts``, which may be absent: most answers have one objective."""
     if not isinstance(parts, list):
         raise ValueError(f"{where} is {_short(parts)}, expected a list")
@@ -551,7 +523,7 @@ def _parts_in(parts: object, where: str) -> tuple[tuple[str, float, float, str],
         if not isinstance(part, list) or len(part) != 4 or part[3] not in STATUSES or not isinstance(part[0], str):
             raise ValueError(f"{where}[{i}] is {_short(part)}, expected [unit, objective, lower_bound, status]")
         objective, bound = _floats(part[1:3], f"{where}[{i}]")
-        found.append((part[0], objective, bound, part[3]))
+        found.append(Part(part[0], objective, bound, Status(part[3])))
     return tuple(found)
 
 
