@@ -48,9 +48,8 @@ class Engines:
 
     def forget(self) -> None:
         """Give back the memory of what the engines have learned; they begin anew with the next question."""
-        close = getattr(self._oracle, "close", None)
-        if close is not None:
-            close()
+        if self._oracle is not None:
+            self._oracle.close()
         self._oracle = self._sure = self._last = None
 
     @property

@@ -15,7 +15,7 @@ from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive, contrastive
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.explain.search.relevance import relevant
-from proofwood.explain.search.seed import greedy_seed, release_order
+from proofwood.explain.search.seed import TreeBounds
 from proofwood.explain.search.smallest import HittingSets, smallest
 from tests import naive_explain
 from tests.explain_oracles import TryAll, cases
@@ -26,11 +26,12 @@ CASES = list(cases(0, 60))
 def test_what_the_seed_keeps_suffices():
     smaller = 0
     for case in CASES:
-        seed = greedy_seed(case.scores, case.cells, case.label, keep={0})
+        bounds = TreeBounds(case.scores, case.cells, case.label)
+        seed = bounds.greedy_seed(bounds.release_order, keep={0})
         assert 0 in seed
         assert case.suffices(seed)
         smaller += len(seed) < case.scores.n_features
-        assert sorted(release_order(case.scores, case.cells, case.label)) == sorted(case.everything)
+        assert sorted(bounds.release_order) == sorted(case.everything)
     assert smaller > 20
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -32,60 +31,6 @@ class Answer:
 
 
 UNKNOWN = Answer(None)
-
-
-class Oracle(Protocol):
-    """Answers for one model; may keep what it learned between questions.
-
-    ``name`` is that of the engine, see ``engines.py``.
-    """
-
-    name: str
-    scores: ScoreModel
-
-    def ask(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-        turns: int | None = None,
-    ) -> Answer:
-        """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
-
-        Parameters
-        ----------
-        cells : (n_columns,) cells of the row to explain
-        label : its class
-        fixed : features that stay
-        targets : other classes to look for; all by default. If there are others still, rows of those do not count
-        seconds : limit; the answer is ``UNKNOWN`` when it is over
-        turns : effort after which the answer may be ``UNKNOWN``, the same on every machine: a turn is what the searches
-            of ``"auto"`` do in some 40 ms, the next one twice that. Other engines pass over it
-        """
-        ...
-
-    def ask_box(
-        self,
-        low: IntArray,
-        high: IntArray,
-        label: int,
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-        near: IntArray | None = None,
-    ) -> Answer:
-        """Can a row of the space with ``low <= cells <= high`` get another class than ``label``?
-
-        Parameters
-        ----------
-        low, high : (n_columns,) cells; a core names features whose limits are needed
-        label, targets, seconds : as in :meth:`ask`
-        near : (n_columns,) cells near which a witness is welcome; engines may pass over that
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,8 +84,7 @@ def about_row(
     """The question of :meth:`Oracle.ask`."""
     kept = tuple(sorted({int(feature) for feature in fixed}))
     low, high = scores.box(cells, kept)
-    others = _others(scores, label, targets)
-    return BoxQuestion(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
+    return _question(scores, low, high, kept, label, targets, seconds)
 
 
 def about_box(
@@ -155,30 +99,47 @@ def about_box(
     low, high = np.asarray(low), np.asarray(high)
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
-    others = _others(scores, label, targets)
-    return BoxQuestion(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
+    return _question(scores, low, high, kept, label, targets, seconds)
 
 
-def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:
+def _question(
+    scores: ScoreModel,
+    low: IntArray,
+    high: IntArray,
+    fixed: tuple[int, ...],
+    label: int,
+    targets: Sequence[int] | None,
+    seconds: float | None,
+) -> BoxQuestion:
     wanted = range(scores.n_classes) if targets is None else sorted({int(target) for target in targets})
     for code in (label, *wanted):
         if not 0 <= code < scores.n_classes:
             raise ValueError(f"{code} is not a class: expected codes from 0 to {scores.n_classes - 1}")
-    return tuple(target for target in wanted if target != label)
+    others = tuple(target for target in wanted if target != label)
+    return BoxQuestion(low, high, fixed, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
 
 
-class QuestionOracle:
-    """Both kinds of questions, for an engine that answers a :class:`BoxQuestion`.
+class Oracle:
+    """Answers for one model; may keep what it learned between questions.
+
+    An engine answers a :class:`BoxQuestion`, or both kinds of questions in a way of its own.
 
     Parameters
     ----------
     scores : ScoreModel
+
+    Attributes
+    ----------
+    name : that of the engine, see ``engines.py``
     """
 
     name: str
 
     def __init__(self, scores: ScoreModel) -> None:
         self.scores = scores
+
+    def close(self) -> None:
+        """Give back what is outside of Python's memory; the next question builds it anew."""
 
     def ask(
         self,
@@ -190,7 +151,23 @@ class QuestionOracle:
         seconds: float | None = None,
         turns: int | None = None,
     ) -> Answer:
-        """As :meth:`Oracle.ask`; ValueError if ``label`` or a target is no class."""
+        """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
+
+        Parameters
+        ----------
+        cells : (n_columns,) cells of the row to explain
+        label : its class
+        fixed : features that stay
+        targets : other classes to look for; all by default. If there are others still, rows of those do not count
+        seconds : limit; the answer is ``UNKNOWN`` when it is over
+        turns : effort after which the answer may be ``UNKNOWN``, the same on every machine: a turn is what the searches
+            of ``"auto"`` do in some 40 ms, the next one twice that. Other engines pass over it
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or a target is no class.
+        """
         return self._answer(about_row(self.scores, cells, label, fixed, targets, seconds))
 
     def ask_box(
@@ -203,7 +180,19 @@ class QuestionOracle:
         seconds: float | None = None,
         near: IntArray | None = None,
     ) -> Answer:
-        """As :meth:`Oracle.ask_box`; ValueError if ``label`` or a target is no class."""
+        """Can a row of the space with ``low <= cells <= high`` get another class than ``label``?
+
+        Parameters
+        ----------
+        low, high : (n_columns,) cells; a core names features whose limits are needed
+        label, targets, seconds : as in :meth:`ask`
+        near : (n_columns,) cells near which a witness is welcome; engines may pass over that
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or a target is no class.
+        """
         return self._answer(about_box(self.scores, low, high, label, targets, seconds))
 
     def answer(self, question: BoxQuestion) -> Answer:

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, QuestionOracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, Oracle
 from proofwood.papers.rfxpl.clauses import Forest
 from proofwood.papers.rfxpl.formula import Formula
 
 
-class PaperOracle(QuestionOracle):
+class PaperOracle(Oracle):
     """Answers for majority votes, with the encoding of Izza and Marques-Silva (2021).
 
     The formula of a class is built at its first question and kept for all rows. The limits of a box are order

@@ -35,7 +35,7 @@ import numpy as np
 from proofwood import _native, memory
 from proofwood.engines.run import Clock
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
 from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
@@ -155,7 +155,7 @@ def _shadowed(scores: ScoreModel, beside: ScoreModel) -> ScoreModel:
     )
 
 
-class SearchOracle:
+class SearchOracle(Oracle):
     """Oracle for any ensemble of threshold trees; complete.
 
     Parameters
@@ -169,7 +169,7 @@ class SearchOracle:
     """
 
     def __init__(self, scores: ScoreModel, options: SearchOptions = DEFAULT_OPTIONS) -> None:
-        self.scores = scores
+        super().__init__(scores)
         self.options = options
         self.model = native_model(scores)
         self.name = options.engine
@@ -232,38 +232,6 @@ class SearchOracle:
         start = np.clip(low if near is None else near, low, high)
         return self._ask(assumptions, start.tolist(), label, targets, seconds, hard=near is not None)
 
-    def ask_lead(
-        self,
-        low: IntArray,
-        high: IntArray,
-        winner: int,
-        loser: int,
-        least: int,
-        *,
-        seconds: float | None = None,
-        near: IntArray | None = None,
-    ) -> Answer:
-        """Is there a row of the box in which one class leads another by so much?
-
-        Parameters
-        ----------
-        low, high : (n_columns,) least and greatest cell of each column
-        winner, loser : the two classes
-        least : of the sum of the winner less that of the loser
-        seconds : limit, None for none
-        near : (n_columns,) cells from which on rows are looked for; the least ones by default
-
-        Raises
-        ------
-        ValueError
-            If clauses take part: what they learn is about one lead.
-        """
-        if self._joint is not None:
-            raise ValueError("a lead among plausible rows only cannot be asked for")
-        if self.options.clauses:
-            raise ValueError("clauses are learned about one lead: expected options with clauses=False")
-        return self.ask_contests(low, high, winner, [(loser, least)], seconds=seconds, near=near)
-
     def ask_contests(
         self,
         low: IntArray,
@@ -278,8 +246,12 @@ class SearchOracle:
 
         Parameters
         ----------
-        low, high, winner, seconds, near : as in :meth:`ask_lead`
-        contests : the others, each with the least lead; of two or more, always the same for one winner
+        low, high : (n_columns,) least and greatest cell of each column
+        winner : the class
+        contests : the others, each with the least sum of the winner less its own; with clauses, which learn about one
+            lead, always the same for one winner
+        seconds : limit, None for none
+        near : (n_columns,) cells from which on rows are looked for; the least ones by default
         """
         if memory.lacked():
             return UNKNOWN

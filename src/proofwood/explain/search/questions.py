@@ -17,7 +17,7 @@ import numpy as np
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
-from proofwood.explain.search.seed import TreeBounds, greedy_seed, release_order
+from proofwood.explain.search.seed import TreeBounds
 from proofwood.memory import lacked, note_lack
 from proofwood.model.node_table import IntArray
 
@@ -49,13 +49,11 @@ class Known:
     sufficient : masks of sets proved to suffice, none of them a superset of another
     changing : mask of the changed features of each witness known -> cells of the witness
     bounds : what each tree adds at most, if that was worked out
-    order : features of least effect first, likewise
     """
 
     sufficient: list[int]
     changing: dict[int, IntArray] = field(default_factory=dict)
     bounds: TreeBounds | None = None
-    order: list[int] | None = None
 
 
 class Questions:
@@ -113,19 +111,16 @@ class Questions:
 
     # ---------------------------------------------------------------------------------------------------------- orders
 
-    def _tree_bounds(self) -> TreeBounds:
-        if self.known.bounds is None:
+    def _tree_bounds(self) -> TreeBounds | None:
+        """What each tree adds at most; None if the time is over before that is known."""
+        if self.known.bounds is None and not self.clock.over:
             self.known.bounds = TreeBounds(self.scores, self.cells, self.label, self.targets)
         return self.known.bounds
 
     def release_order(self) -> list[int]:
         """Features of least effect first; as they are numbered if the time is over before that is known."""
-        if self.known.order is None:
-            if self.clock.over:
-                return list(range(self.n))
-            bounds = self._tree_bounds()
-            self.known.order = release_order(self.scores, self.cells, self.label, self.targets, bounds=bounds)
-        return self.known.order
+        bounds = self._tree_bounds()
+        return list(range(self.n)) if bounds is None else bounds.release_order
 
     def greedy_seed(self, keep: Collection[int] = (), order: Sequence[int] | None = None) -> frozenset[int]:
         """A set that bounds tree by tree prove to suffice; all features if the time is over.
@@ -135,18 +130,10 @@ class Questions:
         keep : features that stay in it
         order : features in the order in which to release them; :meth:`release_order` by default
         """
-        if self.clock.over:
+        bounds = self._tree_bounds()
+        if bounds is None:
             return frozenset(range(self.n))
-        return greedy_seed(
-            self.scores,
-            self.cells,
-            self.label,
-            order=self.release_order() if order is None else order,
-            keep=keep,
-            targets=self.targets,
-            bounds=self._tree_bounds(),
-            clock=self.clock,
-        )
+        return bounds.greedy_seed(bounds.release_order if order is None else order, keep, self.clock)
 
     # --------------------------------------------------------------------------------------------------------- answers
 

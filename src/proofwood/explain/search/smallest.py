@@ -21,10 +21,9 @@ from dataclasses import dataclass
 
 from proofwood import _native
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.oracles.searches import INTERRUPT, MEMORY
+from proofwood.explain.oracles.searches import note
 from proofwood.explain.search.extract import Found, Kind, shrink, shrink_change, thin, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.memory import note_lack
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +96,7 @@ class HittingSets:
                 self.lower_bound += 1
                 self._search.begin(self.lower_bound)
             else:
-                if found["stopped"] == INTERRUPT:
-                    raise KeyboardInterrupt
-                if found["stopped"] == MEMORY:
-                    note_lack()
+                note(found["stopped"])
                 return None
         if self._found is None or (below is not None and self.lower_bound >= below):
             return None
