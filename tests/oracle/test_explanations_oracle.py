@@ -72,10 +72,10 @@ def check_keep_and_free(case: Case) -> None:
     assert not any(case.suffices(found.features - {feature}) for feature in found.features - set(keep))
     best = smallest(case.questions(), keep=keep, free=free)
     assert best is not None
-    assert best.optimal
-    assert case.suffices(best.found.features)
+    assert best.smallest
+    assert case.suffices(best.features)
     fewest = min(len(chosen | set(keep)) for chosen in case.abductive if chosen <= most)
-    assert len(best.found.features) == fewest
+    assert len(best.features) == fewest
 
 
 def check_contrastive(case: Case) -> None:
@@ -93,10 +93,10 @@ def check_contrastive(case: Case) -> None:
         best = smallest(case.questions(), kind="contrastive", free=immutable)
         assert (best is None) == (not expected)
         if best is not None:
-            assert best.optimal
-            assert best.found.complete
-            assert best.found.features in expected
-            assert len(best.found.features) == best.lower_bound == naive_explain.smallest(expected)
+            assert best.smallest
+            assert best.complete
+            assert best.features in expected
+            assert len(best.features) == best.lower_bound == naive_explain.smallest(expected)
 
 
 def check_targets(case: Case) -> None:
@@ -137,11 +137,11 @@ def check_all(case: Case) -> None:
     assert questions.calls == asked  # all is known
     for best in (at_once, smallest(case.questions())):
         assert best is not None
-        assert best.optimal
-        assert best.found.complete
-        assert best.found.features in case.abductive
-        assert len(best.found.features) == best.lower_bound == naive_explain.smallest(case.abductive)
-        assert set(best.found.witnesses) == best.found.features
+        assert best.smallest
+        assert best.complete
+        assert best.features in case.abductive
+        assert len(best.features) == best.lower_bound == naive_explain.smallest(case.abductive)
+        assert set(best.witnesses) == best.features
     in_all, in_some = naive_explain.necessary(case.abductive), naive_explain.relevant(case.abductive)
     some = case.some()
     for known in (case.questions(), questions):

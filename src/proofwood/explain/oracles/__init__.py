@@ -2,5 +2,4 @@
 
 - ``searches``: the package's own for all models, by learned clauses and by messages; ``"auto"`` takes both
 - ``paper``: the formula of :mod:`proofwood.papers.rfxpl`, for majority votes
-- ``regions``: the same question about a box with clauses, asked of any of them
 """

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.engines.run import Clock
+from proofwood.engines.run import ENDLESS, Clock
+from proofwood.ensembles.regions import box_and_clauses, guarded, in_region
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
@@ -55,10 +56,6 @@ class BoxQuestion:
     targets: tuple[int, ...]
     clock: Clock
     strict: bool = False
-
-    def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
-        """What the limits of a feature say, as literals of the model."""
-        return scores.limits(self.low, self.high, scores.features[feature])
 
     def reached(self, scores: ScoreModel, cells: IntArray) -> list[int]:
         """The targets that a row given by its cells may get, in the order in which they win ties.
@@ -194,6 +191,41 @@ class Oracle:
             If ``label`` or a target is no class.
         """
         return self._answer(about_box(self.scores, low, high, label, targets, seconds))
+
+    def ask_region(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        clock: Clock = ENDLESS,
+    ) -> Answer:
+        """As :meth:`ask_box`, of a region, which is a box with clauses; see :mod:`proofwood.ensembles.regions`.
+
+        The box around it is asked first, and cut only where that is too much.
+        """
+        open_boxes = [(low, high)]
+        while open_boxes:
+            low_now, high_now = open_boxes.pop()
+            if clock.over:
+                return Answer(None)
+            box_low, box_high, _ = box_and_clauses(self.scores, low_now, high_now)
+            answer = self.ask_box(box_low, box_high, label, targets=targets, seconds=clock.seconds_left)
+            if answer.changes is False:
+                continue
+            if answer.witness is None or in_region(self.scores, answer.witness, low_now, high_now):
+                return answer
+            for columns, flag in guarded(self.scores, low_now, high_now):
+                here = list(columns)
+                row = answer.witness
+                if row[flag] == 0 and ((row < low_now) | (row > high_now))[here].any():
+                    number_high, missing_low, missing_high = high_now.copy(), low_now.copy(), high_now.copy()
+                    number_high[flag] = 0
+                    missing_low[flag], missing_low[here], missing_high[here] = 1, 0, self.scores.n_thresholds[here]
+                    open_boxes += [(low_now, number_high), (missing_low, missing_high)]
+                    break
+        return Answer(False)
 
     def answer(self, question: BoxQuestion) -> Answer:
         """The answer to a question that has targets, a box that is not empty, and time left."""

@@ -79,7 +79,7 @@ class PaperOracle(Oracle):
         columns = self.scores.features[feature]
         if all(question.low[column] == question.high[column] for column in columns):
             return formula.fixing([(column, int(question.low[column])) for column in columns])
-        return [_literal(coded) for coded in question.literals_of(self.scores, feature)]
+        return [_literal(coded) for coded in self.scores.limits(question.low, question.high, columns)]
 
 
 def forest_of(scores: ScoreModel) -> Forest:

@@ -33,6 +33,7 @@ from itertools import chain
 import numpy as np
 
 from proofwood import _native, memory
+from proofwood.engines.interrupts import INTERRUPT, MEMORY
 from proofwood.engines.run import Clock
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
@@ -43,7 +44,6 @@ KEPT = 8
 """Proofs about a row that are remembered for each class that may come first."""
 LOOK = 0
 """Turns of a question that is given up after the first conflicts."""
-INTERRUPT, MEMORY = 2, 4
 _Reply = tuple[int, list[int], list[int], int]
 """Outcome, cells of a witness, assumptions that a proof used, and what stopped the search."""
 
@@ -220,14 +220,7 @@ class SearchOracle(Oracle):
         seconds: float | None = None,
         near: IntArray | None = None,
     ) -> Answer:
-        """Can a row of the box get another class?
-
-        Parameters
-        ----------
-        low, high : (n_columns,) least and greatest cell of each column
-        label, targets, seconds : as in :meth:`ask`
-        near : (n_columns,) cells from which on rows are looked for; the least ones by default
-        """
+        """As :meth:`Oracle.ask_box`; rows are looked for from ``near`` on, by default from the least cells."""
         assumptions = self.scores.limits(low, high)
         start = np.clip(low if near is None else near, low, high)
         return self._ask(assumptions, start.tolist(), label, targets, seconds, hard=near is not None)
@@ -304,7 +297,7 @@ class SearchOracle(Oracle):
         # To refute a class takes longer than to find a row of another one, where that is easy: a look at each comes
         # first, of those that were ever reached.
         looks = []
-        if len(left) > 1 and any_other and self._joint is None and not hard and self.options.engine == "auto":
+        if len(left) > 1 and any_other and self._joint is None and not hard and self.name == "auto":
             looks = [target for target in left if target in self._reached.get(label, ())]
         efforts = [(target, hard, LOOK) for target in looks]
         efforts += [(target, hard or target in looks, -1 if turns is None else turns) for target in left]

@@ -18,7 +18,6 @@ from proofwood.engines.run import Clock
 from proofwood.ensembles.regions import units
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.inflate import Widening
 from proofwood.model.node_table import BoolArray, IntArray
 
@@ -117,7 +116,7 @@ class Grower:
         if self.over:
             return False
         self.asked += 1
-        answer = ask_region(self.oracle, low, high, label, clock=self.clock.within(PATIENCE))
+        answer = self.oracle.ask_region(low, high, label, clock=self.clock.within(PATIENCE))
         if answer.changes is None:
             self.undecided += 1
         elif answer.witness is not None:

@@ -28,14 +28,12 @@ class Inflated:
     ----------
     low, high : (n_columns,) least and greatest cell of each column
     complete : whether the region is known to be maximal, rows that may change their class by rounding given the doubt
-    calls : questions to the oracle
     against : cells of rows of other classes, of which one is in every region with a wider range, if it is maximal
     """
 
     low: IntArray
     high: IntArray
     complete: bool
-    calls: int
     against: Sequence[IntArray] = field(default=(), repr=False)
 
 
@@ -55,14 +53,13 @@ def inflate(
     order : features to be widened first in front; ascending by default
     witnesses : cells of rows of other classes: regions that contain one need no question
     """
-    before = q.calls
     region = _Constant(q, features, witnesses)
     widening = Widening(q.scores, region.low, region.high, region.take)
     kept = set(features)
     for feature in dict.fromkeys([*(order or ()), *sorted(kept)]):
         if feature in kept:
             widening.widen(feature)
-    return Inflated(widening.low, widening.high, region.complete, q.calls - before, region.against)
+    return Inflated(widening.low, widening.high, region.complete, region.against)
 
 
 class _Constant:

@@ -16,7 +16,6 @@ import numpy as np
 
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
-from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.seed import TreeBounds
 from proofwood.memory import lacked, note_lack
 from proofwood.model.node_table import IntArray
@@ -51,7 +50,7 @@ class Known:
     bounds : what each tree adds at most, if that was worked out
     """
 
-    sufficient: list[int]
+    sufficient: list[int] = field(default_factory=list)
     changing: dict[int, IntArray] = field(default_factory=dict)
     bounds: TreeBounds | None = None
 
@@ -105,8 +104,9 @@ class Questions:
         # A row agrees with itself on all that the model looks at: nothing to ask, and true even where rounding leaves
         # the sums in doubt.
         self._seen = [f for f, columns in enumerate(self.scores.features) if self.scores.n_thresholds[[*columns]].any()]
-        self.known = Known([mask_of(self._seen)]) if known is None else known
+        self.known = Known() if known is None else known
         self.sufficient, self.changing = self.known.sufficient, self.known.changing
+        self.learn_sufficient(mask_of(self._seen))
         self.clock = clock
 
     # ---------------------------------------------------------------------------------------------------------- orders
@@ -197,7 +197,7 @@ class Questions:
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
         """As :meth:`ask_box`, of a region; see :mod:`proofwood.ensembles.regions`."""
         self.calls += 1
-        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
+        return self.oracle.ask_region(low, high, self.label, targets=self.targets, clock=self.clock)
 
     def follows(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""
