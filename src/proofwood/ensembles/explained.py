@@ -296,31 +296,23 @@ class Explained(Space):
         self._typed[MOST_TYPED - 1 :] = [explained(stated.pop("model"), X=X, **stated)]
         return self._typed[-1]
 
-    def with_missing(self, columns: Iterable[int]) -> Explained:
-        """The same model over a space in which these inputs may be missing, too.
+    def with_space(self, missing: Iterable[int], types: Mapping[str, Sequence[str]]) -> Explained:
+        """The same model over a space in which further inputs may be missing, and columns hold what their types say.
 
         Parameters
         ----------
-        columns : indices of inputs
+        missing : indices of inputs
+        types : names of the columns of each kind, ``"integer"`` and ``"boolean"``; all others hold any numbers. Columns
+            that the user states to hold integers, and those that hold 0 and 1 anyway, do not matter here
 
         Raises
         ------
         ValueError
             If the model does not accept a missing value in one of them.
         """
-        return self._in_space(columns, {})
-
-    def with_types(self, names: Mapping[str, Sequence[str]]) -> Explained:
-        """The same model over a space in which some columns hold integers only, or 0 and 1, and all others any numbers.
-
-        Parameters
-        ----------
-        names : of the columns of each kind, ``"integer"`` and ``"boolean"``. Columns that the user states to hold
-            integers, and those that hold 0 and 1 anyway, do not matter here
-        """
-        kind_of = {name: Kind(kind) for kind, columns in names.items() for name in columns}
+        kind_of = {name: Kind(kind) for kind, columns in types.items() for name in columns}
         free = [(j, given.name) for j, given in enumerate(self.inputs) if j not in self._strict]
-        return self._in_space((), {j: kind_of.get(name, Kind.NUMERIC) for j, name in free})
+        return self._in_space(missing, {j: kind_of.get(name, Kind.NUMERIC) for j, name in free})
 
     def _in_space(self, missing: Iterable[int], kinds: Mapping[int, Kind]) -> Explained:
         wanted = frozenset(missing)
@@ -732,11 +724,8 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
     given = getattr(model, "model", model)
     if not isinstance(given, Explained):
         raise TypeError(f"model is a {type(model).__name__}: expected the Explainer that gave the answer, or its model")
-    if set(outline.missing) <= set(np.flatnonzero(given._takes_missing).tolist()):
-        given = given.with_missing(outline.missing)
-    given = given.with_types(
-        {kind: [one.name for one in outline.inputs if one.kind == kind] for kind in (Kind.INTEGER, Kind.BOOLEAN)}
-    )
+    takes = set(outline.missing) <= set(np.flatnonzero(given._takes_missing).tolist())
+    given = given.with_space(outline.missing if takes else (), outline.types)
     given = given if row is None else given.about(row)
     if given.fingerprint != outline.fingerprint:
         raise ValueError(

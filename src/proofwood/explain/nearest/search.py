@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -145,51 +146,39 @@ def cheapest(
             return Nearest("none", None, math.inf, math.inf)
         if answer.witness is not None:
             rows.append(answer.witness)
-    best, lower = _Row(), 0.0
+    best, distance, lower = None, math.inf, 0.0
     for row in rows:
-        best = best.or_cheaper(given, row, accept)
+        price = _sum(given, row)
+        if price < distance and (accept is None or accept(row)):
+            best, distance = row, price
     while not q.clock.over:
-        found, unit = _search(q, given, best, (low, high), center, rows, accept, options)
-        before = best.distance
+        found, unit = _search(q, given, (best, distance), (low, high), center, rows, accept, options)
+        before = distance
         if found["way"] >= 0:
-            best = best.or_cheaper(given, np.array(found["best"], dtype=np.int64), None)
-        if best.cells is None:
+            row = np.array(found["best"], dtype=np.int64)
+            best, distance = min((best, distance), (row, _sum(given, row)), key=itemgetter(1))
+        if best is None:
             lower = math.inf if found["done"] else found["lower"] * unit
             break
         lower = max(lower, found["lower"] * unit)
-        if best.distance - lower <= TOLERANCE * best.distance:
-            return best.nearest("optimal", best.distance)
-        if not found["done"] or best.distance >= before:
+        if distance - lower <= TOLERANCE * distance:
+            return Nearest("optimal", best, distance, distance)
+        if not found["done"] or distance >= before:
             break
         rows = []  # prices of the size of the best row's tell more: begin again with them
-    if best.cells is not None:
-        return best.nearest("feasible", min(lower, best.distance))
+    if best is not None:
+        return Nearest("feasible", best, distance, min(lower, distance))
     return Nearest("none" if math.isinf(lower) else "unknown", None, math.inf, lower)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of another class and its price; none yet."""
-
-    cells: IntArray | None = None
-    distance: float = math.inf
-
-    def or_cheaper(self, prices: Sequence[FloatArray], row: IntArray, accept: Accept | None) -> _Row:
-        """The cheaper one of this row and another one, which counts if it is accepted."""
-        distance = float(sum(price[cell] for price, cell in zip(prices, row, strict=True)))
-        if distance >= self.distance or not (accept is None or accept(row)):
-            return self
-        return _Row(row, distance)
-
-    def nearest(self, status: Literal["optimal", "feasible"], lower: float) -> Nearest:
-        """As an answer."""
-        return Nearest(status, self.cells, self.distance, lower)
+def _sum(prices: Sequence[FloatArray], row: IntArray) -> float:
+    return float(sum(price[cell] for price, cell in zip(prices, row, strict=True)))
 
 
 def _search(
     q: Questions,
     prices: Sequence[FloatArray],
-    best: _Row,
+    best: tuple[IntArray | None, float],
     box: Cells,
     near: IntArray,
     starts: Sequence[IntArray],
@@ -197,11 +186,12 @@ def _search(
     options: PriceOptions,
 ) -> tuple[dict[str, Any], float]:
     """What the native search finds among rows of the price of ``best`` at most, and that of a unit of its integers."""
-    unit, whole = integer_prices(prices, best.distance)
-    if best.cells is None:
+    cells, distance = best
+    unit, whole = integer_prices(prices, distance)
+    if cells is None:
         most = sum(int(column[column < NEVER].max()) for column in whole)
     else:
-        most = sum(int(column[cell]) for column, cell in zip(whole, best.cells, strict=True))
+        most = sum(int(column[cell]) for column, cell in zip(whole, cells, strict=True))
     search = _native.NearestSearch(
         q.oracle.model if isinstance(q.oracle, SearchOracle) else native_model(q.scores),
         ways(q),
