@@ -132,7 +132,7 @@ def test_relevance_says_when_it_does_not_know():
 class Faltering(TryAll):
     """Has no answer to its third question."""
 
-    def ask_box(self, low, high, label, *, targets=None, seconds=None) -> Answer:
+    def ask_box(self, low, high, label, *, targets=None, seconds=None, near=None) -> Answer:
         if self.calls == 2:
             self.calls += 1
             return UNKNOWN

@@ -11,7 +11,7 @@ import numpy as np
 from proofwood.ensembles.linear import Constraint, LinearRow
 from proofwood.ensembles.space import Key, position
 from proofwood.explain.nearest.constrained import Task, Tied, satisfying
-from proofwood.explain.nearest.measure import Measure, permitted_numbers
+from proofwood.explain.nearest.measure import Measure, permitted_numbers, raised
 from proofwood.explain.nearest.search import Nearest, cheapest, dearest
 from proofwood.explain.nearest.tariffs import Tariff
 from proofwood.explain.nearest.values import TiedColumn
@@ -106,7 +106,7 @@ def _task(
         row = valued(measure.nearest_in(cells), values)
         if not np.array_equal(model.grid.cells_of(row[np.newaxis])[0], cells) or not q.is_counted(row):
             return None
-        return row, measure.raised(measure.of(row))
+        return row, raised(measure.of(row), measure.metric)
 
     def find(prices: list[FloatArray], box: tuple[IntArray, IntArray], near: IntArray) -> Nearest:
         return (cheapest if measure.is_sum else dearest)(q, prices, box, near=near, accept=q.is_real)

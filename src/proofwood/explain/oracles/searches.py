@@ -26,7 +26,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
@@ -185,11 +185,8 @@ class SearchOracle(Oracle):
             self._joint = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
         self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
 
-    def __getstate__(self) -> Mapping[str, object]:
-        return {"scores": self.scores, "options": self.options}
-
-    def __setstate__(self, state: Mapping[str, object]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[type[SearchOracle], tuple[ScoreModel, SearchOptions]]:
+        return SearchOracle, (self.scores, self.options)
 
     def ask(
         self,

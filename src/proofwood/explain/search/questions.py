@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -191,8 +190,8 @@ class Questions:
         if self.clock.over:
             return UNKNOWN
         self.calls += 1
-        ask = self.oracle.ask_box if near is None else partial(self.oracle.ask_box, near=near)
-        return ask(low, high, self.label, targets=self.targets, seconds=self.clock.within(seconds).seconds_left)
+        left = self.clock.within(seconds).seconds_left
+        return self.oracle.ask_box(low, high, self.label, targets=self.targets, seconds=left, near=near)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
         """As :meth:`ask_box`, of a region; see :mod:`proofwood.ensembles.regions`."""

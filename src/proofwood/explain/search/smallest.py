@@ -82,19 +82,6 @@ class HittingSets:
             return None
         return self._found
 
-    def greedy(self) -> int:
-        """A small hitting set: the element that hits most of the sets left, again and again."""
-        left, chosen = self.sets, 0
-        while left:
-            counts = [0] * self.n
-            for mask in left:
-                for element in members(mask):
-                    counts[element] += 1
-            bit = 1 << counts.index(max(counts))
-            chosen |= bit
-            left = [mask for mask in left if not mask & bit]
-        return chosen
-
 
 def smallest(
     q: Questions,
@@ -153,7 +140,8 @@ class _Search:
             return Found(frozenset(members(self.allowed)), complete=False, proved=False)
         if self.best is None:
             self._improve(self.allowed)
-        for known in self._known_duals():
+        duals = q.changing if self.abductive else q.sufficient  # known from earlier questions
+        for known in sorted({mask & self.allowed for mask in duals}, key=int.bit_count):
             self._add_dual(known)
         while self.best is not None:
             chosen = self.hitting.smallest(self.best.bit_count())
@@ -190,11 +178,6 @@ class _Search:
             mask, minimal = shrink_change(q, q.change_of(q.all & ~mask), self.order)
         if self.best is None or mask.bit_count() < self.best.bit_count():
             self.best, self.best_minimal = mask, minimal
-
-    def _known_duals(self) -> list[int]:
-        """Sets of the other kind known from earlier questions, restricted to the allowed features."""
-        known = list(self.q.changing) if self.abductive else self.q.sufficient
-        return sorted({mask & self.allowed for mask in known}, key=int.bit_count)
 
     def _add_dual(self, mask: int) -> None:
         mask &= self.allowed
