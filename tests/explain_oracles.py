@@ -60,7 +60,7 @@ class AllRows:
 
 
 @dataclass(eq=False)
-class TryAll:
+class TryAll(Oracle):
     """Answers by trying every row of the space; ``refuse`` says from which call on the answer is UNKNOWN."""
 
     scores: ScoreModel

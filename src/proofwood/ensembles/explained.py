@@ -83,6 +83,8 @@ class Explained(Space):
     adapted : the model as its reader reads it, before anything is asked
     knowledge : what every possible row satisfies beside the bounds of its columns
     plausible : which rows are plausible; None if all are
+    _readable, _known : the inputs, with all values that a row may have that is read; what is known of such rows
+    _tested : (n_inputs,) whether some tree tests the input, or a condition mentions it
     literals : per tree what its tests are over the grid
     loose : inputs that hold integers because the table of training does, or the types of ``X=``: a row with another
         number is read, and asked about in a space of its own
@@ -100,6 +102,9 @@ class Explained(Space):
     _groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]
     _walker: Walker
     _takes_missing: BoolArray
+    _readable: tuple[Input, ...] = field(repr=False)
+    _known: Knowledge
+    _tested: BoolArray
     literals: tuple[IntArray, ...] = field(repr=False)
     loose: frozenset[int] = frozenset()
     _wider: dict[Any, Explained] = field(default_factory=dict)
@@ -210,9 +215,10 @@ class Explained(Space):
             assert asked.header is not None
             table = asked.header.opened(rows).table
             values = self._values(table)
-        wrong = (self._other_numbers if within else self._other_classes)(values, said)
+        model = self.with_gaps_of(values)
+        wrong = (model._other_numbers if within else model._other_classes)(values, said)
         if wrong is not None:
-            raise door.misread(asked, given, rows, self._misread(*wrong, values))
+            raise door.misread(asked, given, rows, model._misread(*wrong, values))
         return values, np.zeros(len(values), dtype=np.int64) if within else said, reading, table
 
     def _values(self, table: Any) -> FloatArray:
@@ -221,40 +227,35 @@ class Explained(Space):
         return values
 
     def _other_classes(self, values: FloatArray, said: IntArray) -> tuple[int, Any, Any] | None:
-        """The first row that the model puts into another class than its sums do, with both classes."""
-        model = self.with_gaps_of(values)
-        wrong = model._disagreeing(values, said)
-        if not wrong.size:
-            return None
-        at = int(wrong[0])
-        here = int(model.sums_of(model.grid.cells_of(values[[at]]))[0].argmax())
-        told = self.classes[said[at]] if said[at] >= 0 else "(none of its classes)"
-        return at, told, self.classes[here]
+        """The first row that the model puts into another class than its sums can, beyond rounding, with both classes.
 
-    def _disagreeing(self, values: FloatArray, codes: IntArray) -> IntArray:
-        """Numbers of rows that cannot have these classes by their sums, rounding given the benefit."""
-        if len(values) <= FEW:
-            few = np.array([self.scores.sums(cells) for cells in self.grid.cells_of(values)])
-            return np.flatnonzero(~self.scores.may_win(few, codes))
-        found = []
+        Parameters
+        ----------
+        values : (n_rows, n_inputs) of the space
+        said : (n_rows,) class codes of the model
+        """
         for start in range(0, len(values), BLOCK):
-            part = np.s_[start : start + BLOCK]
-            sums = self.sums_of(self.grid.cells_of(values[part]))
-            found.append(start + np.flatnonzero(~self.scores.may_win(sums, codes[part])))
-        return np.concatenate(found)
+            codes, cells = said[start : start + BLOCK], self.grid.cells_of(values[start : start + BLOCK])
+            few = len(cells) <= FEW
+            sums = np.array([self.scores.sums(row) for row in cells]) if few else self.sums_of(cells)
+            wrong = np.flatnonzero(~self.scores.may_win(sums, codes))
+            if wrong.size:
+                at = int(wrong[0])
+                told = self.classes[codes[at]] if codes[at] >= 0 else "(none of its classes)"
+                return start + at, told, self.classes[int(sums[at].argmax())]
+        return None
 
     def _other_numbers(self, values: FloatArray, said: FloatArray) -> tuple[int, Any, Any] | None:
         """The first row for which the model gives another number than its trees, beyond rounding, with both numbers."""
-        model = self.with_gaps_of(values)
-        here, link = model.outputs_of(values), model.adapted.forest.link
+        here, link = self.outputs_of(values), self.adapted.forest.link
         assert link is not None
-        slack = 2 * (model.adapted.forest.noise + link.slop(said))
+        slack = 2 * (self.adapted.forest.noise + link.slop(said))
         with np.errstate(invalid="ignore"):
             wrong = np.flatnonzero((said != here) & (np.abs(link.sums(said) - link.sums(here)) > slack))
         return (int(wrong[0]), said[wrong[0]], here[wrong[0]]) if wrong.size else None
 
     def _misread(self, at: int, said: Any, read: Any, values: FloatArray) -> door.Misread:
-        grid = self.with_gaps_of(values).grid
+        grid = self.grid
         cells = grid.cells_of(values[[at]])[0]
 
         def within(j: int) -> list[float]:
@@ -271,18 +272,6 @@ class Explained(Space):
         check_rows(values, self._readable, self._groups)
         self._known.check(values, self._readable)
 
-    def suits(self, X: Any) -> bool:
-        """Whether rows are of the types of numbers that the model was read for, where its steps compute in these.
-
-        Parameters
-        ----------
-        X : rows as :meth:`read` takes them
-        """
-        if self.adapted.suits is None or not self._stated:
-            return True
-        assert self.adapted.header is not None
-        return self.adapted.suits(self.adapted.header.opened(X).table)
-
     def with_types_of(self, X: Any) -> Explained:
         """The same model, read for rows of the types of numbers that a table has, where its steps compute in these.
 
@@ -292,13 +281,14 @@ class Explained(Space):
         ----------
         X : rows as :meth:`read` takes them
         """
-        if self.suits(X):
+        if self.adapted.suits is None or not self._stated:
             return self
-        for one in self._typed:
-            if one.suits(X):
-                return one
         header = self.adapted.header
         assert header is not None
+        table = header.opened(X).table
+        for one in (self, *self._typed):
+            if one.adapted.suits is None or one.adapted.suits(table):
+                return one
         whole = [one.name for j, one in enumerate(self.inputs) if one.kind is Kind.INTEGER and j not in self.loose]
         stated = dict(self._stated) | {"integer": whole, "missing": [self.inputs[j].name for j in self.missing]}
         if header.stated is not None:
@@ -306,46 +296,29 @@ class Explained(Space):
         self._typed[MOST_TYPED - 1 :] = [explained(stated.pop("model"), X=X, **stated)]
         return self._typed[-1]
 
-    @cached_property
-    def _readable(self) -> tuple[Input, ...]:
-        """The inputs, with missing values wherever the model takes them, and any numbers unless the user says no."""
-        freed = [_of_kind(given, Kind.NUMERIC) if j in self.loose else given for j, given in enumerate(self.inputs)]
-        return _considering(freed, self.adapted, self._takes_missing)
-
-    @cached_property
-    def _known(self) -> Knowledge:
-        """What is known of such rows."""
-        freed = self.loose & set(self.knowledge.columns)
-        return read_knowledge(self.knowledge.texts, self._readable) if freed else self.knowledge
-
-    def with_missing(self, columns: Iterable[int]) -> Explained:
-        """The same model over a space in which these inputs may be missing, too.
+    def with_space(self, missing: Iterable[int], types: Mapping[str, Sequence[str]]) -> Explained:
+        """The same model over a space in which further inputs may be missing, and columns hold what their types say.
 
         Parameters
         ----------
-        columns : indices of inputs
+        missing : indices of inputs
+        types : names of the columns of each kind, ``"integer"`` and ``"boolean"``; all others hold any numbers. Columns
+            that the user states to hold integers, and those that hold 0 and 1 anyway, do not matter here
 
         Raises
         ------
         ValueError
             If the model does not accept a missing value in one of them.
         """
-        return self._in_space(columns, {})
-
-    def with_types(self, names: Mapping[str, Sequence[str]]) -> Explained:
-        """The same model over a space in which some columns hold integers only, or 0 and 1, and all others any numbers.
-
-        Parameters
-        ----------
-        names : of the columns of each kind, ``"integer"`` and ``"boolean"``. Columns that the user states to hold
-            integers, and those that hold 0 and 1 anyway, do not matter here
-        """
-        kind_of = {name: Kind(kind) for kind, columns in names.items() for name in columns}
+        kind_of = {name: Kind(kind) for kind, columns in types.items() for name in columns}
         free = [(j, given.name) for j, given in enumerate(self.inputs) if j not in self._strict]
-        return self._in_space((), {j: kind_of.get(name, Kind.NUMERIC) for j, name in free})
+        return self._in_space(missing, {j: kind_of.get(name, Kind.NUMERIC) for j, name in free})
 
     def _in_space(self, missing: Iterable[int], kinds: Mapping[int, Kind]) -> Explained:
-        more = frozenset(missing) - set(self.missing)
+        wanted = frozenset(missing)
+        if not wanted and not kinds:
+            return self
+        more = wanted - set(self.missing)
         refused = [self.inputs[j].name for j in sorted(more) if not self._takes_missing[j]]
         if refused:
             raise ValueError(_refusal(refused))
@@ -455,20 +428,6 @@ class Explained(Space):
         values = X[:, loose]
         return np.asarray(loose[(~np.isnan(values) & (values != np.rint(values))).any(axis=0)])
 
-    @cached_property
-    def _tested(self) -> BoolArray:
-        """(n_inputs,) whether some tree tests the input, or a condition mentions it."""
-        tested = np.zeros(len(self.inputs), dtype=bool)
-        tested[sorted(self.knowledge.columns)] = True
-        models = [(self.adapted.forest, self.adapted.sources)]
-        if self.plausible is not None:
-            models.append((self.plausible.adapted.forest, self.plausible.sources))
-        for forest, sources in models:
-            for tree in forest.trees:
-                for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
-                    tested[sources[feature].column] = True
-        return tested
-
     @property
     def tested(self) -> frozenset[int]:
         """Inputs that some tree tests, or a condition mentions."""
@@ -543,7 +502,6 @@ def explained(
     plausible: Any = None,
     X: Any = None,
     output: int | None = None,
-    random_state: int = 0,
     compared: bool = True,
     adapted: Adapted | None = None,
     max_bytes: int | None = None,
@@ -572,7 +530,6 @@ def explained(
         outliers are not considered; see :mod:`proofwood.ensembles.plausible`
     X : rows that the conversion is checked on beside the random ones
     output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0
-    random_state : seed of the random rows
     compared : whether the model is asked about the rows of ``X`` now; else who reads them with :meth:`Explained.admit`
         asks it then
     adapted : what :func:`reading_of` gives for the same model, vote, confidence, names, ``X`` and output, if it was
@@ -609,7 +566,6 @@ def explained(
         "knowledge": knowledge,
         "plausible": plausible,
         "output": output,
-        "random_state": random_state,
         "max_bytes": max_bytes,
     }
     arguments.choice(vote, "vote", ("auto", "majority"))
@@ -651,7 +607,7 @@ def explained(
         chosen |= _gaps(given, inputs, adapted, takes)
     considered = _considering(inputs, adapted, chosen)
     both = None if rows is None or given is None or not compared else (rows, given)
-    result = _converted(adapted, considered, groups, vote, outcome, takes, known, beside, random_state, both, loose)
+    result = _converted(adapted, considered, groups, vote, outcome, takes, known, beside, both, loose)
     return result if adapted.suits is None else replace(result, _stated=stated)
 
 
@@ -683,7 +639,6 @@ def _converted(
     takes_missing: BoolArray,
     knowledge: Knowledge,
     plausible: Plausible | None,
-    random_state: int = 0,
     given: tuple[Given, FloatArray] | None = None,
     loose: frozenset[int] = frozenset(),
 ) -> Explained:
@@ -705,6 +660,13 @@ def _converted(
         second = Walker(beside.trees, every[len(own.trees) :], integer_scores(beside), grid)
         scores = replace(scores, beside=second.score_model(ties_low=beside.ties_low))
     classes = np.asarray(forest.classes)
+    # rows are read with missing values wherever the model takes them, and any numbers unless the user says no
+    freed = [_of_kind(given, Kind.NUMERIC) if j in loose else given for j, given in enumerate(inputs)]
+    readable = _considering(freed, adapted, takes_missing)
+    tested = np.zeros(len(inputs), dtype=bool)
+    tested[sorted(knowledge.columns)] = True
+    for tree in (*own.trees, *further):
+        tested[[sources[feature].column for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist()]] = True
     result = Explained(
         scores,
         grid,
@@ -718,10 +680,13 @@ def _converted(
         groups,
         walker,
         takes_missing,
+        readable,
+        read_knowledge(knowledge.texts, readable) if loose & set(knowledge.columns) else knowledge,
+        tested,
         literals,
         loose,
     )
-    tables = [(sample_rows(result, CHECKED_ROWS, random_state), "the random row {}")]
+    tables = [(sample_rows(result, CHECKED_ROWS, 0), "the random row {}")]
     if given is not None and len(given[1]):
         read = result._compared(*given)[0]  # first, as it can say which column makes the difference
         tables.insert(0, (read[:CHECKED_ROWS], "row {} of X"))
@@ -759,11 +724,8 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
     given = getattr(model, "model", model)
     if not isinstance(given, Explained):
         raise TypeError(f"model is a {type(model).__name__}: expected the Explainer that gave the answer, or its model")
-    if set(outline.missing) <= set(np.flatnonzero(given._takes_missing).tolist()):
-        given = given.with_missing(outline.missing)
-    given = given.with_types(
-        {kind: [one.name for one in outline.inputs if one.kind == kind] for kind in (Kind.INTEGER, Kind.BOOLEAN)}
-    )
+    takes = set(outline.missing) <= set(np.flatnonzero(given._takes_missing).tolist())
+    given = given.with_space(outline.missing if takes else (), outline.types)
     given = given if row is None else given.about(row)
     if given.fingerprint != outline.fingerprint:
         raise ValueError(
@@ -824,12 +786,9 @@ def _sample_column(grid: Grid, j: int, given: Input, n: int, generator: np.rando
 
 def _check(explained: Explained, rows: FloatArray, where: str) -> None:
     """MisreadError if the integers and the model disagree about a row, made here, by more than the margin."""
-    scores, codes = explained.scores, explained.predict_codes(rows)
-    wrong = explained._disagreeing(rows, codes)
-    if wrong.size:
-        row = int(wrong[0])
-        here = explained.classes[int(explained.sums_of(explained.grid.cells_of(rows[[row]]))[0].argmax())]
-        said = explained.classes[codes[row]] if codes[row] >= 0 else None
+    scores, wrong = explained.scores, explained._other_classes(rows, explained.predict_codes(rows))
+    if wrong is not None:
+        row, said, here = wrong
         raise MisreadError(
             f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: it predicts {said!r}, and its trees, as they "
             f"are read here, say {here!r}. {_WHY}",

@@ -60,22 +60,22 @@ class ScoreModel:
     ranges: tuple[tuple[tuple[int, ...], int], ...] = ()
     beside: ScoreModel | None = None
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.n_thresholds.size)
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Number of features."""
         return len(self.features)
 
-    @property
+    @cached_property
     def n_trees(self) -> int:
         """Number of trees."""
         return int(self.leaves_of.size) - 1
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         """Number of classes."""
         return int(self.base.size)

@@ -176,12 +176,7 @@ class Explainer:
             "max_bytes": max_bytes,
         }
         if isinstance(model, Explained):
-            given = [name for name, value in stated.items() if value is not None] + ["vote"] * (vote != "auto")
-            if given:
-                raise ValueError(
-                    f"{', '.join(given)}: this model is converted already. State them in explained(model, ...), or "
-                    "pass the fitted model itself"
-                )
+            arguments.unstated(**stated, vote=None if vote == "auto" else vote)
             self.model = model
         else:
             self.model = explained(model, vote=vote, **stated)

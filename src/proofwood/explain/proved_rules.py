@@ -21,7 +21,6 @@ from proofwood.ensembles.outcomes import Within
 from proofwood.ensembles.outline import Outline
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.oracles.engines import make_oracle
-from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.rule import Condition, conditions
 from proofwood.explain.search.grow import Points
@@ -254,7 +253,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
             if clock.over:
                 return CheckedRules(len(self), number)
             region = rule.region
-            answer = ask_region(oracle, region.low, region.high, region.label, clock=clock)
+            answer = oracle.ask_region(region.low, region.high, region.label, clock=clock)
             if answer.witness is not None:
                 row = self.model.row(answer.witness, like=np.zeros(len(self.model.inputs)))
                 return CheckedRules(len(self), number, number, row)

@@ -47,9 +47,8 @@ class Engines:
 
     def forget(self) -> None:
         """Give back the memory of what the engines have learned; they begin anew with the next question."""
-        close = getattr(self._oracle, "close", None)
-        if close is not None:
-            close()
+        if self._oracle is not None:
+            self._oracle.close()
         self._oracle = self._sure = self._last = None
 
     @property
@@ -66,16 +65,12 @@ class Engines:
             self._sure = make_oracle("auto", self.model.scores.sure())
         return self._sure
 
-    def known(self, cells: IntArray, label: int, targets: tuple[int, ...] | None) -> Known | None:
-        """What the last questions have taught, if they were about the same."""
-        if self._last is None:
-            return None
-        row, code, classes, known = self._last
-        return known if (code, classes) == (label, targets) and np.array_equal(row, cells) else None
-
-    def keep(self, asked: Questions) -> None:
-        """Remember what questions about a row teach, until there are others."""
-        self._last = asked.cells, asked.label, asked.targets, asked.known
+    def known(self, cells: IntArray, label: int, targets: tuple[int, ...] | None) -> Known:
+        """What is kept of a question: what the last ones have taught, if they were about the same."""
+        last = self._last
+        if last is None or last[1:3] != (label, targets) or not np.array_equal(last[0], cells):
+            self._last = last = cells, label, targets, Known()
+        return last[3]
 
 
 # One object in place of six: decisions/0080-one-question-one-measure-one-tree.
@@ -102,11 +97,10 @@ class Question(Questions):
         self.row, self.reading = given.values[0], given.reading
         self.filled = tuple(np.flatnonzero(given.filled[0]).tolist())
         codes = self.model.predict_codes(given.values) if self.model.is_relative else given.codes
-        cells, label = self.model.cells(self.row), int(codes[0])
+        cells, label = self.model.grid.cells_of(given.values)[0], int(codes[0])
         targets = _codes_of(self.model, target, label)
         known = engines.known(cells, label, targets)
         super().__init__(engines.oracle, cells, label, targets=targets, clock=clock, known=known)
-        engines.keep(self)
         self._since, self._turns = clock, SURE_TURNS
         self.stated: Mapping[str, Any] = {}
 
@@ -177,7 +171,7 @@ class Question(Questions):
 
     def require_plausible(self) -> None:
         """OutlierError if the row is not plausible: what holds of plausible rows does not explain it."""
-        if not self.model.are_plausible(self.row[np.newaxis])[0]:
+        if self.model.plausible is not None and not self.model.are_plausible(self.row[np.newaxis])[0]:
             raise OutlierError(
                 "the row is itself not plausible, and what holds of plausible rows is no reason for its class. Ask for "
                 "a counterfactual, or ask an explainer without plausible"
@@ -304,18 +298,11 @@ def read_one(model: Explained, x: Any) -> tuple[Explained, Admitted]:
         If there are more rows, or none.
     """
     table = as_table(x)
-    n_rows = _length(table)
-    if n_rows is not None and n_rows != 1:
+    n_rows = len(table) if isinstance(table, list) else table.shape[0] if hasattr(table, "shape") else 1
+    if n_rows != 1:
         raise ValueError(f"x has {n_rows} rows: expected one. For a table, use explain(X).")
     model = model.with_types_of(table)
     return model, model.admit(table, table=not isinstance(x, Mapping))
-
-
-def _length(table: Any) -> int | None:
-    """Number of rows; None where that is not known, as of a list that is no table."""
-    if hasattr(table, "shape") and len(table.shape) == 2:
-        return int(table.shape[0])
-    return len(table) if isinstance(table, list) else None
 
 
 def as_table(x: Any) -> Any:

@@ -15,7 +15,7 @@ from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive, contrastive
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.explain.search.relevance import relevant
-from proofwood.explain.search.seed import greedy_seed, release_order
+from proofwood.explain.search.seed import TreeBounds
 from proofwood.explain.search.smallest import HittingSets, smallest
 from tests import naive_explain
 from tests.explain_oracles import TryAll, cases
@@ -26,11 +26,12 @@ CASES = list(cases(0, 60))
 def test_what_the_seed_keeps_suffices():
     smaller = 0
     for case in CASES:
-        seed = greedy_seed(case.scores, case.cells, case.label, keep={0})
+        bounds = TreeBounds(case.scores, case.cells, case.label)
+        seed = bounds.greedy_seed(bounds.release_order, keep={0})
         assert 0 in seed
         assert case.suffices(seed)
         smaller += len(seed) < case.scores.n_features
-        assert sorted(release_order(case.scores, case.cells, case.label)) == sorted(case.everything)
+        assert sorted(bounds.release_order) == sorted(case.everything)
     assert smaller > 20
 
 
@@ -54,9 +55,10 @@ def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
 
 def test_no_time_at_all():
     case = next(case for case in CASES if case.scores.n_features > 1 and case.scores.n_thresholds.all())
-    found = abductive(case.questions(clock=Clock.of(0.0)))
+    questions = case.questions(clock=Clock.of(0.0))
+    found = abductive(questions)
     assert found.features == case.everything
-    assert (found.complete, found.proved, found.calls) == (False, True, 0)
+    assert (found.complete, found.proved, questions.calls) == (False, True, 0)
     assert not abductive(case.questions(clock=Clock.of(0.0)), free=[0]).proved
 
 
@@ -64,11 +66,9 @@ def test_nothing_is_asked_twice():
     for case in CASES[:40]:
         oracle = TryAll(case.scores)
         questions = case.questions(oracle)
-        first = abductive(questions)
-        again = abductive(questions)
-        assert again.features == first.features
-        assert again.calls == 0
-        assert oracle.calls == questions.calls
+        first, asked = abductive(questions), questions.calls
+        assert abductive(questions).features == first.features
+        assert oracle.calls == questions.calls == asked
 
 
 def test_masks():
@@ -111,11 +111,11 @@ def test_bounds_hold_when_answers_stop(kind):
                 assert not expected
                 continue
             assert not expected or best.lower_bound <= min(map(len, expected))
-            open_ += not best.optimal
-            if best.found.proved and kind == "abductive":
-                assert case.suffices(best.found.features)
-            if best.optimal:
-                assert best.found.features in expected
+            open_ += not best.smallest
+            if best.proved and kind == "abductive":
+                assert case.suffices(best.features)
+            if best.smallest:
+                assert best.features in expected
     assert open_
 
 
@@ -132,7 +132,7 @@ def test_relevance_says_when_it_does_not_know():
 class Faltering(TryAll):
     """Has no answer to its third question."""
 
-    def ask_box(self, low, high, label, *, targets=None, seconds=None) -> Answer:
+    def ask_box(self, low, high, label, *, targets=None, seconds=None, near=None) -> Answer:
         if self.calls == 2:
             self.calls += 1
             return UNKNOWN
@@ -233,13 +233,13 @@ def test_bounds_hold_and_sets_are_of_their_kind_at_any_limit(kind):
                 assert least is None
                 continue
             assert least is None or best.lower_bound <= least
-            if not best.found.proved:
+            if not best.proved:
                 stopped += 1
                 continue
-            assert not start.proved or len(best.found.features) <= len(start.features)
-            assert any(known <= best.found.features for known in expected)
-            stopped += not best.optimal
-            assert not best.optimal or len(best.found.features) == least
+            assert not start.proved or len(best.features) <= len(start.features)
+            assert any(known <= best.features for known in expected)
+            stopped += not best.smallest
+            assert not best.smallest or len(best.features) == least
     assert stopped
 
 

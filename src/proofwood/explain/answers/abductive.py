@@ -10,7 +10,6 @@ from proofwood.ensembles.regions import in_region, units
 from proofwood.ensembles.space import Key
 from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.question import Question
 from proofwood.explain.search.extract import Found, NotSufficientError
 from proofwood.explain.search.extract import abductive as find_abductive
@@ -105,10 +104,10 @@ def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tu
     best = find_smallest(q, keep=keep, free=free, start=found)
     assert best is not None, "some set suffices"
     lower = float(best.lower_bound)
-    status = "smallest" if best.optimal else status_of(best.found, "sufficient")
-    if best.optimal and q.scores.margin and (real := _least_size(q, keep, free)) < lower:
+    status = "smallest" if best.smallest else status_of(best, "sufficient")
+    if best.smallest and q.scores.margin and (real := _least_size(q, keep, free)) < lower:
         status, lower = status + UP_TO_ROUNDING, float(real)
-    return best.found, status, lower
+    return best, status, lower
 
 
 def _least_size(q: Question, keep: Iterable[int], free: Iterable[int]) -> int:
@@ -159,5 +158,5 @@ def _are_widest(q: Question, features: Iterable[int], region: Inflated) -> bool:
 
 def _sure_in(q: Question, low: IntArray, high: IntArray) -> bool:
     """Whether a row of a region is found that has another class in the model itself."""
-    found = ask_region(q.engines.sure, low, high, q.label, targets=q.targets, clock=q.clock)
+    found = q.engines.sure.ask_region(low, high, q.label, targets=q.targets, clock=q.clock)
     return found.witness is not None and q.is_real(found.witness)

@@ -10,9 +10,8 @@ import numpy as np
 
 from proofwood.ensembles.linear import Constraint, LinearRow
 from proofwood.ensembles.space import Key, position
-from proofwood.explain.explanation import Explanation
-from proofwood.explain.nearest.constrained import Satisfying, Task, Tied, satisfying
-from proofwood.explain.nearest.measure import Measure, permitted_numbers
+from proofwood.explain.nearest.constrained import Task, Tied, satisfying
+from proofwood.explain.nearest.measure import Measure, permitted_numbers, raised
 from proofwood.explain.nearest.search import Nearest, cheapest, dearest
 from proofwood.explain.nearest.tariffs import Tariff
 from proofwood.explain.nearest.values import TiedColumn
@@ -26,8 +25,8 @@ class ContradictionError(ValueError):
 
 def constrained(
     q: Question, constraints: Sequence[Constraint], measure: Measure, within: Mapping[Key, object]
-) -> Explanation:
-    """The explanation, of the options of a counterfactual that are read already.
+) -> Nearest:
+    """The row, of the options of a counterfactual that are read already.
 
     Parameters
     ----------
@@ -46,8 +45,7 @@ def constrained(
     columns = sorted({j for constraint in constraints for j in constraint.columns})
     kept = {j for feature in measure.fixed for j in q.model.inputs_of(feature)}
     _check(q, constraints, columns, measure, kept)
-    found = satisfying(_task(q, constraints, columns, measure, within, kept))
-    return _explained(q, constraints, found, measure)
+    return satisfying(_task(q, constraints, columns, measure, within, kept))
 
 
 def _check(
@@ -108,7 +106,7 @@ def _task(
         row = valued(measure.nearest_in(cells), values)
         if not np.array_equal(model.grid.cells_of(row[np.newaxis])[0], cells) or not q.is_counted(row):
             return None
-        return row, measure.raised(measure.of(row))
+        return row, raised(measure.of(row), measure.metric)
 
     def find(prices: list[FloatArray], box: tuple[IntArray, IntArray], near: IntArray) -> Nearest:
         return (cheapest if measure.is_sum else dearest)(q, prices, box, near=near, accept=q.is_real)
@@ -164,28 +162,3 @@ def _renamed(row: LinearRow, at: Mapping[int, int]) -> LinearRow:
     factors = {at[j]: factor for j, factor in row.factors.items()}
     slack = {at[j]: size for j, size in row.slack.items()}
     return LinearRow(factors, row.bound, slack, row.slack_bound, row.equation)
-
-
-def _explained(q: Question, constraints: Sequence[Constraint], found: Satisfying, measure: Measure) -> Explanation:
-    lower = measure.length(found.lower_bound)
-    stated = {
-        "metric": measure.metric,
-        "prices": measure.prices,
-        "immutable": measure.fixed,
-        "constraints": tuple(constraint.text for constraint in constraints),
-    }
-    if found.row is None or found.cells is None:
-        return q.explanation("counterfactual", (), found.status, {}, lower_bound=lower, **stated)
-    differs = ~((found.row == q.row) | (np.isnan(found.row) & np.isnan(q.row)))
-    features = [f for f in range(q.scores.n_features) if differs[q.model.inputs_of(f)].any()]
-    length = measure.length(found.total)
-    return q.explanation(
-        "counterfactual",
-        features,
-        found.status,
-        dict.fromkeys(features, found.cells),
-        distance=length,
-        lower_bound=min(length, lower),
-        found_row=found.row,
-        **stated,
-    )

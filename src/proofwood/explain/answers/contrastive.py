@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
+import numpy as np
+
 from proofwood import arguments
-from proofwood.ensembles.linear import read_constraints
+from proofwood.ensembles.linear import Constraint, read_constraints
 from proofwood.ensembles.space import Key
 from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.certified import certified, certified_distance, uncertified
@@ -23,7 +25,6 @@ from proofwood.explain.question import Question
 from proofwood.explain.search.extract import Found
 from proofwood.explain.search.extract import contrastive as find_contrastive
 from proofwood.explain.search.questions import members
-from proofwood.explain.search.smallest import Smallest
 from proofwood.explain.search.smallest import smallest as find_smallest
 
 Features = Iterable[Key]
@@ -38,22 +39,22 @@ def contrastive(
         uncertified(q.model)
     fixed = q.features(immutable, "immutable")
     given = None if order is None or smallest else q.features(order, "order")
-    lower, optimal = float("nan"), False
+    lower = float("nan")
     found = find_contrastive(q, order=given, immutable=fixed)
     if smallest and found is not None and found.proved:
-        best = _smallest(q, fixed, found)
-        found, lower, optimal = best.found, float(best.lower_bound), best.optimal
+        found = _smallest(q, fixed, found)
+        lower = float(found.lower_bound)
     if found is None:
         result = q.explanation("contrastive", (), "none", {}, immutable=tuple(fixed))
     else:
-        status = "smallest" if optimal else status_of(found, "changing")
+        status = "smallest" if smallest and found.smallest else status_of(found, "changing")
         result = q.explanation(
             "contrastive", found.features, status, found.witnesses, lower_bound=lower, immutable=tuple(fixed)
         )
     return certified(q, result, fixed) if certificate else result
 
 
-def _smallest(q: Question, fixed: list[int], start: Found) -> Smallest:
+def _smallest(q: Question, fixed: list[int], start: Found) -> Found:
     """The fewest features whose change changes the class: the nearest row, where the number of changes is a price."""
     prices = count_prices(q.model, q.cells) if isinstance(q.oracle, SearchOracle) else None
     if prices is not None:
@@ -62,9 +63,9 @@ def _smallest(q: Question, fixed: list[int], start: Found) -> Smallest:
         features = frozenset(members(0 if near.cells is None else q.learn_witness(near.cells)))
         if near.cells is not None and features and (len(features) < len(start.features) or len(features) <= lower):
             witnesses = dict.fromkeys(features, near.cells)
-            return Smallest(Found(features, len(features) <= lower, witnesses=witnesses, calls=near.calls), lower)
+            return Found(features, len(features) <= lower, witnesses=witnesses, lower_bound=lower)
         if near.cells is None or features:
-            return Smallest(start, lower)
+            return replace(start, lower_bound=lower)
         # up to rounding the row itself has another class
     best = find_smallest(q, kind="contrastive", free=fixed, start=start)
     assert best is not None, "some change is known"
@@ -111,7 +112,7 @@ def counterfactual(
     if linear:
         if measure is None or metric == "changes":
             raise ValueError("constraints are for metric='l1', 'l2' and 'linf', not for 'changes'")
-        return constrained(q, linear, measure, within or {})
+        return _found(q, constrained(q, linear, measure, within or {}), measure, linear)
     assert measure is not None, "changes without prices are counted above"
     clock = q.clock
     if certificate and (left := clock.seconds_left) is not None:
@@ -124,18 +125,28 @@ def counterfactual(
     return certified_distance(q, found, measure) if certificate else found
 
 
-def _found(q: Question, best: Nearest, measure: Measure) -> Explanation:
+def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[Constraint] = ()) -> Explanation:
     """What a search found, as an explanation."""
-    lower = measure.length(best.lower_bound)
-    stated = {"prices": measure.prices, "metric": measure.metric, "immutable": measure.fixed}
+    lower, status = measure.length(best.lower_bound), str(best.status)
+    stated = {
+        "prices": measure.prices,
+        "metric": measure.metric,
+        "immutable": measure.fixed,
+        "constraints": tuple(constraint.text for constraint in constraints),
+    }
     if best.cells is None:
-        return q.explanation("counterfactual", (), best.status, {}, lower_bound=lower, **stated)
-    features = members(q.learn_witness(best.cells))
-    row = measure.nearest_in(best.cells)
-    length = measure.of(row)
-    status: str = best.status
-    if length - lower > TOLERANCE * length:  # prices too small for float64 to tell apart
-        status = "feasible"
+        return q.explanation("counterfactual", (), status, {}, lower_bound=lower, **stated)
+    row = best.row
+    if row is None:
+        features = members(q.learn_witness(best.cells))
+        row = measure.nearest_in(best.cells)
+        length = measure.of(row)
+        if length - lower > TOLERANCE * length:  # prices too small for float64 to tell apart
+            status = "feasible"
+    else:
+        differs = ~((row == q.row) | (np.isnan(row) & np.isnan(q.row)))
+        features = [f for f in range(q.scores.n_features) if differs[q.model.inputs_of(f)].any()]
+        length = measure.length(best.distance)
     return q.explanation(
         "counterfactual",
         features,
@@ -143,7 +154,7 @@ def _found(q: Question, best: Nearest, measure: Measure) -> Explanation:
         dict.fromkeys(features, best.cells),
         distance=length,
         lower_bound=min(length, lower),
-        found_row=row if measure.tariff.codes or measure.permitted else None,
+        found_row=row if constraints or measure.tariff.codes or measure.permitted else None,
         **stated,
     )
 

@@ -168,7 +168,9 @@ class Sum:
         if clock.over:
             raise TimeoutError
         left = clock.seconds_left
-        answer = self.oracle.ask_lead(region.low, region.high, winner, 1 - winner, least, seconds=left, near=near)
+        answer = self.oracle.ask_contests(
+            region.low, region.high, winner, [(1 - winner, least)], seconds=left, near=near
+        )
         if answer.changes is None:
             raise TimeoutError
         return answer.witness

@@ -80,26 +80,6 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Satisfying:
-    """The nearest row that was found.
-
-    Parameters
-    ----------
-    status : as of :class:`Nearest`
-    row : (n_inputs,) the row, None without one
-    cells : (n_columns,) its cells
-    total : its price; for "l2" in squares
-    lower_bound : no such row costs less
-    """
-
-    status: Literal["optimal", "feasible", "unknown", "none"]
-    row: FloatArray | None
-    cells: IntArray | None
-    total: float
-    lower_bound: float
-
-
-@dataclass(frozen=True)
 class _Node:
     low: IntArray
     high: IntArray
@@ -107,7 +87,7 @@ class _Node:
     point: Sequence[Fraction] | None = None  # the cheapest values without the class
 
 
-def satisfying(task: Task) -> Satisfying:
+def satisfying(task: Task) -> Nearest:
     """The nearest row of another class that satisfies the constraints.
 
     Parameters
@@ -131,7 +111,7 @@ class _Search:
 
     # ------------------------------------------------------------------------------------------------------- the search
 
-    def run(self) -> Satisfying:
+    def run(self) -> Nearest:
         """Boxes by their bounds, least first."""
         self._push(0.0, _Node(*self.task.box))
         lower = 0.0
@@ -153,12 +133,13 @@ class _Search:
             lower = math.inf
         return self._answer(lower)
 
-    def _answer(self, lower: float) -> Satisfying:
+    def _answer(self, lower: float) -> Nearest:
         lower = min(lower, self.doubtful, self.upper)
         if self.best is None:
-            return Satisfying("none" if math.isinf(lower) else "unknown", None, None, math.inf, lower)
+            return Nearest("none" if math.isinf(lower) else "unknown", None, math.inf, lower)
         status: Literal["optimal", "feasible"] = "optimal" if self._no_better(lower) else "feasible"
-        return Satisfying(status, *self.best, self.upper, lower)
+        row, cells = self.best
+        return Nearest(status, cells, self.upper, lower, row)
 
     def _no_better(self, bound: float) -> bool:
         """Whether rows that cost so much are of no interest."""
@@ -273,7 +254,7 @@ class _Search:
                 near[g] = own if price[own] == at.min() else node.low[g] + int(at.argmin())
                 prices[g] = price
         near = np.clip(near, node.low, node.high)
-        never = Nearest("none", None, -1, math.inf, math.inf, 0)
+        never = Nearest("none", None, math.inf, math.inf)
         if any(math.isinf(prices[g][cell]) for g, cell in enumerate(near.tolist())):
             return never, rest
         if self.task.measure.is_sum:

@@ -69,10 +69,6 @@ class Measure:
         """The distance that a sum of prices, or the dearest one, stands for."""
         return math.sqrt(total) if self.metric == "l2" else float(total)
 
-    def raised(self, price: float) -> float:
-        """What a price adds to the sum that is least."""
-        return float(raised(price, self.metric))
-
     def of(self, row: FloatArray) -> float:
         """The distance of a row (n_inputs,), by its values; of "changes" the number of features that differ."""
         if self.metric == "changes":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -50,18 +51,16 @@ class Nearest:
     ----------
     status : "optimal"; "feasible": a limit was reached with a row; "unknown": without; "none": no such row, proved
     cells : (n_columns,) cells of the row, None without one
-    label : its class, -1 without a row
     distance : its price, inf without a row
     lower_bound : no row of another class costs less
-    calls : questions to the oracle
+    row : (n_inputs,) the row itself, where its values are more than the nearest ones of its cells
     """
 
     status: Literal["optimal", "feasible", "unknown", "none"]
     cells: IntArray | None
-    label: int
     distance: float
     lower_bound: float
-    calls: int
+    row: FloatArray | None = None
 
 
 def nearest(q: Questions, measure: Measure, accept: Accept | None = None) -> Nearest:
@@ -89,34 +88,21 @@ def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | No
     """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row, or from ``near``."""
     cells = q.cells if near is None else near
     given = [np.asarray(price, dtype=np.float64) for price in prices]
-    scores = q.scores
-    if len(given) != scores.n_columns:
-        raise ValueError(f"prices has {len(given)} columns, expected {scores.n_columns}")
-    if _sound(given, cells, scores.n_thresholds + 1):
-        return given
-    for column, price in enumerate(given):
-        own, last = int(cells[column]), int(scores.n_thresholds[column])
-        if price.shape != (last + 1,) or price[own] != 0:
-            raise ValueError(f"prices[{column}] must have {last + 1} entries, and be 0 at the cell {own} of the row")
-        if (
-            np.isnan(price).any()
-            or (price[:own] < price[1 : own + 1]).any()
-            or (price[own:-1] > price[own + 1 :]).any()
-        ):
-            raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
-    return given
-
-
-def _sound(prices: Sequence[FloatArray], cells: IntArray, sizes: IntArray) -> bool:
-    """Whether all prices are as :func:`check_prices` wants them, all columns looked at together."""
-    if not prices or any(price.shape != (size,) for price, size in zip(prices, sizes.tolist(), strict=True)):
-        return False
-    flat = np.concatenate(prices)
+    sizes = q.scores.n_thresholds + 1
+    if len(given) != sizes.size:
+        raise ValueError(f"prices has {len(given)} columns, expected {sizes.size}")
+    for column, (price, size, own) in enumerate(zip(given, sizes.tolist(), cells.tolist(), strict=True)):
+        if price.shape != (size,) or price[own] != 0:
+            raise ValueError(f"prices[{column}] must have {size} entries, and be 0 at the cell {own} of the row")
+    flat = np.concatenate([np.zeros(0), *given])  # all columns are looked at together
     place = np.arange(flat.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    own = np.repeat(cells, sizes)
-    near, far = flat[:-1], flat[1:]
-    falls = np.where(place[:-1] >= own[:-1], near > far, near < far) & (place[1:] > 0)
-    return not (falls.any() or np.isnan(flat).any() or flat[place == own].any())
+    away = place[:-1] >= np.repeat(cells, sizes)[:-1]
+    falls = np.where(away, flat[:-1] > flat[1:], flat[:-1] < flat[1:]) & (place[1:] > 0)
+    odd = np.flatnonzero(np.append(falls, False) | np.isnan(flat))
+    if odd.size:
+        column = int(np.searchsorted(np.cumsum(sizes), odd[0], side="right"))
+        raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
+    return given
 
 
 def cheapest(
@@ -149,7 +135,7 @@ def cheapest(
     KeyboardInterrupt
         At Ctrl-C.
     """
-    given, calls = check_prices(q, prices, near), q.calls
+    given = check_prices(q, prices, near)
     low, high = q.scores.box(q.cells, ()) if box is None else box
     center = q.cells if near is None else near
     rows = [np.asarray(row, dtype=np.int64) for row in starts]
@@ -157,67 +143,42 @@ def cheapest(
         left = q.clock.seconds_left
         answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=center)
         if answer.changes is False:
-            return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
+            return Nearest("none", None, math.inf, math.inf)
         if answer.witness is not None:
             rows.append(answer.witness)
-    best, lower = _Row(), 0.0
+    best, distance, lower = None, math.inf, 0.0
     for row in rows:
-        best = best.or_cheaper(q, given, row, accept)
+        price = _sum(given, row)
+        if price < distance and (accept is None or accept(row)):
+            best, distance = row, price
     while not q.clock.over:
-        found, unit = _search(q, given, best, (low, high), center, rows, accept, options)
-        before = best.distance
+        found, unit = _search(q, given, (best, distance), (low, high), center, rows, accept, options)
+        before = distance
         if found["way"] >= 0:
-            best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
-        if best.cells is None:
+            row = np.array(found["best"], dtype=np.int64)
+            best, distance = min((best, distance), (row, _sum(given, row)), key=itemgetter(1))
+        if best is None:
             lower = math.inf if found["done"] else found["lower"] * unit
             break
         lower = max(lower, found["lower"] * unit)
-        if best.distance - lower <= TOLERANCE * best.distance:
-            return best.nearest("optimal", best.distance, q.calls - calls)
-        if not found["done"] or best.distance >= before:
+        if distance - lower <= TOLERANCE * distance:
+            return Nearest("optimal", best, distance, distance)
+        if not found["done"] or distance >= before:
             break
         rows = []  # prices of the size of the best row's tell more: begin again with them
-    if best.cells is not None:
-        return best.nearest("feasible", min(lower, best.distance), q.calls - calls)
-    return Nearest("none" if math.isinf(lower) else "unknown", None, -1, math.inf, lower, q.calls - calls)
+    if best is not None:
+        return Nearest("feasible", best, distance, min(lower, distance))
+    return Nearest("none" if math.isinf(lower) else "unknown", None, math.inf, lower)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of another class, its class and its price; none yet."""
-
-    cells: IntArray | None = None
-    label: int = -1
-    distance: float = math.inf
-
-    def or_cheaper(self, q: Questions, prices: Sequence[FloatArray], row: IntArray, accept: Accept | None) -> _Row:
-        """The cheaper one of this row and another one, which counts if it is accepted."""
-        distance = float(sum(price[cell] for price, cell in zip(prices, row, strict=True)))
-        if distance >= self.distance or not (accept is None or accept(row)):
-            return self
-        return _Row(row, _label(q, row), distance)
-
-    def nearest(self, status: Literal["optimal", "feasible"], lower: float, calls: int) -> Nearest:
-        """As an answer."""
-        return Nearest(status, self.cells, self.label, self.distance, lower, calls)
-
-
-def _label(q: Questions, row: IntArray) -> int:
-    """The class that a row has, or may have if rounding decides: one that is asked for."""
-    targets = _targets(q)
-    if len(targets) == 1:
-        return targets[0]
-    winner = q.scores.winner(row)
-    if winner in targets:
-        return winner
-    sums = q.scores.sums(row)
-    return max(targets, key=lambda k: int(sums[k]))
+def _sum(prices: Sequence[FloatArray], row: IntArray) -> float:
+    return float(sum(price[cell] for price, cell in zip(prices, row, strict=True)))
 
 
 def _search(
     q: Questions,
     prices: Sequence[FloatArray],
-    best: _Row,
+    best: tuple[IntArray | None, float],
     box: Cells,
     near: IntArray,
     starts: Sequence[IntArray],
@@ -225,11 +186,12 @@ def _search(
     options: PriceOptions,
 ) -> tuple[dict[str, Any], float]:
     """What the native search finds among rows of the price of ``best`` at most, and that of a unit of its integers."""
-    unit, whole = integer_prices(prices, best.distance)
-    if best.cells is None:
+    cells, distance = best
+    unit, whole = integer_prices(prices, distance)
+    if cells is None:
         most = sum(int(column[column < NEVER].max()) for column in whole)
     else:
-        most = sum(int(column[cell]) for column, cell in zip(whole, best.cells, strict=True))
+        most = sum(int(column[cell]) for column, cell in zip(whole, cells, strict=True))
     search = _native.NearestSearch(
         q.oracle.model if isinstance(q.oracle, SearchOracle) else native_model(q.scores),
         ways(q),
@@ -320,11 +282,10 @@ def dearest(
     prices : likewise, but they need not be 0 at ``near``
     """
     search = _Bisection(q, check_prices(q, prices) if near is None else list(prices), box)
-    before = q.calls
     best, least, bound = search.first()
     if best is not None and accept is not None and not accept(best):  # rounding decides about this row
         best, least, bound = search.run(lambda radius: search.accepted(radius, near, accept, starts), start=bound)
-    return search.nearest(best, least, bound, q.calls - before)
+    return search.nearest(best, least, bound)
 
 
 class _Bisection:
@@ -403,11 +364,11 @@ class _Bisection:
             return best, float(radii[last]), float(radii[first])
         return None, math.inf, float(radii[first]) if first < radii.size else math.inf
 
-    def nearest(self, cells: IntArray | None, least: float, bound: float, calls: int) -> Nearest:
+    def nearest(self, cells: IntArray | None, least: float, bound: float) -> Nearest:
         """As an answer."""
         if cells is None:
-            return Nearest("none" if math.isinf(bound) else "unknown", None, -1, math.inf, bound, calls)
-        return Nearest("optimal" if least <= bound else "feasible", cells, -1, least, min(bound, least), calls)
+            return Nearest("none" if math.isinf(bound) else "unknown", None, math.inf, bound)
+        return Nearest("optimal" if least <= bound else "feasible", cells, least, min(bound, least))
 
     def ask(self, radius: float) -> _Reply:
         """What the oracle of the questions says."""

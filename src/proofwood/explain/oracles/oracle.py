@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from proofwood.engines.run import Clock
+from proofwood.engines.run import ENDLESS, Clock
+from proofwood.ensembles.regions import box_and_clauses, guarded, in_region
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
@@ -34,60 +34,6 @@ class Answer:
 UNKNOWN = Answer(None)
 
 
-class Oracle(Protocol):
-    """Answers for one model; may keep what it learned between questions.
-
-    ``name`` is that of the engine, see ``engines.py``.
-    """
-
-    name: str
-    scores: ScoreModel
-
-    def ask(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-        turns: int | None = None,
-    ) -> Answer:
-        """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
-
-        Parameters
-        ----------
-        cells : (n_columns,) cells of the row to explain
-        label : its class
-        fixed : features that stay
-        targets : other classes to look for; all by default. If there are others still, rows of those do not count
-        seconds : limit; the answer is ``UNKNOWN`` when it is over
-        turns : effort after which the answer may be ``UNKNOWN``, the same on every machine: a turn is what the searches
-            of ``"auto"`` do in some 40 ms, the next one twice that. Other engines pass over it
-        """
-        ...
-
-    def ask_box(
-        self,
-        low: IntArray,
-        high: IntArray,
-        label: int,
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-        near: IntArray | None = None,
-    ) -> Answer:
-        """Can a row of the space with ``low <= cells <= high`` get another class than ``label``?
-
-        Parameters
-        ----------
-        low, high : (n_columns,) cells; a core names features whose limits are needed
-        label, targets, seconds : as in :meth:`ask`
-        near : (n_columns,) cells near which a witness is welcome; engines may pass over that
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxQuestion:
     """May a row of a box get one of the classes ``targets`` rather than ``label``? What all engines can be asked.
@@ -110,10 +56,6 @@ class BoxQuestion:
     targets: tuple[int, ...]
     clock: Clock
     strict: bool = False
-
-    def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
-        """What the limits of a feature say, as literals of the model."""
-        return scores.limits(self.low, self.high, scores.features[feature])
 
     def reached(self, scores: ScoreModel, cells: IntArray) -> list[int]:
         """The targets that a row given by its cells may get, in the order in which they win ties.
@@ -139,8 +81,7 @@ def about_row(
     """The question of :meth:`Oracle.ask`."""
     kept = tuple(sorted({int(feature) for feature in fixed}))
     low, high = scores.box(cells, kept)
-    others = _others(scores, label, targets)
-    return BoxQuestion(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
+    return _question(scores, low, high, kept, label, targets, seconds)
 
 
 def about_box(
@@ -155,30 +96,47 @@ def about_box(
     low, high = np.asarray(low), np.asarray(high)
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
-    others = _others(scores, label, targets)
-    return BoxQuestion(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
+    return _question(scores, low, high, kept, label, targets, seconds)
 
 
-def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:
+def _question(
+    scores: ScoreModel,
+    low: IntArray,
+    high: IntArray,
+    fixed: tuple[int, ...],
+    label: int,
+    targets: Sequence[int] | None,
+    seconds: float | None,
+) -> BoxQuestion:
     wanted = range(scores.n_classes) if targets is None else sorted({int(target) for target in targets})
     for code in (label, *wanted):
         if not 0 <= code < scores.n_classes:
             raise ValueError(f"{code} is not a class: expected codes from 0 to {scores.n_classes - 1}")
-    return tuple(target for target in wanted if target != label)
+    others = tuple(target for target in wanted if target != label)
+    return BoxQuestion(low, high, fixed, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
 
 
-class QuestionOracle:
-    """Both kinds of questions, for an engine that answers a :class:`BoxQuestion`.
+class Oracle:
+    """Answers for one model; may keep what it learned between questions.
+
+    An engine answers a :class:`BoxQuestion`, or both kinds of questions in a way of its own.
 
     Parameters
     ----------
     scores : ScoreModel
+
+    Attributes
+    ----------
+    name : that of the engine, see ``engines.py``
     """
 
     name: str
 
     def __init__(self, scores: ScoreModel) -> None:
         self.scores = scores
+
+    def close(self) -> None:
+        """Give back what is outside of Python's memory; the next question builds it anew."""
 
     def ask(
         self,
@@ -190,7 +148,23 @@ class QuestionOracle:
         seconds: float | None = None,
         turns: int | None = None,
     ) -> Answer:
-        """As :meth:`Oracle.ask`; ValueError if ``label`` or a target is no class."""
+        """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
+
+        Parameters
+        ----------
+        cells : (n_columns,) cells of the row to explain
+        label : its class
+        fixed : features that stay
+        targets : other classes to look for; all by default. If there are others still, rows of those do not count
+        seconds : limit; the answer is ``UNKNOWN`` when it is over
+        turns : effort after which the answer may be ``UNKNOWN``, the same on every machine: a turn is what the searches
+            of ``"auto"`` do in some 40 ms, the next one twice that. Other engines pass over it
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or a target is no class.
+        """
         return self._answer(about_row(self.scores, cells, label, fixed, targets, seconds))
 
     def ask_box(
@@ -203,8 +177,55 @@ class QuestionOracle:
         seconds: float | None = None,
         near: IntArray | None = None,
     ) -> Answer:
-        """As :meth:`Oracle.ask_box`; ValueError if ``label`` or a target is no class."""
+        """Can a row of the space with ``low <= cells <= high`` get another class than ``label``?
+
+        Parameters
+        ----------
+        low, high : (n_columns,) cells; a core names features whose limits are needed
+        label, targets, seconds : as in :meth:`ask`
+        near : (n_columns,) cells near which a witness is welcome; engines may pass over that
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or a target is no class.
+        """
         return self._answer(about_box(self.scores, low, high, label, targets, seconds))
+
+    def ask_region(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        clock: Clock = ENDLESS,
+    ) -> Answer:
+        """As :meth:`ask_box`, of a region, which is a box with clauses; see :mod:`proofwood.ensembles.regions`.
+
+        The box around it is asked first, and cut only where that is too much.
+        """
+        open_boxes = [(low, high)]
+        while open_boxes:
+            low_now, high_now = open_boxes.pop()
+            if clock.over:
+                return Answer(None)
+            box_low, box_high, _ = box_and_clauses(self.scores, low_now, high_now)
+            answer = self.ask_box(box_low, box_high, label, targets=targets, seconds=clock.seconds_left)
+            if answer.changes is False:
+                continue
+            if answer.witness is None or in_region(self.scores, answer.witness, low_now, high_now):
+                return answer
+            for columns, flag in guarded(self.scores, low_now, high_now):
+                here = list(columns)
+                row = answer.witness
+                if row[flag] == 0 and ((row < low_now) | (row > high_now))[here].any():
+                    number_high, missing_low, missing_high = high_now.copy(), low_now.copy(), high_now.copy()
+                    number_high[flag] = 0
+                    missing_low[flag], missing_low[here], missing_high[here] = 1, 0, self.scores.n_thresholds[here]
+                    open_boxes += [(low_now, number_high), (missing_low, missing_high)]
+                    break
+        return Answer(False)
 
     def answer(self, question: BoxQuestion) -> Answer:
         """The answer to a question that has targets, a box that is not empty, and time left."""

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, QuestionOracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, Oracle
 from proofwood.papers.rfxpl.clauses import Forest
 from proofwood.papers.rfxpl.formula import Formula
 
 
-class PaperOracle(QuestionOracle):
+class PaperOracle(Oracle):
     """Answers for majority votes, with the encoding of Izza and Marques-Silva (2021).
 
     The formula of a class is built at its first question and kept for all rows. The limits of a box are order
@@ -79,7 +79,7 @@ class PaperOracle(QuestionOracle):
         columns = self.scores.features[feature]
         if all(question.low[column] == question.high[column] for column in columns):
             return formula.fixing([(column, int(question.low[column])) for column in columns])
-        return [_literal(coded) for coded in question.literals_of(self.scores, feature)]
+        return [_literal(coded) for coded in self.scores.limits(question.low, question.high, columns)]
 
 
 def forest_of(scores: ScoreModel) -> Forest:

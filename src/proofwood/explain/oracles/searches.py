@@ -26,16 +26,17 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
 import numpy as np
 
 from proofwood import _native, memory
+from proofwood.engines.interrupts import INTERRUPT, MEMORY
 from proofwood.engines.run import Clock
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
 from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
@@ -43,7 +44,6 @@ KEPT = 8
 """Proofs about a row that are remembered for each class that may come first."""
 LOOK = 0
 """Turns of a question that is given up after the first conflicts."""
-INTERRUPT, MEMORY = 2, 4
 _Reply = tuple[int, list[int], list[int], int]
 """Outcome, cells of a witness, assumptions that a proof used, and what stopped the search."""
 
@@ -155,7 +155,7 @@ def _shadowed(scores: ScoreModel, beside: ScoreModel) -> ScoreModel:
     )
 
 
-class SearchOracle:
+class SearchOracle(Oracle):
     """Oracle for any ensemble of threshold trees; complete.
 
     Parameters
@@ -169,7 +169,7 @@ class SearchOracle:
     """
 
     def __init__(self, scores: ScoreModel, options: SearchOptions = DEFAULT_OPTIONS) -> None:
-        self.scores = scores
+        super().__init__(scores)
         self.options = options
         self.model = native_model(scores)
         self.name = options.engine
@@ -185,11 +185,8 @@ class SearchOracle:
             self._joint = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
         self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
 
-    def __getstate__(self) -> Mapping[str, object]:
-        return {"scores": self.scores, "options": self.options}
-
-    def __setstate__(self, state: Mapping[str, object]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[type[SearchOracle], tuple[ScoreModel, SearchOptions]]:
+        return SearchOracle, (self.scores, self.options)
 
     def ask(
         self,
@@ -220,49 +217,10 @@ class SearchOracle:
         seconds: float | None = None,
         near: IntArray | None = None,
     ) -> Answer:
-        """Can a row of the box get another class?
-
-        Parameters
-        ----------
-        low, high : (n_columns,) least and greatest cell of each column
-        label, targets, seconds : as in :meth:`ask`
-        near : (n_columns,) cells from which on rows are looked for; the least ones by default
-        """
+        """As :meth:`Oracle.ask_box`; rows are looked for from ``near`` on, by default from the least cells."""
         assumptions = self.scores.limits(low, high)
         start = np.clip(low if near is None else near, low, high)
         return self._ask(assumptions, start.tolist(), label, targets, seconds, hard=near is not None)
-
-    def ask_lead(
-        self,
-        low: IntArray,
-        high: IntArray,
-        winner: int,
-        loser: int,
-        least: int,
-        *,
-        seconds: float | None = None,
-        near: IntArray | None = None,
-    ) -> Answer:
-        """Is there a row of the box in which one class leads another by so much?
-
-        Parameters
-        ----------
-        low, high : (n_columns,) least and greatest cell of each column
-        winner, loser : the two classes
-        least : of the sum of the winner less that of the loser
-        seconds : limit, None for none
-        near : (n_columns,) cells from which on rows are looked for; the least ones by default
-
-        Raises
-        ------
-        ValueError
-            If clauses take part: what they learn is about one lead.
-        """
-        if self._joint is not None:
-            raise ValueError("a lead among plausible rows only cannot be asked for")
-        if self.options.clauses:
-            raise ValueError("clauses are learned about one lead: expected options with clauses=False")
-        return self.ask_contests(low, high, winner, [(loser, least)], seconds=seconds, near=near)
 
     def ask_contests(
         self,
@@ -278,8 +236,12 @@ class SearchOracle:
 
         Parameters
         ----------
-        low, high, winner, seconds, near : as in :meth:`ask_lead`
-        contests : the others, each with the least lead; of two or more, always the same for one winner
+        low, high : (n_columns,) least and greatest cell of each column
+        winner : the class
+        contests : the others, each with the least sum of the winner less its own; with clauses, which learn about one
+            lead, always the same for one winner
+        seconds : limit, None for none
+        near : (n_columns,) cells from which on rows are looked for; the least ones by default
         """
         if memory.lacked():
             return UNKNOWN
@@ -332,7 +294,7 @@ class SearchOracle:
         # To refute a class takes longer than to find a row of another one, where that is easy: a look at each comes
         # first, of those that were ever reached.
         looks = []
-        if len(left) > 1 and any_other and self._joint is None and not hard and self.options.engine == "auto":
+        if len(left) > 1 and any_other and self._joint is None and not hard and self.name == "auto":
             looks = [target for target in left if target in self._reached.get(label, ())]
         efforts = [(target, hard, LOOK) for target in looks]
         efforts += [(target, hard or target in looks, -1 if turns is None else turns) for target in left]

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.interrupts import INTERRUPT, MEMORY
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, NEVER, PriceOptions, native_model
+from proofwood.explain.oracles.searches import NEVER, PriceOptions, native_model
 from proofwood.memory import note_lack
 from proofwood.model.node_table import IntArray
 

@@ -38,7 +38,6 @@ from proofwood.ensembles.regions import Unit, box_and_clauses, in_region, units
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
-from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, refuted
 from proofwood.explain.proofs.stated import Compared, limits_of, parts_of
@@ -183,8 +182,8 @@ class Certifier:
                 q.learn_witness(row)
         best = smallest(q, kind=kind, keep=kept, free=left_out, start=Found(frozenset(chosen), complete=True))
         if best is not None and best.lower_bound < len(chosen):
-            if best.optimal:
-                raise ValueError(f"the explanation is not smallest: {sorted(best.found.features)} is one")
+            if best.smallest:
+                raise ValueError(f"the explanation is not smallest: {sorted(best.features)} is one")
             raise NoCertificateError(f"{NONE}: its size was not proved in time")
         if kind == "abductive":
             rows = {mask: row for mask, row in q.changing.items() if self._really_changes(mask, row)}
@@ -409,7 +408,7 @@ class Certifier:
         witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
-            witness = ask_region(self._sure, low, high, self.label, targets=self.targets, clock=self.clock).witness
+            witness = self._sure.ask_region(low, high, self.label, targets=self.targets, clock=self.clock).witness
             change = None if witness is None else self._as_change(witness)
         if change is None or witness is None:
             raise OnlyRoundingError(f"{NONE}: the {what} changes the class only up to rounding")
@@ -417,7 +416,7 @@ class Certifier:
         return change
 
     def _ask(self, low: IntArray, high: IntArray) -> Answer:
-        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
+        return self.oracle.ask_region(low, high, self.label, targets=self.targets, clock=self.clock)
 
     @cached_property
     def _sure(self) -> Oracle:

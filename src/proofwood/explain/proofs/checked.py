@@ -10,7 +10,7 @@ from proofwood.certificates.boxes import BoxTree
 from proofwood.certificates.trees import Trees
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, QuestionOracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, BoxQuestion, Oracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.stated import parts_of
@@ -20,7 +20,7 @@ NAME = "boxes"
 
 # This replaces second engines (OR-Tools, z3, formulas), which were never the fastest:
 # decisions/0073-explanation-engines-that-went.
-class CheckedOracle(QuestionOracle):
+class CheckedOracle(Oracle):
     """Answers for any ensemble. Rows are looked for by the engine ``"auto"``, anew.
 
     Where only some classes are targets, and one of them may come before the label but perhaps not before all others,

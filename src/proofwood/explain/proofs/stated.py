@@ -231,9 +231,7 @@ class Compared:
         columns = content["space"]["columns"]
         names = [given.name for given in self.model.inputs]
         missing = [j for j, one in enumerate(columns) if one["missing"] and names[j : j + 1] == [one["name"]]]
-        model = self.model.with_missing(missing).with_types(
-            {"integer": [one["name"] for one in columns if one["whole"]]}
-        )
+        model = self.model.with_space(missing, {"integer": [one["name"] for one in columns if one["whole"]]})
         if "row" in content:
             model = model.about(values_of(content["row"], len(columns)))  # classes may be relative to the row
         return parts_of(model).content, model

@@ -12,10 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from proofwood import _native, memory
+from proofwood.engines.interrupts import INTERRUPT, MEMORY
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.forest import OTHER
-from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
+from proofwood.explain.oracles.searches import native_model
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.result import Part, ProgressEvent, Result, Stats, Status, ended

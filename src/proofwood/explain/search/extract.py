@@ -11,7 +11,7 @@ row itself in doubt, all features together still suffice, because the model is a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -55,14 +55,19 @@ class Found:
     witnesses : cells of rows of another class. Abductive: for each feature a row that agrees on all the other
         ``features``, so that none of them can be spared (for those in ``keep`` only where one came up). Contrastive:
         one row under each feature, the one that changes exactly ``features``
-    calls : questions to the oracle
+    lower_bound : no explanation has fewer features; 0 where that was not asked
     """
 
     features: frozenset[int]
     complete: bool
     proved: bool = True
     witnesses: Mapping[int, IntArray] = field(default_factory=dict)
-    calls: int = 0
+    lower_bound: int = 0
+
+    @property
+    def smallest(self) -> bool:
+        """Whether it is proved that no explanation has fewer features."""
+        return self.proved and len(self.features) <= self.lower_bound
 
 
 def abductive(
@@ -98,7 +103,6 @@ def abductive(
     ValueError
         If a feature is both in ``keep`` and ``free``, or there is no such feature.
     """
-    before = q.calls
     for features in (order or (), keep, free, start or ()):
         _check(q, features)
     kept, banned = mask_of(keep), mask_of(free)
@@ -121,22 +125,18 @@ def abductive(
             q.changing[q.change_of(current)],
         )
     if changes is None:
-        return Found(frozenset(members(allowed)), complete=False, proved=False, calls=q.calls - before)
+        return Found(frozenset(members(allowed)), complete=False, proved=False)
     strict = order is not None
     if not strict:
         current = q.core_of(current) | kept
     ranked = list(dict.fromkeys([*(order or ()), *q.release_order()]))
     if not strict:
-        current = _with_little_effort(q, current, kept, ranked, allowed)
+        candidates = [f for f in ranked if current & ~kept & (1 << f)]
+        current, left = _pass(q, current, kept, candidates, None, False, turns=restarts.TURNS)
+        if left:
+            current = restarts.easier(q, current, left, kept, allowed)
     current, complete = shrink(q, current, kept, ranked, strict=strict)
-    return Found(frozenset(members(current)), complete, witnesses=witnesses_of(q, current), calls=q.calls - before)
-
-
-def _with_little_effort(q: Questions, current: int, kept: int, ranked: list[int], allowed: int) -> int:
-    """A first pass, and other orders if that leaves questions open; returns a set that suffices."""
-    candidates = [f for f in ranked if current & ~kept & (1 << f)]
-    current, left = _pass(q, current, kept, candidates, None, False, turns=restarts.TURNS)
-    return restarts.easier(q, current, left, kept, allowed) if left else current
+    return Found(frozenset(members(current)), complete, witnesses=witnesses_of(q, current))
 
 
 def shrink(
@@ -165,11 +165,26 @@ def shrink(
     mask of a sufficient set, and whether it is proved to be minimal
     """
     ranked = [f for f in (range(q.n) if order is None else order) if current & ~kept & (1 << f)]
+    return _again(q, current, ranked, lambda now, left, cap: _pass(q, now, kept, left, cap, strict))
+
+
+def _again(
+    q: Questions,
+    current: int,
+    ranked: list[int],
+    tried: Callable[[int, list[int], float | None], tuple[int, list[int]]],
+) -> tuple[int, bool]:
+    """Make a set smaller in passes over its candidates, each with more time, until none stays open or the time is over.
+
+    Parameters
+    ----------
+    tried : of a set, its candidates, and the seconds for each, the smaller set and the candidates that stay open
+    """
     share = 0.25
     while ranked:
         left = q.clock.seconds_left
         cap = None if left is None or share > 1.0 else share * left / len(ranked)
-        current, ranked = _pass(q, current, kept, ranked, cap, strict)
+        current, ranked = tried(current, ranked, cap)
         if cap is None or q.clock.over:
             break
         share *= 4.0
@@ -225,20 +240,19 @@ def contrastive(q: Questions, *, order: Sequence[int] | None = None, immutable: 
     ValueError
         If there is no such feature.
     """
-    before = q.calls
     for features in (order or (), immutable):
         _check(q, features)
     fixed = mask_of(immutable)
     changes = q.ask(fixed)
     if changes is None:
-        return Found(frozenset(members(q.all & ~fixed)), complete=False, proved=False, calls=q.calls - before)
+        return Found(frozenset(members(q.all & ~fixed)), complete=False, proved=False)
     if changes is False:
         return None
     ranked = list(dict.fromkeys([*(order or ()), *q.release_order()]))
     current, complete = shrink_change(q, q.change_of(fixed), ranked)
     witness = q.changing[current]
     features = frozenset(members(current))
-    return Found(features, complete, witnesses=dict.fromkeys(features, witness), calls=q.calls - before)
+    return Found(features, complete, witnesses=dict.fromkeys(features, witness))
 
 
 def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None) -> tuple[int, bool]:
@@ -257,12 +271,10 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
     mask of the changed features of a known witness, and whether it is proved to be minimal
     """
     ranked = [f for f in (range(q.n) if order is None else order) if current & (1 << f)]
-    share = 0.25
-    while ranked:
-        left = q.clock.seconds_left
-        cap = None if left is None or share > 1.0 else share * left / len(ranked)
+
+    def tried(current: int, left: list[int], cap: float | None) -> tuple[int, list[int]]:
         opened = []
-        for feature in ranked:
+        for feature in left:
             if not current & (1 << feature):
                 continue
             fixed = q.all & ~current | (1 << feature)
@@ -271,11 +283,9 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
                 current = q.change_of(fixed)
             elif changes is None:
                 opened.append(feature)
-        ranked = [f for f in opened if current & (1 << f)]
-        if cap is None or q.clock.over:
-            break
-        share *= 4.0
-    return current, not ranked
+        return current, [f for f in opened if current & (1 << f)]
+
+    return _again(q, current, ranked, tried)
 
 
 def thin(q: Questions, changed: int, order: Iterable[int]) -> int:

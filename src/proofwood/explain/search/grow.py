@@ -18,7 +18,6 @@ from proofwood.engines.run import Clock
 from proofwood.ensembles.regions import units
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.inflate import Widening
 from proofwood.model.node_table import BoolArray, IntArray
 
@@ -56,10 +55,8 @@ class Points:
         """(n,) which rows are in a region."""
         return np.asarray(((self.least >= low) & (self.most <= high)).all(axis=1))
 
-    def first_inside(self, low: IntArray, high: IntArray, limited: IntArray) -> int:
-        """The first row in a region that limits some columns only; -1 if there is none."""
-        if not len(self.cells):
-            return -1
+    def any_inside(self, low: IntArray, high: IntArray, limited: IntArray) -> bool:
+        """Whether a row is in a region that limits some columns only."""
         left: IntArray | None = None
         for column in limited.tolist():
             least, most = self._least_by_column[column], self._most_by_column[column]
@@ -68,8 +65,8 @@ class Points:
             else:
                 left = left[(least[left] >= low[column]) & (most[left] <= high[column])]
             if not left.size:
-                return -1
-        return 0 if left is None else int(left[0])
+                return False
+        return len(self.cells) > 0
 
     @cached_property
     def _least_by_column(self) -> IntArray:
@@ -112,21 +109,15 @@ class Grower:
     def may(self, label: int, low: IntArray, high: IntArray) -> bool:
         """Whether every row of a region is proved to have a class; rows of others that come up are kept."""
         limited = np.flatnonzero((low > 0) | (high < self.top))
-        if self.meets_other(label, low, high, limited):
-            return False
-        if self.over:
+        if any(known.any_inside(low, high, limited) for known in self._known(label)) or self.over:
             return False
         self.asked += 1
-        answer = ask_region(self.oracle, low, high, label, clock=self.clock.within(PATIENCE))
+        answer = self.oracle.ask_region(low, high, label, clock=self.clock.within(PATIENCE))
         if answer.changes is None:
             self.undecided += 1
         elif answer.witness is not None:
             self._learn(label, answer.witness)
         return answer.changes is False
-
-    def meets_other(self, label: int, low: IntArray, high: IntArray, limited: IntArray) -> bool:
-        """Whether a row that is known to have another class, or perhaps has, is in a region."""
-        return any(known.first_inside(low, high, limited) >= 0 for known in self._known(label))
 
     def _known(self, label: int) -> list[Points]:
         """Rows of other classes: many that were looked at together, and the last ones."""

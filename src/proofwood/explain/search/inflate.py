@@ -28,14 +28,12 @@ class Inflated:
     ----------
     low, high : (n_columns,) least and greatest cell of each column
     complete : whether the region is known to be maximal, rows that may change their class by rounding given the doubt
-    calls : questions to the oracle
     against : cells of rows of other classes, of which one is in every region with a wider range, if it is maximal
     """
 
     low: IntArray
     high: IntArray
     complete: bool
-    calls: int
     against: Sequence[IntArray] = field(default=(), repr=False)
 
 
@@ -55,37 +53,25 @@ def inflate(
     order : features to be widened first in front; ascending by default
     witnesses : cells of rows of other classes: regions that contain one need no question
     """
-    before = q.calls
-    region = _Constant(q, features, witnesses)
-    widening = Widening(q.scores, region.low, region.high, region.take)
+    against, complete = list(witnesses), True
+
+    def may(low: IntArray, high: IntArray) -> bool:
+        """Whether the class cannot change in a region."""
+        nonlocal complete
+        if any(in_region(q.scores, row, low, high) for row in against):
+            return False
+        answer = q.ask_region(low, high)
+        complete &= answer.changes is not None
+        if answer.witness is not None:
+            against.append(answer.witness)
+        return answer.changes is False
+
+    widening = Widening(q.scores, *q.scores.box(q.cells, features), may)
     kept = set(features)
     for feature in dict.fromkeys([*(order or ()), *sorted(kept)]):
         if feature in kept:
             widening.widen(feature)
-    return Inflated(widening.low, widening.high, region.complete, q.calls - before, region.against)
-
-
-class _Constant:
-    """Which regions around a row have its class."""
-
-    def __init__(self, q: Questions, features: Collection[int], witnesses: Collection[IntArray]) -> None:
-        self.q = q
-        self.low, self.high = q.scores.box(q.cells, features)
-        self.against = [np.asarray(witness) for witness in witnesses]
-        self.complete = True
-
-    def take(self, low: IntArray, high: IntArray) -> bool:
-        """Whether the class cannot change in a region."""
-        if any(in_region(self.q.scores, row, low, high) for row in self.against):
-            return False
-        answer = self.q.ask_region(low, high)
-        if answer.changes is None:
-            self.complete = False
-            return False
-        if answer.changes:
-            assert answer.witness is not None
-            self.against.append(answer.witness)
-        return not answer.changes
+    return Inflated(widening.low, widening.high, complete, against)
 
 
 class Widening:

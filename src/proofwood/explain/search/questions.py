@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
-from proofwood.explain.oracles.regions import ask_region
-from proofwood.explain.search.seed import TreeBounds, greedy_seed, release_order
+from proofwood.explain.search.seed import TreeBounds
 from proofwood.memory import lacked, note_lack
 from proofwood.model.node_table import IntArray
 
@@ -49,13 +47,11 @@ class Known:
     sufficient : masks of sets proved to suffice, none of them a superset of another
     changing : mask of the changed features of each witness known -> cells of the witness
     bounds : what each tree adds at most, if that was worked out
-    order : features of least effect first, likewise
     """
 
-    sufficient: list[int]
+    sufficient: list[int] = field(default_factory=list)
     changing: dict[int, IntArray] = field(default_factory=dict)
     bounds: TreeBounds | None = None
-    order: list[int] | None = None
 
 
 class Questions:
@@ -107,25 +103,23 @@ class Questions:
         # A row agrees with itself on all that the model looks at: nothing to ask, and true even where rounding leaves
         # the sums in doubt.
         self._seen = [f for f, columns in enumerate(self.scores.features) if self.scores.n_thresholds[[*columns]].any()]
-        self.known = Known([mask_of(self._seen)]) if known is None else known
+        self.known = Known() if known is None else known
         self.sufficient, self.changing = self.known.sufficient, self.known.changing
+        self.learn_sufficient(mask_of(self._seen))
         self.clock = clock
 
     # ---------------------------------------------------------------------------------------------------------- orders
 
-    def _tree_bounds(self) -> TreeBounds:
-        if self.known.bounds is None:
+    def _tree_bounds(self) -> TreeBounds | None:
+        """What each tree adds at most; None if the time is over before that is known."""
+        if self.known.bounds is None and not self.clock.over:
             self.known.bounds = TreeBounds(self.scores, self.cells, self.label, self.targets)
         return self.known.bounds
 
     def release_order(self) -> list[int]:
         """Features of least effect first; as they are numbered if the time is over before that is known."""
-        if self.known.order is None:
-            if self.clock.over:
-                return list(range(self.n))
-            bounds = self._tree_bounds()
-            self.known.order = release_order(self.scores, self.cells, self.label, self.targets, bounds=bounds)
-        return self.known.order
+        bounds = self._tree_bounds()
+        return list(range(self.n)) if bounds is None else bounds.release_order
 
     def greedy_seed(self, keep: Collection[int] = (), order: Sequence[int] | None = None) -> frozenset[int]:
         """A set that bounds tree by tree prove to suffice; all features if the time is over.
@@ -135,18 +129,10 @@ class Questions:
         keep : features that stay in it
         order : features in the order in which to release them; :meth:`release_order` by default
         """
-        if self.clock.over:
+        bounds = self._tree_bounds()
+        if bounds is None:
             return frozenset(range(self.n))
-        return greedy_seed(
-            self.scores,
-            self.cells,
-            self.label,
-            order=self.release_order() if order is None else order,
-            keep=keep,
-            targets=self.targets,
-            bounds=self._tree_bounds(),
-            clock=self.clock,
-        )
+        return bounds.greedy_seed(bounds.release_order if order is None else order, keep, self.clock)
 
     # --------------------------------------------------------------------------------------------------------- answers
 
@@ -204,13 +190,13 @@ class Questions:
         if self.clock.over:
             return UNKNOWN
         self.calls += 1
-        ask = self.oracle.ask_box if near is None else partial(self.oracle.ask_box, near=near)
-        return ask(low, high, self.label, targets=self.targets, seconds=self.clock.within(seconds).seconds_left)
+        left = self.clock.within(seconds).seconds_left
+        return self.oracle.ask_box(low, high, self.label, targets=self.targets, seconds=left, near=near)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
         """As :meth:`ask_box`, of a region; see :mod:`proofwood.ensembles.regions`."""
         self.calls += 1
-        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
+        return self.oracle.ask_region(low, high, self.label, targets=self.targets, clock=self.clock)
 
     def follows(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""

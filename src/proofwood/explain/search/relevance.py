@@ -10,8 +10,6 @@ MARCO's map (``enumerate``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from proofwood.explain.search.enumerate import Map, grow, shrink_seed
 from proofwood.explain.search.questions import Questions
 
@@ -26,26 +24,24 @@ def necessary(q: Questions) -> dict[int, bool | None]:
     return {feature: q.ask(q.all & ~(1 << feature)) for feature in range(q.n)}
 
 
-def relevant(q: Questions, *, features: Sequence[int] | None = None) -> dict[int, bool | None]:
+def relevant(q: Questions) -> dict[int, bool | None]:
     """For each feature whether it is in some abductive explanation (equally: in some contrastive one).
 
     Parameters
     ----------
     q : questions about the row
-    features : which features; all by default
 
     Returns
     -------
     dict
         None where time ran out.
     """
-    asked = list(range(q.n)) if features is None else [int(feature) for feature in features]
     order = q.release_order()
     sets = Map(q.n, q.clock)
     found = 0  # features of minimal sets of either kind
     answers: dict[int, bool | None] = {}
     try:
-        for feature in asked:
+        for feature in range(q.n):
             while not found >> feature & 1:
                 step = _step(q, sets, feature, order)
                 if step is None or step is False:

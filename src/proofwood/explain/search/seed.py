@@ -8,13 +8,14 @@ Lagniez, Marquis ("Trading Complexity for Sparsity in Random Forest Explanations
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.scores import ScoreModel
-from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.model.node_table import IntArray
 
 
 class TreeBounds:
@@ -53,17 +54,13 @@ class TreeBounds:
         first[1:] = (leaf[1:] != leaf[:-1]) | (feature[1:] != feature[:-1])
         return leaf[first], feature[first]
 
-    def worst(self, contradicted: BoolArray) -> IntArray:
-        """(n_trees, n_others) least lead over each other class among the leaves not contradicted."""
-        largest = np.iinfo(np.int64).max
-        leads = np.where(contradicted[:, None], largest, self.leads)
-        return np.asarray(np.minimum.reduceat(leads, self.scores.leaves_of[:-1], axis=0))
-
     def suffices(self, against: IntArray) -> bool:
         """Whether the bound proves the label; ``against``: (n_leaves,) fixed features that contradict each leaf."""
         if not self.enough.size:
             return True
-        return bool((self.worst(against > 0).sum(axis=0) + self.base >= self.enough).all())
+        leads = np.where(against[:, np.newaxis] > 0, np.iinfo(np.int64).max, self.leads)
+        worst = np.minimum.reduceat(leads, self.scores.leaves_of[:-1], axis=0)
+        return bool((worst.sum(axis=0) + self.base >= self.enough).all())
 
     def falls(self) -> IntArray:
         """(n_features,) how much the worst leads can fall, added over trees, if one feature alone is released."""
@@ -85,68 +82,40 @@ class TreeBounds:
             falls[feature] = (now - worst).sum()
         return falls
 
+    @cached_property
+    def release_order(self) -> list[int]:
+        """Features in the order in which deletion should try to release them: those of least effect first."""
+        return [int(feature) for feature in np.argsort(self.falls(), kind="stable")]
 
-def release_order(
-    scores: ScoreModel,
-    cells: IntArray,
-    label: int,
-    targets: Sequence[int] | None = None,
-    *,
-    bounds: TreeBounds | None = None,
-) -> list[int]:
-    """Features in the order in which deletion should try to release them: those of least effect first."""
-    falls = (TreeBounds(scores, cells, label, targets) if bounds is None else bounds).falls()
-    return [int(feature) for feature in np.argsort(falls, kind="stable")]
+    def greedy_seed(self, order: Iterable[int], keep: Collection[int] = (), clock: Clock = ENDLESS) -> frozenset[int]:
+        """A sufficient set: features are released one by one as long as the bound tree by tree proves the class.
 
+        Parameters
+        ----------
+        order : features in the order in which to release them
+        keep : features that stay
+        clock : no more features are released once it is over
 
-def greedy_seed(
-    scores: ScoreModel,
-    cells: IntArray,
-    label: int,
-    *,
-    order: Sequence[int] | None = None,
-    keep: Collection[int] = (),
-    targets: Sequence[int] | None = None,
-    bounds: TreeBounds | None = None,
-    clock: Clock = ENDLESS,
-) -> frozenset[int]:
-    """A sufficient set: features are released one by one as long as the bound tree by tree proves the class.
-
-    Parameters
-    ----------
-    scores : ScoreModel
-    cells : (n_columns,) cells of the row
-    label : its class
-    order : features in the order in which to release them; those of least effect first by default
-    keep : features that stay
-    targets : other classes; all by default
-    bounds : those of the row, if they are there already
-    clock : no more features are released once it is over
-
-    Returns
-    -------
-    frozenset of int
-        All features where the bound proves nothing else, which happens only if rounding leaves the row in doubt.
-    """
-    if bounds is None:
-        bounds = TreeBounds(scores, cells, label, targets)
-    if order is None:
-        order = [int(feature) for feature in np.argsort(bounds.falls(), kind="stable")]
-    against = np.zeros(scores.scores.shape[0], dtype=np.int64)
-    for leaves in bounds.leaves_against:
-        against[leaves] += 1
-    kept = set(range(scores.n_features))
-    if not bounds.suffices(against):
-        return frozenset(kept)
-    for feature in order:
-        if feature in keep:
-            continue
-        if clock.over:
-            break
-        leaves = bounds.leaves_against[feature]
-        against[leaves] -= 1
-        if bounds.suffices(against):
-            kept.discard(feature)
-        else:
+        Returns
+        -------
+        frozenset of int
+            All features where the bound proves nothing else, which happens only if rounding leaves the row in doubt.
+        """
+        against = np.zeros(self.scores.scores.shape[0], dtype=np.int64)
+        for leaves in self.leaves_against:
             against[leaves] += 1
-    return frozenset(kept)
+        kept = set(range(self.scores.n_features))
+        if not self.suffices(against):
+            return frozenset(kept)
+        for feature in order:
+            if feature in keep:
+                continue
+            if clock.over:
+                break
+            leaves = self.leaves_against[feature]
+            against[leaves] -= 1
+            if self.suffices(against):
+                kept.discard(feature)
+            else:
+                against[leaves] += 1
+        return frozenset(kept)

@@ -17,33 +17,12 @@ several others, so that single rows decide what is left out of them.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from proofwood import _native
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.oracles.searches import INTERRUPT, MEMORY
+from proofwood.explain.oracles.searches import note
 from proofwood.explain.search.extract import Found, Kind, shrink, shrink_change, thin, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.memory import note_lack
-
-
-@dataclass(frozen=True, eq=False)
-class Smallest:
-    """The best explanation found, and what is proved about its size.
-
-    Parameters
-    ----------
-    found : the explanation
-    lower_bound : no explanation has fewer features; the explanation is a smallest one iff this is its size
-    """
-
-    found: Found
-    lower_bound: int
-
-    @property
-    def optimal(self) -> bool:
-        """Whether no explanation is smaller."""
-        return self.found.proved and len(self.found.features) <= self.lower_bound
 
 
 class HittingSets:
@@ -97,27 +76,11 @@ class HittingSets:
                 self.lower_bound += 1
                 self._search.begin(self.lower_bound)
             else:
-                if found["stopped"] == INTERRUPT:
-                    raise KeyboardInterrupt
-                if found["stopped"] == MEMORY:
-                    note_lack()
+                note(found["stopped"])
                 return None
         if self._found is None or (below is not None and self.lower_bound >= below):
             return None
         return self._found
-
-    def greedy(self) -> int:
-        """A small hitting set: the element that hits most of the sets left, again and again."""
-        left, chosen = self.sets, 0
-        while left:
-            counts = [0] * self.n
-            for mask in left:
-                for element in members(mask):
-                    counts[element] += 1
-            bit = 1 << counts.index(max(counts))
-            chosen |= bit
-            left = [mask for mask in left if not mask & bit]
-        return chosen
 
 
 def smallest(
@@ -127,7 +90,7 @@ def smallest(
     keep: Collection[int] = (),
     free: Collection[int] = (),
     start: Found | None = None,
-) -> Smallest | None:
+) -> Found | None:
     """An explanation of the fewest features, with a bound at any time.
 
     Parameters
@@ -140,14 +103,13 @@ def smallest(
 
     Returns
     -------
-    Smallest or None
-        None if it is proved that there is no such explanation.
+    Found or None
+        With its ``lower_bound``. None if it is proved that there is no such explanation.
     """
-    before = q.calls
     search = _Search(q, kind, mask_of(keep), mask_of(free))
     if start is not None and start.proved:
         search.best, search.best_minimal = mask_of(start.features), start.complete
-    return search.run(before)
+    return search.run()
 
 
 class _Search:
@@ -169,17 +131,17 @@ class _Search:
         self.best: int | None = None
         self.best_minimal = False
 
-    def run(self, before: int) -> Smallest | None:
+    def run(self) -> Found | None:
         q = self.q
         is_one = self._is_one(self.allowed) if self.best is None else True
         if is_one is False:
             return None
         if is_one is None:
-            found = Found(frozenset(members(self.allowed)), complete=False, proved=False, calls=q.calls - before)
-            return Smallest(found, 0)
+            return Found(frozenset(members(self.allowed)), complete=False, proved=False)
         if self.best is None:
             self._improve(self.allowed)
-        for known in self._known_duals():
+        duals = q.changing if self.abductive else q.sufficient  # known from earlier questions
+        for known in sorted({mask & self.allowed for mask in duals}, key=int.bit_count):
             self._add_dual(known)
         while self.best is not None:
             chosen = self.hitting.smallest(self.best.bit_count())
@@ -191,8 +153,7 @@ class _Search:
                 break
             if is_one is None or not self._dual_of(chosen):
                 break
-        lower = self.hitting.lower_bound
-        lower = max(lower, self._disjoint_duals())
+        lower = max(self.hitting.lower_bound, self._disjoint_duals())
         assert self.best is not None
         best = self.best
         complete = self.best_minimal or best.bit_count() <= lower
@@ -201,8 +162,7 @@ class _Search:
         else:
             changed = q.change_of(q.all & ~best)
             witnesses = dict.fromkeys(members(best), q.changing[changed])
-        found = Found(frozenset(members(best)), complete, witnesses=witnesses, calls=q.calls - before)
-        return Smallest(found, lower)
+        return Found(frozenset(members(best)), complete, witnesses=witnesses, lower_bound=lower)
 
     def _is_one(self, mask: int) -> bool | None:
         """Whether the set suffices (abductive) or can change the class (contrastive)."""
@@ -218,11 +178,6 @@ class _Search:
             mask, minimal = shrink_change(q, q.change_of(q.all & ~mask), self.order)
         if self.best is None or mask.bit_count() < self.best.bit_count():
             self.best, self.best_minimal = mask, minimal
-
-    def _known_duals(self) -> list[int]:
-        """Sets of the other kind known from earlier questions, restricted to the allowed features."""
-        known = list(self.q.changing) if self.abductive else self.q.sufficient
-        return sorted({mask & self.allowed for mask in known}, key=int.bit_count)
 
     def _add_dual(self, mask: int) -> None:
         mask &= self.allowed
