@@ -87,7 +87,7 @@ class Column:
 
 
 class Entries:
-    """The values of a column that a file distinguishes.
+    """The groups of values of a column that a certificate distinguishes.
 
     Parameters
     ----------

@@ -458,9 +458,9 @@ class Explained(Space):
         unseen = np.flatnonzero(_gaps(values, self.inputs, self.adapted, self._takes_missing) & self._tested)
         if unseen.size:
             raise DataError(
-                f"column {self.inputs[unseen[0]].name!r} has a missing value (or a category that the model does not "
-                "know, which it takes for one), and none is considered here: name the column in missing=, give rows in "
-                "which a value is missing as X=, or take with_gaps_of(rows)"
+                f"column {self.inputs[unseen[0]].name!r} has a missing value (or an unknown category, which the model "
+                "treats as one), but missing values are not permitted in it: name the column in missing=, or give rows "
+                "in which a value is missing as X="
             )
         broken = [j for j in self._fractions(values).tolist() if self._tested[j]]
         if broken:
@@ -849,8 +849,8 @@ def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, whe
     if wrong.size:
         row = int(wrong[0])
         raise MisreadError(
-            f"plausible: the isolation forest disagrees with its reading, on {where.format(row)}, "
-            f"{rows[row].tolist()}: it says {'in' if says[row] else 'out'}lier. {_WHY}"
+            f"plausible: the isolation forest and the way it is read here disagree on {where.format(row)}, "
+            f"{rows[row].tolist()}: the forest calls it an {'in' if says[row] else 'out'}lier. {_WHY}"
         )
 
 

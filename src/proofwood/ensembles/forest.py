@@ -208,8 +208,8 @@ class Link:
         if self.kind == "log":
             if value <= -self.shift:
                 raise ValueError(
-                    f"this model predicts numbers above {-self.shift + 0.0:g} only (a logarithm is its link): "
-                    f"{value:g} is none"
+                    f"this model predicts only numbers above {-self.shift + 0.0:g} (its link is a logarithm): "
+                    f"{value:g} cannot occur"
                 )
             cut = math.log1p(value) if self.shift == 1 else math.log(value + self.shift)
             steep = abs(value) / (value + self.shift)  # of the logarithm, times the number that is rounded

@@ -51,7 +51,7 @@ class Unit:
         return np.asarray(((low[columns] <= self.values) & (self.values <= high[columns])).all(axis=1))
 
     def next(self, low: IntArray, high: IntArray) -> list[IntArray | None]:
-        """Values that the range could take in next, None for the missing one."""
+        """The values by which the range could be extended next; None stands for the missing value."""
         inside = self.inside(low, high)
         if not self.numbers or not inside.any():
             found: list[IntArray | None] = list(self.values[~inside])

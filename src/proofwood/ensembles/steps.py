@@ -188,8 +188,8 @@ class Step:
             alone <= cut, (near <= last) != self.falls
         ):
             raise TypeError(
-                f"the pipeline has {self.title}, which is not monotone around {last!r} as it is computed, where the "
-                f"model has a threshold: expected {instead}"
+                f"the pipeline has {self.title}, which, as floating point computes it, is not monotone near {last!r}, "
+                f"where the model has a threshold: expected {instead}"
             )
 
     def _check_pieces(self, cuts: FloatArray) -> None:

@@ -247,7 +247,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         return _counted(self.model_, problem, int(self.max_errors))
 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
-        """Depth alone where nothing else was minimised, nodes alone where the depth was free."""
+        """What to report: depth, nodes or both, by what was minimised."""
         wanted = {"depth": ("depth",), "nodes": ("depth", "nodes"), "nodes-any-depth": ("nodes",)}[self.minimize]
         return tuple(part for part in result.parts if part.unit in wanted)
 

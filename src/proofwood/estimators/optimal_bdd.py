@@ -261,7 +261,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
         check_variant(self.engine, self.variant, VARIANTS)
         if not arguments.is_integer(self.max_features) or self.max_features < 0:
             raise ValueError(
-                f"max_features={self.max_features!r}: expected an integer from 0, the tests of the diagram"
+                f"max_features={self.max_features!r}: expected an integer from 0, the number of tests that the diagram "
+                "may use"
             )
         if self.objective == "features" and self.alpha != 0:
             raise ValueError(

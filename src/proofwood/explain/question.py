@@ -173,8 +173,8 @@ class Question(Questions):
         """OutlierError if the row is not plausible: what holds of plausible rows does not explain it."""
         if self.model.plausible is not None and not self.model.are_plausible(self.row[np.newaxis])[0]:
             raise OutlierError(
-                "the row is itself not plausible, and what holds of plausible rows is no reason for its class. Ask for "
-                "a counterfactual, or ask an explainer without plausible"
+                "the row itself is not plausible, so that a statement about plausible rows does not explain its class: "
+                "ask for a counterfactual, or ask an explainer without plausible="
             )
 
     def is_real(self, cells: IntArray) -> bool:

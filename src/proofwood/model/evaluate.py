@@ -230,7 +230,7 @@ def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray
 
 
 def _blocks(table: NodeTable, X: FloatArray) -> Iterator[slice]:
-    """Places of the rows, as many at a time as visit :data:`VISITS` nodes at most."""
+    """Slices of the rows, so large that each visits at most :data:`VISITS` nodes."""
     size = BLOCK
     if min(size, X.shape[0]) * table.n_nodes > VISITS:  # else no depth is too much
         size = max(1, min(size, VISITS // (table.depth + 1)))

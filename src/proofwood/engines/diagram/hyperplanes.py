@@ -148,7 +148,7 @@ def _to_the_end(run: DiagramRun, one_split: int | None, random_state: int) -> No
 
 
 def _bounds(run: DiagramRun, one_split: int | None, seconds: float | None = None) -> None:
-    """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
+    """Prove a lower bound for each number of nodes, and offer the short chains found on the way as diagrams."""
     if run.done or run.clock.over:
         return
     errors = lower_bounds(

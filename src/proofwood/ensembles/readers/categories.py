@@ -173,7 +173,7 @@ def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatA
 
 
 def of_table(call: Callable[[Any], Any], table: Callable[[FloatArray], Any], X: FloatArray) -> Any:
-    """What a model gives to rows of codes, which it takes as another table."""
+    """What a model predicts for rows of codes, converted to the table that it accepts."""
     return call(table(X))
 
 

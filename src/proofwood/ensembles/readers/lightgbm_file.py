@@ -290,7 +290,7 @@ def _sets(tree: Mapping[str, str], begin: int) -> dict[int, tuple[int, ...]]:
     words = np.array([int(word) for word in tree["cat_threshold"].split()], dtype=np.uint32)
     n_sets = int(tree["num_cat"])
     if len(bounds) != n_sets + 1 or [0, *sorted(bounds[1:-1]), words.size] != bounds:
-        raise ValueError("the boundaries of the sets of categories are none")
+        raise ValueError("the boundaries of its sets of categories are not valid")
     kinds = [int(word) for word in tree["decision_type"].split()]
     which = [float(word) for word in tree["threshold"].split()]
     found = {}

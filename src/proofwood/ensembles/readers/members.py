@@ -129,7 +129,7 @@ class Together:
         self._gaps = gaps[0] if all(one == gaps[0] for one in gaps) else {}
 
     def votes(self, k: int, instead: str) -> ScoredTree:
-        """The tree of the classes that a member predicts, one vote in each leaf.
+        """A member as one tree whose leaves each vote for the class that it predicts.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Together:
             ) from error
 
     def given(self, k: int, expected: str, instead: str) -> Forest:
-        """A forest whose sums, divided by a constant, are the numbers or probabilities that a member gives.
+        """A forest whose sums, divided by a constant, equal the numbers or probabilities that a member predicts.
 
         Parameters
         ----------

@@ -117,8 +117,8 @@ def loaded(path: Path, library: str) -> Any:
         raise type(error)(f"{path}: {error}") from error
     if not same:
         raise TypeError(
-            f"{path} was written by {library} {written_by}, and {module.__version__}, which is installed, reads "
-            "another model in it: expected the release that wrote it, or a later one "
+            f"{path} was written by {library} {written_by}, and the installed version {module.__version__} "
+            "reads it as a different model: install the version that wrote it, or a later one "
             f"(pip install --upgrade {module.__name__})"
         )
     return found

@@ -268,7 +268,7 @@ def _uncertain(change: Change, kind: NumberType, last: float) -> _Window:
 
 
 def _knots(change: Change) -> list[float]:
-    """Numbers at which a piecewise step goes over from one piece to the next, before which no other step comes."""
+    """Break points of the first step if it is piecewise, otherwise an empty list."""
     first = change.steps[0] if change.steps else None
     if first is None or first.what not in ("ranks", "split"):
         return []

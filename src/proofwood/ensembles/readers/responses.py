@@ -43,7 +43,7 @@ class Response:
 
     @property
     def base(self) -> float:
-        """The one sum before any tree."""
+        """The score before any tree is added."""
         return float(self.forest.base @ self.spread)
 
     @property

@@ -288,7 +288,7 @@ def numbers_of(model: Any, X: Any) -> FloatArray:
 
 
 def probabilities_of(model: Any, X: Any) -> FloatArray:
-    """(n_rows, n_classes) what a classifier says of its classes, in float64."""
+    """(n_rows, n_classes) the class probabilities that a classifier predicts, in float64."""
     return floats_from(partial(unnamed, model.predict_proba), X)
 
 

@@ -228,9 +228,9 @@ def refuse_own_ways(step: Any, kind: type, also: Sequence[str] = ()) -> None:
     changed += [name for name in vars(step) if callable(getattr(kind, name, None)) and name not in HARMLESS]
     if changed:
         raise TypeError(
-            f"the pipeline has a {type(step).__name__} of {type(step).__module__}, which has a {changed[0]} of its own "
-            f"in place of that of {kind.__module__.split('.')[0]}.{kind.__name__}: expected a step of scikit-learn "
-            f"itself ({STEPS}). {BEHIND}"
+            f"the pipeline has a {type(step).__name__} of {type(step).__module__}, which overrides {changed[0]} of "
+            f"{kind.__module__.split('.')[0]}.{kind.__name__}: expected a step of scikit-learn as it is ({STEPS}). "
+            f"{BEHIND}"
         )
 
 
@@ -430,8 +430,8 @@ def _gaps(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
             out.append(column.then(Step("gap")))
         elif column.changed and not column.encoded and not column.constant:
             raise TypeError(
-                f"the pipeline has a MissingIndicator(missing_values={blank!r}) behind a step that changes the column: "
-                f"expected it to see the columns of the table. {BEHIND}"
+                f"the pipeline has a MissingIndicator(missing_values={blank!r}) after a step that changes the column: "
+                f"expected it to receive the columns of the table. {BEHIND}"
             )
         elif isinstance(blank, str) or column.encoded or column.constant:
             out.append(replace(column, encoded=not column.constant, coded=False))

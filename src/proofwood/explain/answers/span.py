@@ -121,7 +121,7 @@ class Sum:
         return float(given if self.label is None else given[self.label])
 
     def bound(self, total: int, up: bool) -> float:
-        """The number that no sum of at most, or at least, a total exceeds, whatever rounding does."""
+        """A bound, rounding included, of the number predicted for sums of at most (``up``) or at least ``total``."""
         exact = total / self.scale
         exact += (self.slack + abs(exact) * 2**-50) * (1 if up else -1)
         number, slop = self.link.number(exact)

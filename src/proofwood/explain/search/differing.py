@@ -94,7 +94,7 @@ class Differing:
         return made
 
     def _found(self, rows: IntArray, sums: FloatArray) -> Iterator[Pair]:
-        """The rows whose class changes, each with two values between which it does; those that are of the space."""
+        """Rows whose class changes along the column, each as two copies of different classes in the space."""
         classes = sums.argmax(axis=2)
         changing = np.flatnonzero((classes != classes[:, :1]).any(axis=1))
         for at in changing.tolist():

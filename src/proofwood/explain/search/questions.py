@@ -122,7 +122,7 @@ class Questions:
         return list(range(self.n)) if bounds is None else bounds.release_order
 
     def greedy_seed(self, keep: Collection[int] = (), order: Sequence[int] | None = None) -> frozenset[int]:
-        """A set that bounds tree by tree prove to suffice; all features if the time is over.
+        """A sufficient set of features, found greedily by bounds of single trees; all features if time has run out.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ def solve(
     """
     slack = problem.max_errors - problem.rows.unavoidable
     if slack > 0:
-        raise ValueError("engine='paper' knows no errors: with max_errors pass engine='search' (or 'auto')")
+        raise ValueError("engine='paper' permits no training errors: with max_errors pass engine='search' (or 'auto')")
     if problem.minimize is Minimize.NODES_ANY_DEPTH:
         raise ValueError("engine='paper' seeks the least depth first: for nodes at any depth pass engine='search'")
     run, stopped_by = _Run(problem, options, limits, progress), None

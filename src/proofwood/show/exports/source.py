@@ -202,7 +202,7 @@ def require_utf8(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ExportError(f"the text {text!r} holds half of a pair of characters, which no file holds") from None
+        raise ExportError(f"the text {text!r} contains an unpaired surrogate, which UTF-8 cannot encode") from None
 
 
 def require_one_type(model: Exported, column: int, where: str) -> None:

@@ -222,7 +222,7 @@ class _Query:
         return self._with_gap(test, name, branch, low)
 
     def _in(self, name: str, column: int, codes: Sequence[int], *, negated: bool = False) -> str:
-        """Whether a category is one of some levels, as the column holds them, or is none of them."""
+        """The condition that the category of a column is (or, if negated, is not) one of some levels."""
         meaning, writer = self.model.columns[column], self.writer
         require_one_type(self.model, column, "a column of a database")
         kind, values = self.model.read_as(column), self.model.values(column, codes)

@@ -73,7 +73,7 @@ def _some(rows: RankedRows, most: int) -> RankedRows:
 
 
 def _best_among(rows: RankedRows, tests: list[int], size: int) -> tuple[int, ...]:
-    """Of about ten tests, the ``size`` that err least."""
+    """Of about ten tests, the ``size`` that together make the fewest errors."""
     if len(tests) <= size:
         return tuple(tests)
     found = Prepared(rows.select(tests), _OF_FEW).run(size, rows.total + 1, NO_LIMITS, None, {})

@@ -283,7 +283,7 @@ class _Ways:
         return max(lower, found.least(Clock.of(0.0))), None
 
     def parted(self, low: list[int], high: list[int]) -> Oracle:
-        """Conflicts of rows of two groups of classes that one hyperplane must part."""
+        """An oracle of sets of rows which no single hyperplane separates into these two groups of classes."""
         on_low, on_high = np.isin(self.codes, low), np.isin(self.codes, high)
 
         def conflicts(right: BoolArray, clock: Clock) -> Iterator[IntArray]:
