@@ -79,7 +79,6 @@ bdd::Settings settings_of(const nb::dict& given) {
   settings.rules.leaf_matching = rule("leaf_matching");
   settings.rules.similarity = rule("similarity");
   settings.rules.equivalent_points = rule("equivalent_points");
-  settings.rules.sweep = rule("sweep");
   settings.rules.greedy = rule("greedy");
   reader.finish();
   return settings;

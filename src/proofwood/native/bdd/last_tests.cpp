@@ -227,7 +227,6 @@ i64 Search::Worker::leaf(Node& node) {
   }
   if (rules.matching && rules.elimination && node.left == 2 && !leaf.cover.empty()) eliminate_at_leaf(node, leaf);
   if (leaf.tests.empty()) return most;
-  if (node.left == 2 && rules.sweep && mostly_cuts(leaf.tests)) return std::min(most, count_cuts(node, leaf.tests));
   if (!search.settings_.collect && rules.matching && !leaf.cover.empty()) sort_by_cover(leaf);
   return std::min(most, count_leaf(node, leaf));
 }

@@ -59,7 +59,6 @@ struct Table {
   std::vector<u64> columns;           // (tests, words of all groups): the same bits by test
   std::vector<u32> number;            // (tests,) original test number, ascending
   std::vector<u32> same_as;           // by original number: the test that parts the rows as it does, kNoTest if none
-  std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
   std::vector<Item> items;            // by class, then group
   std::vector<u32> heaviest;          // (groups,) class
   std::vector<i64> margin;            // (groups,) weight of the heaviest class less that of the second
@@ -114,7 +113,7 @@ void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const 
 
 struct Rules {
   bool matching = true, reweighting = true, overlap = true, elimination = true, leaf_matching = true, similarity = true,
-       equivalent_points = true, sweep = true, greedy = true;
+       equivalent_points = true, greedy = true;
 };
 
 struct Settings {
@@ -145,7 +144,6 @@ enum Counter : int {
   kBySimilarity,
   kByEquivalent,
   kByLeafMatching,
-  kBySweep,
   kRootChildren,
   kRootChildrenDone,
   kBoxes,
@@ -162,7 +160,6 @@ inline constexpr const char* kCounterNames[kCounters] = {"nodes",
                                                          "pruned_similarity",
                                                          "pruned_equivalent_points",
                                                          "pruned_leaf_matching",
-                                                         "pruned_sweep",
                                                          "root_children",
                                                          "root_children_done",
                                                          "boxes",

@@ -94,7 +94,6 @@ void add_bits(Table& table, const std::int32_t* ranks, std::size_t columns, cons
       found.push_back(column);
       table.number.push_back(number);
       table.column_of.push_back(static_cast<u32>(j));
-      table.flipped.push_back(flip);
     }
   }
   table.tests = static_cast<u32>(found.size());

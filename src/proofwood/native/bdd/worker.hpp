@@ -91,7 +91,7 @@ struct Search::Worker {
   i64 rank_leaf(Node& node);
   void weigh_ranks(const Node& node, std::vector<i64>& below) const;
 
-  // ---- the last two levels (last_tests.cpp, neighbouring_cuts.cpp)
+  // ---- the last two levels (last_tests.cpp)
   i64 leaf(Node& node);
   struct Leaf;
   bool leaf_matching_pays(const Node& node, std::size_t n_tests) const;
@@ -100,9 +100,6 @@ struct Search::Worker {
   i64 count_leaf(const Node& node, const Leaf& leaf);
   void pack_cells(const Node& node, const std::vector<u32>& tests);
   i64 single_error(u32 slot) const;
-  struct CutPairs;
-  bool mostly_cuts(const std::vector<u32>& tests) const;
-  i64 count_cuts(const Node& node, const std::vector<u32>& tests);
   std::pair<i64, u32> best_single(const Node& node, const Set& set);
   Pairs best_pair(const Node& node, const std::vector<u32>& tests, i64 limit);
 

@@ -26,7 +26,6 @@ class SubsetOptions:
     leaf_matching : a matching of its own for nodes where two tests are still to be added
     similarity : similarity bound: what was proved of a test bounds those that treat nearly all rows of a node alike
     equivalent_points : rows that no remaining test distinguishes are counted at once
-    sweep : neighbourhood pruning of the last two tests, where these are mostly cuts of few columns
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
     boxes : where tests are cuts of few columns, stretches of cuts are ruled out at once; off: cut by cut
     trees : a first set comes from the tests of a good tree, too, where the greedy one is not known to be best soon
@@ -46,7 +45,6 @@ class SubsetOptions:
     leaf_matching: bool = True
     similarity: bool = True
     equivalent_points: bool = True
-    sweep: bool = True
     greedy: bool = True
     boxes: bool = True
     trees: bool = True
