@@ -143,7 +143,7 @@ class BoxTree:
         return None
 
     def _list_options(self) -> None:
-        """Collect the boxes of all leaves and of all ways to satisfy each clause, each with what it is an option for."""
+        """Collect the boxes of all leaves and of all ways to satisfy each clause, each with what it is chosen for."""
         trees = self.trees
         low, high = [one for one, _ in trees.boxes], [one for _, one in trees.boxes]
         counts = [len(tree) for tree in trees.leaves]

@@ -230,7 +230,7 @@ def test_missing_values_belong_to_the_feature(n_classes: int, given: bool) -> No
     assert without.scores.clauses == ()
     _check(without, model)
     gaps = without.read(X)
-    with pytest.raises(DataError, match=r"has a missing value .* and none is considered here"):
+    with pytest.raises(DataError, match=r"has a missing value .* missing values are not permitted"):
         without.cells_of(gaps)
     wider = without.with_gaps_of(gaps)
     assert wider is without.with_gaps_of(gaps)
@@ -679,7 +679,7 @@ def test_a_disagreement_names_the_row() -> None:
         explained(liar, X=X)
     read = from_forest(ExtraTreesClassifier(3, max_depth=3, random_state=0).fit(X, y), Asked())
     wrong = replace(read, predict=lambda rows: np.zeros(len(rows), dtype=np.int64), link=None, output=None)
-    with pytest.raises(MisreadError, match=r"disagrees with its reading, on the random row \d+") as refused:
+    with pytest.raises(MisreadError, match=r"disagree on the random row \d+") as refused:
         explained(wrong)
     assert refused.value.row is None
 

@@ -76,7 +76,7 @@ def _is_refused(step: Step, cut: float) -> bool:
     try:
         step.back(np.array([cut]))
     except TypeError as error:
-        return "is not monotone around" in str(error)
+        return "is not monotone near" in str(error)
     return False
 
 

@@ -176,5 +176,5 @@ class StandardScaler(preprocessing.StandardScaler):
 def test_a_step_that_only_has_a_name_of_scikit_learn_is_refused() -> None:
     frame, y = _table("d")
     X = frame[["age"]].to_numpy()
-    with pytest.raises(TypeError, match="which has a transform of its own in place of"):
+    with pytest.raises(TypeError, match="which overrides transform of"):
         explained(make_pipeline(StandardScaler(), _forest()).fit(X, y))
