@@ -36,7 +36,7 @@ from proofwood.ensembles.forest import (
     summing_noise,
 )
 from proofwood.ensembles.readers.catboost_file import HASHES, SavedCatBoost, saved
-from proofwood.ensembles.readers.outputs import beyond_half, both_sides, codes_from, column_of
+from proofwood.ensembles.readers.outputs import Sums, beyond_half, both_sides, codes_from, column_of
 from proofwood.ensembles.readers.reading import Adapted, column_names, listed, mixed, plain
 from proofwood.ensembles.readers.register import target_of
 from proofwood.ensembles.readers.sklearn import probabilities_of, unnamed
@@ -105,16 +105,18 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
     if not model.is_fitted():  # what check_is_fitted looks at, sums of models and loaded ones lack
         raise NotFittedError(f"this {type(model).__name__} is not fitted: call fit first")
     given = saved(text_of(model))
-    sums = _Sums.of(model, given, output)
+    sums = _sums(model, given, output)
     n_columns = len(model.feature_names_)
     if given.width > n_columns:
         raise ValueError(f"the model tests column {given.width - 1}, and has {n_columns} of them")
     names = column_names(tuple(map(str, model.feature_names_)), n_columns, feature_names)
     known = _categories_of(model, given.categories, names, X)
     stack = trees_of(given, sums.places, len(sums.base), known).merged()
-    base = sums.base
+    base = sums.base.copy()
     if math.isinf(sums.cut):  # a probability threshold of 0 or 1: one class whatever the sum is
         stack, base = Stack.of([ScoredTree.leaf(np.array([0.0, -np.sign(sums.cut)]))]), np.zeros(2)
+    else:
+        base[-1] -= sums.cut  # of a single sum, which is the last one
     trees = stack.trees()
     noise = summing_noise(trees, base, DOUBLE, roundings=2)
     if math.isfinite(sums.cut):
@@ -160,65 +162,41 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
 # ---------------------------------------------------------------------------------------------------------------- sums
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """What a model makes of its sums.
+def _sums(model: Any, given: SavedCatBoost, output: int | None) -> Sums:
+    """What a model makes of its sums; TypeError if the model is none that can be explained."""
+    loss, n = given.loss, given.bias.size
+    regressor = type(model).__name__ in ("CatBoostRegressor", "CatBoostRanker")
+    known = (*LINKS, *BINARY, *LABELS, *CLASSES)
+    if loss not in known and not (loss is None and (regressor or n == 1)):
+        raise TypeError(f"the loss is {loss!r}: expected one of {', '.join(known)}")
+    if regressor:
+        return _sums_of_numbers(model, given, output)
+    if loss in LINKS:
+        raise TypeError(f"a {type(model).__name__} of the loss {loss!r}: expected a CatBoostRegressor")
+    if loss in CLASSES:
+        target_of(model, 1, output)
+        return Sums(np.arange(n), given.bias, 0.0, np.asarray(model.classes_), None, "classes", 0)
+    labels = loss in LABELS
+    target = target_of(model, n if labels else 1, output)
+    places = np.full(n, -1)
+    places[target] = 1
+    cut = 0.0 if labels else _logit(given.threshold)
+    base = np.array([0.0, given.bias[target]])
+    classes = np.arange(2) if labels else np.asarray(model.classes_)
+    link = None if cut else Link("logistic")
+    return Sums(places, base, cut, classes, link, "label" if labels else "binary", target)
 
-    Parameters
-    ----------
-    places : (n_outputs,) for each sum of the model the place among the scores here; -1 if it does not matter
-    base : (n_scores,) scores before any tree
-    cut : above which a single sum is the second class; taken off ``base``, if it is finite
-    classes : labels; none of a number
-    link : of a number, or of the probability of two classes
-    kind : "number", "binary", "label" or "classes"
-    target : which output of the model is meant
-    """
 
-    places: IntArray
-    base: FloatArray
-    cut: float
-    classes: npt.NDArray[Any]
-    link: Link | None
-    kind: str
-    target: int
-
-    @classmethod
-    def of(cls, model: Any, given: SavedCatBoost, output: int | None) -> _Sums:
-        """TypeError if the model is none that can be explained."""
-        loss, n = given.loss, given.bias.size
-        regressor = type(model).__name__ in ("CatBoostRegressor", "CatBoostRanker")
-        known = (*LINKS, *BINARY, *LABELS, *CLASSES)
-        if loss not in known and not (loss is None and (regressor or n == 1)):
-            raise TypeError(f"the loss is {loss!r}: expected one of {', '.join(known)}")
-        if regressor:
-            return cls._of_numbers(model, given, output)
-        if loss in LINKS:
-            raise TypeError(f"a {type(model).__name__} of the loss {loss!r}: expected a CatBoostRegressor")
-        if loss in CLASSES:
-            target_of(model, 1, output)
-            return cls(np.arange(n), given.bias, 0.0, np.asarray(model.classes_), None, "classes", 0)
-        labels = loss in LABELS
-        target = target_of(model, n if labels else 1, output)
-        places = np.full(n, -1)
-        places[target] = 1
-        cut = 0.0 if labels else _logit(given.threshold)
-        base = np.array([0.0, given.bias[target] - (cut if math.isfinite(cut) else 0.0)])
-        classes = np.arange(2) if labels else np.asarray(model.classes_)
-        link = None if cut else Link("logistic")
-        return cls(places, base, cut, classes, link, "label" if labels else "binary", target)
-
-    @classmethod
-    def _of_numbers(cls, model: Any, given: SavedCatBoost, output: int | None) -> _Sums:
-        n = given.bias.size
-        uncertain = given.loss == "RMSEWithUncertainty"
-        target = target_of(model, n, output, ["the mean", "the variance"] if uncertain else None)
-        places = np.full(n, -1)
-        places[target] = 0
-        link = Link(LINKS.get(given.loss or "", "mean"))
-        if uncertain and target == 1:  # the sum is the logarithm of a standard deviation
-            link = Link("log", divisor=0.5)
-        return cls(places, given.bias[target : target + 1], 0.0, NO_CLASSES, link, "number", target)
+def _sums_of_numbers(model: Any, given: SavedCatBoost, output: int | None) -> Sums:
+    n = given.bias.size
+    uncertain = given.loss == "RMSEWithUncertainty"
+    target = target_of(model, n, output, ["the mean", "the variance"] if uncertain else None)
+    places = np.full(n, -1)
+    places[target] = 0
+    link = Link(LINKS.get(given.loss or "", "mean"))
+    if uncertain and target == 1:  # the sum is the logarithm of a standard deviation
+        link = Link("log", divisor=0.5)
+    return Sums(places, given.bias[target : target + 1], 0.0, NO_CLASSES, link, "number", target)
 
 
 def _logit(threshold: float) -> float:
@@ -227,7 +205,7 @@ def _logit(threshold: float) -> float:
     return -math.log(1.0 / threshold - 1.0) + 0.0
 
 
-def _asked(model: Any, sums: _Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
+def _asked(model: Any, sums: Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
     """What the model itself predicts, and its numbers or probabilities."""
     if sums.kind == "number":
         one = partial(column_of, partial(unnamed, model.predict), sums.target)

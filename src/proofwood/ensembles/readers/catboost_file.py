@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.ensembles.readers.known_fields import KnownFields
+from proofwood.ensembles.readers.known_fields import KnownFields, same
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 _STATISTICS = "statistics of training"
@@ -120,19 +120,11 @@ class SavedCatBoost:
 
     def same(self, other: SavedCatBoost) -> bool:
         """Whether both predict the same, up to the last bits of leaves, which CatBoost loses when it loads JSON."""
-        for name, mine in vars(self).items():
-            theirs = getattr(other, name)
-            if not isinstance(mine, np.ndarray):
-                equal = mine == theirs
-            elif mine.shape != theirs.shape:
-                equal = False
-            elif name in ("value", "bias"):
-                equal = bool((np.abs(mine - theirs) <= 2**-50 * np.abs(mine).max(initial=0.0)).all())
-            else:
-                equal = np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-            if name not in ("written_by", "width") and not equal:
-                return False
-        return True
+        near = ("value", "bias")
+        return same(self, other, ("written_by", "width", *near)) and all(
+            mine.shape == theirs.shape and (np.abs(mine - theirs) <= 2**-50 * np.abs(mine).max(initial=0.0)).all()
+            for mine, theirs in ((getattr(self, name), getattr(other, name)) for name in near)
+        )
 
 
 def saved(text: str) -> SavedCatBoost:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 COLUMN_BYTES = 500
 """About what a column or an output of a model takes in memory."""
@@ -42,3 +45,19 @@ class KnownFields:
                 "known here, and may change predictions, so the model is not read. Expected the fields "
                 f"{', '.join(known)}; a later release may know more: pip install --upgrade proofwood"
             )
+
+
+def same(mine: Any, theirs: Any, skipped: Collection[str], *, nan: bool = True) -> bool:
+    """Whether two saved models of one library are equal in all attributes but those skipped.
+
+    Parameters
+    ----------
+    mine, theirs : of one class
+    skipped : names of attributes
+    nan : whether nan is equal to nan, in arrays of floats
+    """
+    pairs = ((value, getattr(theirs, name)) for name, value in vars(mine).items() if name not in skipped)
+    return all(
+        np.array_equal(a, b, equal_nan=nan and a.dtype.kind == "f") if isinstance(a, np.ndarray) else a == b
+        for a, b in pairs
+    )

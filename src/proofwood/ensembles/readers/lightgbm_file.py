@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.ensembles.readers.known_fields import COLUMN_BYTES, KnownFields
+from proofwood.ensembles.readers.known_fields import COLUMN_BYTES, KnownFields, same
 from proofwood.files import require_room
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -120,13 +120,7 @@ class SavedLightGBM:
 
     def same(self, other: SavedLightGBM) -> bool:
         """Whether both predict the same."""
-        skipped = ("version", "infos", "categorical")
-        for name, mine in vars(self).items():
-            theirs = getattr(other, name)
-            equal = np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
-            if name not in skipped and not equal:
-                return False
-        return True
+        return same(self, other, ("version", "infos", "categorical"), nan=False)
 
 
 def saved(text: str) -> SavedLightGBM:

@@ -108,14 +108,7 @@ def types_of(X: Any, names: Sequence[str]) -> list[str | None]:
 def _name(dtype: Any) -> str:
     """The name of a type; nullable types of pandas become float64 on their way."""
     known = isinstance(dtype, np.dtype) or type(dtype).__module__.split(".")[0] == "polars"
-    return _known(_of_polars(str(dtype))) if known else DOUBLE
-
-
-def _of_polars(name: str) -> str:
-    return {"Boolean": "bool"}.get(name, name.replace("UInt", "uint").lower())
-
-
-def _known(name: str) -> str:
+    name = str(dtype).replace("Boolean", "bool").lower() if known else DOUBLE
     return name if name in NARROW_FLOATS or name in NARROW_INTEGERS else DOUBLE
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.ensembles.forest import Link
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -48,3 +50,28 @@ def greatest(call: Callable[[Any], Any], X: Any) -> IntArray:
     """(n_rows,) place of the greatest number of each row, the first of several; of codes these themselves."""
     given = np.asarray(call(X))
     return np.asarray(given.argmax(axis=1) if given.ndim == 2 else given, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a model of XGBoost or CatBoost makes of its sums.
+
+    Parameters
+    ----------
+    places : (n_outputs,) for each sum of the model the place among the scores here; -1 if it does not matter
+    base : (n_scores,) scores before any tree
+    cut : above which a single sum is the second class; 0 of all others
+    classes : labels; none of a number
+    link : of a number, or of the probability of two classes
+    kind : "number", "binary", "label", "classes": one sum per class; or "one of two", the two classes of a softmax,
+        each of which the wrapper of XGBoost for scikit-learn takes for a label of its own
+    target : which output of the model is meant
+    """
+
+    places: IntArray
+    base: FloatArray
+    cut: float
+    classes: npt.NDArray[Any]
+    link: Link | None
+    kind: str
+    target: int

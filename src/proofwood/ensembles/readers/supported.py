@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers import (
     calibrated,
     dummy,
@@ -110,10 +109,6 @@ def register_reader(
     register(kinds, read, votes=votes, outputs=outputs)
 
 
-def _forest(model: Forest, asked: Asked) -> Forest:
-    return model
-
-
 def _onnx(model: Any, asked: Asked) -> Adapted:
     """A path or a ``ModelProto``; the package is not imported for other models."""
     if isinstance(model, str | Path) and Path(model).suffix.lower() != ".onnx":
@@ -134,11 +129,7 @@ def _booster(model: Any, asked: Asked) -> Adapted:
     return adapted
 
 
-def _catboost(model: Any, asked: Asked) -> Adapted:
-    return from_catboost(model, asked.names, asked.X, asked.output)
-
-
-register("proofwood.Forest", _forest)
+register("proofwood.Forest", lambda model, asked: model)
 register(
     [f"xgboost.{name}" for name in ("XGBClassifier", "XGBRegressor", "XGBRanker", "XGBRFClassifier", "XGBRFRegressor")],
     _booster,
@@ -150,7 +141,7 @@ register("xgboost.Booster", _booster, fitted=False, outputs=True)
 register("lightgbm.Booster", _booster, fitted=False)
 register(
     ("catboost.CatBoostClassifier", "catboost.CatBoostRegressor", "catboost.CatBoostRanker"),
-    _catboost,
+    lambda model, asked: from_catboost(model, asked.names, asked.X, asked.output),
     fitted=False,
     outputs=True,
 )

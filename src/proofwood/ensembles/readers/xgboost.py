@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -27,7 +27,7 @@ from proofwood.ensembles.forest import (
 )
 from proofwood.ensembles.readers.categories import Categories
 from proofwood.ensembles.readers.nodes import with_gap
-from proofwood.ensembles.readers.outputs import beyond_half, both_sides, column_of, greatest
+from proofwood.ensembles.readers.outputs import Sums, beyond_half, both_sides, column_of, greatest
 from proofwood.ensembles.readers.register import target_of
 from proofwood.ensembles.readers.sklearn import coded, probabilities_of, unnamed
 from proofwood.ensembles.readers.xgboost_file import (
@@ -103,7 +103,7 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
     own = model is booster
     given = saved(bytes(booster.save_raw(raw_format="ubj")))
-    sums = _Sums.of(model, given, own=own, output=output)
+    sums = _sums(model, given, own=own, output=output)
     gap = None if own else _gap(getattr(model, "missing", None))
     categories = _categories(given, X)
     if gap is not None and categories is not None:
@@ -115,9 +115,10 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     stack = trees_of(given, used, sums.places, len(sums.base), categories).merged()
     if gap is not None:
         stack = with_gap(stack, stack.feature != LEAF, gap[:2])
-    trees, base = stack.trees(), sums.base - sums.cuts
+    trees, base = stack.trees(), sums.base.copy()
+    base[-1] -= sums.cut  # of a single sum, which is the last one
     dart = given.weights is not None
-    units = LINKED * _base_units(sums.base, sums.link) if sums.single else LINKED
+    units = LINKED * _base_units(sums.base, sums.link) if sums.kind in ("number", "binary") else LINKED
     noise = summing_noise(trees, base, SINGLE, roundings=4 * dart) + units * SINGLE
     if dart:  # of a sum with the base score, of a difference from it, and of their product with the weight
         noise += 8 * SINGLE * float(np.abs(base).max() * given.factors[:used].sum())
@@ -141,77 +142,47 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
 # ---------------------------------------------------------------------------------------------------------------- sums
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """What a model makes of its sums.
+def _sums(model: Any, given: SavedXGBoost, *, own: bool, output: int | None) -> Sums:
+    """What a booster (``own``) or a wrapper makes of its sums; TypeError if the model cannot be explained."""
+    objective, n = given.objective, given.n_outputs
+    regressor, binary = objective in XGBOOST_LINKS, objective in XGBOOST_CUTS
+    if not regressor and not binary and objective not in XGBOOST_CLASSES:
+        known = ", ".join((*XGBOOST_CUTS, *XGBOOST_LINKS, *XGBOOST_CLASSES))
+        raise TypeError(f"the objective is {objective!r}: expected one of {known}")
+    if not given.n_trees:
+        raise TypeError("the booster has no tree: expected one that learned for a round or more")
+    kind: LinkKind = "logistic" if objective == "binary:logistic" else XGBOOST_LINKS.get(objective, "mean")
+    base = margin(given.base, kind)
+    if not regressor and not binary:
+        return _sums_of_classes(model, given, base, own=own, output=output)
+    target = target_of(model, n, output)
+    places = np.full(n, -1)
+    link = Link(kind, unit=SINGLE) if regressor or objective == "binary:logistic" else None
+    if regressor:
+        places[target] = 0
+        start = base[target : target + 1]
+        return Sums(places, start, 0.0, NO_CLASSES, link, "number", target)
+    places[target] = 1
+    classes = np.arange(2) if own or n > 1 or len(model.classes_) < 2 else np.asarray(model.classes_)
+    cut = XGBOOST_CUTS[objective]
+    return Sums(places, np.array([0.0, base[target]]), cut, classes, link, "binary", target)
 
-    Parameters
-    ----------
-    places : (n_outputs,) for each sum of the model the place among the scores here; -1 if it does not matter
-    base : (n_scores,) scores before any tree
-    cuts : (n_scores,) what the sums have to be beyond
-    classes : labels; none of a number
-    link : of a number, or of the probability of two classes
-    kind : "number", "binary", "classes": one sum per class; or "one of two", the two classes of a softmax, each of
-        which the wrapper for scikit-learn takes for a label of its own
-    target : which output of the model is meant
-    """
 
-    places: IntArray
-    base: FloatArray
-    cuts: FloatArray
-    classes: npt.NDArray[Any]
-    link: Link | None
-    kind: str
-    target: int
-
-    @property
-    def single(self) -> bool:
-        """Whether a single sum decides."""
-        return self.kind in ("number", "binary")
-
-    @classmethod
-    def of(cls, model: Any, given: SavedXGBoost, *, own: bool, output: int | None) -> _Sums:
-        """The forest of a booster (``own``) or of a wrapper; TypeError if the model cannot be explained."""
-        objective, n = given.objective, given.n_outputs
-        regressor, binary = objective in XGBOOST_LINKS, objective in XGBOOST_CUTS
-        if not regressor and not binary and objective not in XGBOOST_CLASSES:
-            known = ", ".join((*XGBOOST_CUTS, *XGBOOST_LINKS, *XGBOOST_CLASSES))
-            raise TypeError(f"the objective is {objective!r}: expected one of {known}")
-        if not given.n_trees:
-            raise TypeError("the booster has no tree: expected one that learned for a round or more")
-        kind: LinkKind = "logistic" if objective == "binary:logistic" else XGBOOST_LINKS.get(objective, "mean")
-        base = margin(given.base, kind)
-        if not regressor and not binary:
-            return cls._of_classes(model, given, base, own=own, output=output)
-        target = target_of(model, n, output)
-        places = np.full(n, -1)
-        link = Link(kind, unit=SINGLE) if regressor or objective == "binary:logistic" else None
-        if regressor:
-            places[target] = 0
-            start = base[target : target + 1]
-            return cls(places, start, np.zeros(1), NO_CLASSES, link, "number", target)
-        places[target] = 1
-        classes = np.arange(2) if own or n > 1 or len(model.classes_) < 2 else np.asarray(model.classes_)
-        cuts = np.array([0.0, XGBOOST_CUTS[objective]])
-        return cls(places, np.array([0.0, base[target]]), cuts, classes, link, "binary", target)
-
-    @classmethod
-    def _of_classes(cls, model: Any, given: SavedXGBoost, base: FloatArray, *, own: bool, output: int | None) -> _Sums:
-        n, objective = given.n_outputs, given.objective
-        if own or n != 2 or objective == "multi:softmax":
-            target_of(model, 1, output)
-            classes = np.arange(n) if own else np.asarray(model.classes_)
-            return cls(np.arange(n), base, np.zeros(n), classes, None, "classes", 0)
-        try:
-            target = target_of(model, n, output, ["whether it is class 0", "whether it is class 1"])
-        except TypeError as error:
-            raise TypeError(
-                f"{error}. Its predict gives two columns, as softmax of two classes is to XGBoost one of two labels: "
-                "for the class itself, pass model.get_booster(), or learn with objective='binary:logistic'"
-            ) from None
-        order = [1 - target, target]
-        return cls(np.argsort(order), base[order], np.zeros(2), np.arange(2), None, "one of two", target)
+def _sums_of_classes(model: Any, given: SavedXGBoost, base: FloatArray, *, own: bool, output: int | None) -> Sums:
+    n, objective = given.n_outputs, given.objective
+    if own or n != 2 or objective == "multi:softmax":
+        target_of(model, 1, output)
+        classes = np.arange(n) if own else np.asarray(model.classes_)
+        return Sums(np.arange(n), base, 0.0, classes, None, "classes", 0)
+    try:
+        target = target_of(model, n, output, ["whether it is class 0", "whether it is class 1"])
+    except TypeError as error:
+        raise TypeError(
+            f"{error}. Its predict gives two columns, as softmax of two classes is to XGBoost one of two labels: "
+            "for the class itself, pass model.get_booster(), or learn with objective='binary:logistic'"
+        ) from None
+    order = [1 - target, target]
+    return Sums(np.argsort(order), base[order], 0.0, np.arange(2), None, "one of two", target)
 
 
 def _base_units(base: FloatArray, link: Link | None) -> float:
@@ -351,7 +322,7 @@ def trees_of(given: SavedXGBoost, used: int, places: IntArray, n_scores: int, ca
 
 
 def _asked(
-    model: Any, booster: Any, sums: _Sums
+    model: Any, booster: Any, sums: Sums
 ) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
     """What the model itself predicts, and its numbers or probabilities; ``booster`` is None of a wrapper."""
     if booster is not None:

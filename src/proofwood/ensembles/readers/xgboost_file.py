@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.ensembles.readers.known_fields import COLUMN_BYTES, KnownFields
+from proofwood.ensembles.readers.known_fields import COLUMN_BYTES, KnownFields, same
 from proofwood.ensembles.readers.ubjson import decoded
 from proofwood.files import require_room
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
@@ -190,23 +190,13 @@ class SavedXGBoost:
 
     def same(self, other: SavedXGBoost) -> bool:
         """Whether both predict the same."""
-        mine, theirs = vars(self), vars(other)
         skipped = ("version", "attributes", "since", "before", "cut", "weights")
-        ours, weights = self.factors, other.factors
-        return np.array_equal(ours, weights) and all(
-            _equal(value, theirs[name]) for name, value in mine.items() if name not in skipped
-        )
+        return np.array_equal(self.factors, other.factors) and same(self, other, skipped)
 
     @property
     def factors(self) -> FloatArray:
         """(n_trees,) factors of the trees."""
         return np.ones(self.n_trees) if self.weights is None else self.weights.astype(np.float64)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):
-        return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-    return bool(a == b)
 
 
 def saved(raw: bytes) -> SavedXGBoost:
