@@ -24,7 +24,7 @@ from tests.strategies import below, examples
 def ranked_rows(columns: list[list[int]], cuts: list[int], codes: list[int], weights: list[int] | None) -> RankedRows:
     """Rows whose column ``j`` has ``cuts[j]`` tests, ranks as given."""
     ranks = np.array(columns, dtype=np.int32).reshape(len(columns), len(codes)).T
-    return RankedRows._checked(ranks, np.array(cuts, dtype=np.int32), codes, None, weights)
+    return RankedRows.from_ranks(ranks, np.array(cuts, dtype=np.int32), codes, sample_weight=weights)
 
 
 @st.composite

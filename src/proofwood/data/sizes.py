@@ -60,8 +60,6 @@ class _Thrift:
         self.data, self.at = data, at
 
     def structure(self, depth: int) -> dict[int, Any]:
-        if depth > self.DEEPEST:
-            raise ValueError("its metadata are nested too deeply")
         found: dict[int, Any] = {}
         field = 0
         while (head := self._byte()) & 15:
@@ -70,6 +68,8 @@ class _Thrift:
         return found
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > self.DEEPEST:
+            raise ValueError("its metadata are nested too deeply")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:

@@ -579,3 +579,12 @@ def test_a_ubjson_of_many_small_values_is_refused(tmp_path):
     path.write_bytes(b"{L" + struct.pack(">q", 1) + b"a[" + b"Z" * 2**19 + b"]}")
     with pytest.raises(ValueError, match="raise max_bytes"):
         Explainer(str(path), max_bytes=2**22)
+
+
+def test_lists_in_lists_of_lists_are_refused(tmp_path: Path) -> None:
+    """A damaged Parquet file may name lists within lists without end: they are refused before the stack ends."""
+    metadata = b"\x19" + b"\x19" * 5000 + b"\x00"
+    path = tmp_path / "deep.parquet"
+    path.write_bytes(b"PAR1" + metadata + len(metadata).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(DataError, match="nested too deeply"):
+        read_table(path)
