@@ -352,12 +352,8 @@ def taken_out(names: Iterable[str], known: Iterable[str], root: str) -> list[str
     gone = sorted(set(names) - set(known))
     if not gone:
         return []
-    records = (
-        f"{root}/docs/decisions/0073-explanation-engines-that-went.md",
-        f"{root}/docs/decisions/0074-learning-engines-that-went.md",
-    )
     told = ", ".join(f"`{name}`" for name in gone)
-    return [f"Taken out since: {told} ([explanations]({records[0]}), [learners]({records[1]}))."]
+    return [f"Taken out since: {told} ([why]({root}/docs/decisions/0079-what-went-and-why.md))."]
 
 
 def write_page(path: Path, title: str, *blocks: str, rows: Sequence[Mapping[str, str]] = (), command: str = "") -> Path:
