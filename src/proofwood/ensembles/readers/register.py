@@ -2,7 +2,8 @@
 
 A reader is found by the type of the model, and no library is imported to look for it: a class is known by the name of
 its library and its own name, "sklearn.RandomForestClassifier". A subclass is read as its base class is, unless it
-predicts in a way of its own. A family of models is one file that registers its readers; :mod:`.supported` loads them.
+predicts in a way of its own. A family of scikit-learn's models is one file that registers its readers;
+:mod:`.supported` loads them, and registers the readers of boosters, ONNX files and one's own trees.
 """
 
 from __future__ import annotations
