@@ -1,8 +1,8 @@
 """What a change costs: a price for each cell of the grid, and the distance of two rows in the units of the table.
 
-A :class:`Measure` is made once for a question, by :func:`measure_of`, from the metric and all options of costs. A new sum
-of powers is added here, in :mod:`.values` (exact values under constraints) and in ``certificates/measures`` (the checker,
-which shares no line with this side).
+A :class:`Measure` is made once for a question, by :func:`measure_of`, from the metric and all options of costs. A new
+sum of powers is added here, in :mod:`.values` (exact values under constraints) and in ``certificates/measures`` (the
+checker, which shares no line with this side).
 """
 
 from __future__ import annotations
