@@ -119,7 +119,7 @@ def table4(
     sets: Sequence[str] = SETS,
     shares: Sequence[float] = SHARES,
     learners: Sequence[str] = ("search", "BDD2", "BDD1"),
-    runs: int = 10,
+    runs: int = 3,
     limit: float = 10.0,
 ) -> Page:
     """Table 4: fewest features with no error on small training parts, by BDD1, BDD2, and our search."""
