@@ -8,6 +8,7 @@ space denies it. So a proof may use a limit only if the space states it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -290,6 +291,8 @@ class Stated(Trees):
         """
         wanted, found = self.tested.union(also), {}
         for j, value in enumerate(row):
+            if j not in wanted and math.isnan(value):
+                continue  # no test is about it, and no words are
             entry = self.entries[j].of(float(value))
             if entry is None:
                 raise CertificateError(f"the row is outside the space in column {self.space.columns[j].name!r}")

@@ -166,7 +166,7 @@ def test_questions_must_fit_the_model() -> None:
     boosted = GradientBoostingClassifier(n_estimators=3).fit(X, np.digitize(Y, [100, 200]))
     with pytest.raises(TypeError, match="mean over the trees"):
         Explainer(boosted, confidence=0.9)
-    with pytest.raises(ValueError, match="above 0 only"):
+    with pytest.raises(ValueError, match="only numbers above 0"):
         Explainer(REGRESSORS["poisson"].fit(X, Y), target=(">=", -3))
     with pytest.raises(TypeError, match="cannot explain a LinearRegression"):
         Explainer(LinearRegression().fit(X, Y), target=(">=", 3))

@@ -179,7 +179,7 @@ def test_outliers_have_changes_but_no_reasons() -> None:
     odd = frame[~asked.model.are_plausible(asked.model.read(frame))][:1]
     assert asked.counterfactual(odd).status == "optimal"
     for ask in (asked.abductive, asked.enumerate, asked.necessary, asked.attribution):
-        with pytest.raises(OutlierError, match="itself not plausible"):
+        with pytest.raises(OutlierError, match="itself is not plausible"):
             ask(odd)
     table = asked.explain(pd.concat([odd, frame[:2]]))
     assert table[0].status == "impossible"
