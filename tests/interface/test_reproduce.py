@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import cases, harness, reproduce
 from benchmarks.papers import EXPERIMENTS, rfxpl
-from benchmarks.papers.claims import CLAIMS, below, figure, rfxpl_claims
+from benchmarks.papers.claims import CLAIMS, at_least, below, equal, figure, rfxpl_claims
 from benchmarks.papers.measuring import Claim, Pass
 from benchmarks.reproduce import Chosen
 
@@ -145,6 +145,12 @@ def test_figures_in_print_have_sides() -> None:
     told = below("seconds", [("iris", 2.0, 1.0), ("wine", 1.0, 4.0)], 2, "time")
     assert (told.verdict, told.why) == ("contradicts", "wine (4 against 1)")
     assert below("seconds", [("iris", 2.0, 1.0)], 2, "time").verdict == "not measured"
+    absent, endless = float("nan"), float("inf")
+    for compare in (at_least, equal):
+        assert compare("accuracy", [("iris", 2.0, 2.0), ("wine", 1.0, absent)], 2).verdict == "not measured"
+    assert below("seconds", [("iris", 2.0, 1.0), ("wine", 1.0, absent)], 2, "time").verdict == "not measured"
+    assert below("seconds", [("iris", 2.0, 1.0), ("wine", endless, endless)], 2, "time").verdict == "holds"
+    assert below("seconds", [("iris", 2.0, 1.0), ("wine", endless, 3.0)], 2, "time").verdict == "exceeds"
 
 
 @pytest.mark.parametrize("paper", CLAIMS)
