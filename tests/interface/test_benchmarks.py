@@ -43,11 +43,12 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 
 def test_measure_counts_cpu_seconds_and_memory() -> None:
-    value, cost = harness.measure(lambda: np.ones(4_000_000).sum())
-    assert value == 4_000_000
+    # 122 MB: blocks above 32 MB are never served from memory that the process has freed but still holds.
+    value, cost = harness.measure(lambda: np.ones(16_000_000).sum())
+    assert value == 16_000_000
     assert 0 < cost.cpu < 10
     assert cost.wall > 0
-    assert cost.peak_mb == pytest.approx(30.5, abs=15) or np.isnan(cost.peak_mb)
+    assert cost.peak_mb == pytest.approx(122, abs=15) or np.isnan(cost.peak_mb)
 
 
 def test_table_resumes_and_refuses_other_columns(tmp_path: Path) -> None:
