@@ -15,20 +15,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks import cases
 from benchmarks.harness import RESULTS, ROOT, Row, commit_of, markdown_table, seconds_text, write_page
 from benchmarks.papers import EXPERIMENTS, Experiment
+from benchmarks.papers.changes import first_change, git
 from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Cell, Page, Pass
 
@@ -69,7 +68,7 @@ class State:
         reading = Pass(out / experiment.paper)
         page = experiment.make(reading, **(experiment.generated if generated else {}))
         cells = list(reading.cells.values())
-        changes = {cell.name: _changed(commit_of(cell.stored), experiment.code) for cell in cells if cell.stored}
+        changes = {cell.name: first_change(commit_of(cell.stored), experiment.code) for cell in cells if cell.stored}
         since = min((change for change in changes.values() if change), default=(0, ""))[1]
         missing = [cell for cell in cells if not cell.stands]
         absent = [cell for cell in missing if cell.data and not cases.is_here(cell.data)]
@@ -89,25 +88,6 @@ class State:
     def hours(self) -> float:
         """Hours that the missing cells may take."""
         return sum(cell.expected for cell in self.missing) / 3600
-
-
-@cache
-def _changed(commit: str, code: tuple[str, ...]) -> tuple[int, str] | None:
-    """When code was first changed after a commit, and by which; None if it was not, or this is no clone."""
-    if not (ROOT / ".git").exists():
-        return None
-    log = _git("log", "--reverse", "--format=%ct %h %s", f"{commit}..HEAD", "--", *code) if commit else None
-    if log is None:
-        return 0, f"an unknown commit {commit}".rstrip()
-    if not log:
-        return None
-    seconds, _, what = log.splitlines()[0].partition(" ")
-    return int(seconds), what
-
-
-def _git(*arguments: str) -> str | None:
-    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 # ------------------------------------------------------------------------------------------------------------ measuring
@@ -333,7 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _refuse_changes() -> None:
     """SystemExit where the code is not that of the commit which the rows would name."""
-    changed = _git("status", "--porcelain", "--", "src", "CMakeLists.txt")
+    changed = git("status", "--porcelain", "--", "src", "CMakeLists.txt")
     if changed:
         raise SystemExit(
             f"the code has changes that are not committed, and each row names its commit:\n{changed}\n"

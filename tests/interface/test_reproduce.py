@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import cases, harness, reproduce
 from benchmarks.papers import EXPERIMENTS, rfxpl
+from benchmarks.papers.changes import first_change, meaning
 from benchmarks.papers.claims import CLAIMS, at_least, below, equal, figure, rfxpl_claims
 from benchmarks.papers.measuring import Claim, Pass
 from benchmarks.reproduce import Chosen
@@ -48,7 +49,7 @@ def test_what_is_missing_is_measured_and_the_page_says_how_much_there_is(chosen:
 
 def test_rows_are_stale_once_their_code_has_changed(chosen: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
     reproduce.measure(chosen)
-    monkeypatch.setattr(reproduce, "_changed", lambda commit, code: (7, "abc1234 A faster kernel"))
+    monkeypatch.setattr(reproduce, "first_change", lambda commit, code: (7, "abc1234 A faster kernel"))
     state = chosen.state(CONTREE["table2"])
     assert state.done == "done; 3 stale since abc1234 A faster kernel"
     assert not list(chosen.wanted(state))
@@ -59,8 +60,30 @@ def test_rows_are_stale_once_their_code_has_changed(chosen: Chosen, monkeypatch:
 def test_a_commit_that_is_not_there_is_named() -> None:
     if not (harness.ROOT / ".git").exists():
         pytest.skip("this is no clone: commits are not known")
-    told = reproduce._changed("0000000", CONTREE["table2"].code)
+    told = first_change("0000000", CONTREE["table2"].code)
     assert told == (0, "an unknown commit 0000000")
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "same"),
+    [
+        ("a.py", 'def f(x):\n    """Other words."""\n    raise ValueError("No.")  # why', True),
+        ("a.py", "def f(x):\n    raise ValueError", True),
+        ("a.py", 'def f(x):\n    raise TypeError("x")', False),
+        ("a.py", 'def f(y):\n    raise ValueError("x")', False),
+        ("a.cpp", "int f(\n    char x) { // other words\n  return x == '\"'; }", True),
+        ("a.cpp", "/* a\nb */ int f(char x) { return x == '\"'; }", True),
+        ("a.cpp", "int f(char x) { return x != '\"'; }", False),
+        ("CMakeLists.txt", "set(A 1) # other words", False),
+    ],
+)
+def test_words_and_layout_make_no_row_stale(name: str, other: str, same: bool) -> None:
+    first = {
+        "a.py": 'def f(x):\n    raise ValueError("x")',
+        "a.cpp": "int f(char x) { return x == '\"'; }",
+        "CMakeLists.txt": "set(A 1)",
+    }
+    assert (meaning(name, first[name]) == meaning(name, other)) == same
 
 
 def test_a_failed_cell_is_tried_once_a_call(chosen: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:

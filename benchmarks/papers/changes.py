@@ -1,0 +1,81 @@
+"""Which commit first changed what code does, after a row was measured.
+
+A comment, a docstring, the words of an error and the layout change no figure, so that they make no row stale.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from functools import cache
+
+from benchmarks.harness import ROOT
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\s+|(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.DOTALL)
+
+
+class _Bare(ast.NodeTransformer):
+    """A module without docstrings, and with errors of which only the class is left."""
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.Raise(error)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+
+def meaning(path: str, text: str) -> str:
+    """The text of a file without what its program does not depend on: Python or C++ by the name, others whole."""
+    if path.endswith(".py"):
+        return ast.dump(_Bare().visit(ast.parse(text)))
+    if path.endswith((".cpp", ".hpp", ".h")):
+        return _COMMENT.sub(lambda found: found[1] or "", text)  # compared alone, so that no space is needed
+    return text
+
+
+@cache
+def first_change(commit: str, code: tuple[str, ...]) -> tuple[int, str] | None:
+    """When code was first changed after a commit, and by which; None if it does the same, or this is no clone.
+
+    Parameters
+    ----------
+    commit : of the row; empty if the row names none
+    code : folders and files, by their paths in the repository
+
+    Returns
+    -------
+    tuple of int and str, or None
+        Seconds since 1970 of the first commit that changed what the code does, with its short name and title.
+    """
+    if not (ROOT / ".git").exists():
+        return None
+    log = git("log", "--reverse", "--format=%ct %h %s", f"{commit}..HEAD", "--", *code) if commit else None
+    if log is None:
+        return 0, f"an unknown commit {commit}".rstrip()
+    if not _differ(commit, "HEAD", code):
+        return None
+    for line in log.splitlines():
+        seconds, name, _ = line.split(" ", 2)
+        if _differ(f"{name}^", name, code):
+            return int(seconds), line.partition(" ")[2]
+    return None
+
+
+@cache
+def _differ(old: str, new: str, code: tuple[str, ...]) -> bool:
+    """Whether code does something else in a second commit than in a first."""
+    names = git("diff", "--name-only", "--no-renames", old, new, "--", *code) or ""
+    return any(_meaning_in(old, name) != _meaning_in(new, name) for name in names.splitlines())
+
+
+def _meaning_in(commit: str, path: str) -> str | None:
+    text = git("show", f"{commit}:{path}")
+    return None if text is None else meaning(path, text)
+
+
+def git(*arguments: str) -> str | None:
+    """Output of a command of git in this clone; None if it fails."""
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
