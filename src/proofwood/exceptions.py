@@ -6,6 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proofwood.data.hints import Hint
     from proofwood.result import Result
 
 
@@ -17,7 +20,17 @@ class OptimalityWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """Columns of a table were left out, or look as if they should be; the message names them and says what to do."""
+    """Something that a user should know of a table, such as columns that were left out; the message says what to do.
+
+    Parameters
+    ----------
+    message : all hints in one text
+    hints : the same, one by one
+    """
+
+    def __init__(self, message: str, hints: Sequence[Hint] = ()) -> None:
+        super().__init__(message)
+        self.hints = tuple(hints)
 
 
 class CheckpointWarning(UserWarning):

@@ -24,7 +24,21 @@ from proofwood.cli.answers import (
 from proofwood.cli.completion import columns
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, say_saved
-from proofwood.cli.options import TABLE_HELP, Drop, Jobs, Sheet, Target, seconds
+from proofwood.cli.labelled import with_target
+from proofwood.cli.options import (
+    TABLE_HELP,
+    Bands,
+    Drop,
+    DropMissingTarget,
+    Jobs,
+    Missing,
+    Sheet,
+    Target,
+    WrittenAs,
+    bands_asked,
+    seconds,
+    written_as,
+)
 from proofwood.cli.pictures import Plot, require_picture, save_picture
 
 EXAMPLES = """
@@ -81,6 +95,10 @@ def compare(
             metavar="COL", help="Column of codes to read as categories; may be repeated.", autocompletion=columns
         ),
     ] = [],  # noqa: B006 - typer copies it
+    missing: Missing = [],  # noqa: B006 - typer copies it
+    written: WrittenAs = [],  # noqa: B006 - typer copies it
+    bands: Bands = None,
+    drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -94,13 +112,14 @@ def compare(
     from sklearn.metrics import get_scorer_names
 
     from proofwood.comparison import compare as compared
-    from proofwood.data.tables import drop_columns, read_table, require_columns, split_target
+    from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
 
     require_out(plot, data, option="--plot")
     require_picture(plot)
     if scoring is not None:
         one_of(scoring, get_scorer_names(), f"scoring={scoring!r}")
-    table = read_table(data, sheet=sheet)
+    cells = read_cells(data, sheet=sheet)
+    table = (with_target(cells, target) if drop_missing else cells).frame
     require_columns(table.columns, [target, *drop, *categorical])
     features, labels = split_target(table, target)
     features = drop_columns(features, drop)
@@ -112,6 +131,9 @@ def compare(
         scoring=scoring,
         time_limit=seconds(time_limit),
         categorical_features=categorical or None,
+        missing_values=missing or None,
+        written_as=written_as(written, features.columns),
+        bands=bands_asked(bands),
         n_jobs=n_jobs,
     )
     if plot is not None:

@@ -12,7 +12,7 @@ from typing import NoReturn, ParamSpec
 
 import typer
 
-from proofwood.exceptions import OptimalityWarning
+from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.memory import MemoryLimitError
 from proofwood.printable import printable
 
@@ -98,7 +98,9 @@ def _plain_warnings() -> Iterator[None]:
     """Warnings as one line each on standard error; an unproved result is part of the report and no warning."""
 
     def show(message: Warning | str, category: type[Warning], *_: object) -> None:
-        warn(_one_line(str(message)))
+        hints = message.hints if isinstance(message, DataWarning) else ()
+        for text in [hint.for_shell for hint in hints] or [str(message)]:
+            warn(_one_line(text))
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -24,7 +24,7 @@ from proofwood.cli.answers import (
 from proofwood.cli.colours import painted
 from proofwood.cli.files import saved_model
 from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import DataTable, ModelFile, Sheet, Target
+from proofwood.cli.options import DataTable, DropMissingTarget, ModelFile, Sheet, Target
 from proofwood.cli.report import print_line
 from proofwood.printable import printable
 
@@ -76,6 +76,7 @@ def evaluate(
     model: ModelFile,
     data: DataTable,
     target: Target,
+    drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
@@ -86,7 +87,7 @@ def evaluate(
     from proofwood.report.measures import codes_of, measured
 
     fitted = saved_model(model)
-    features, labels = labelled_rows(fitted, data, target, sheet)
+    features, labels = labelled_rows(fitted, data, target, sheet, drop_missing=drop_missing)
     codes = codes_of(labels, fitted.classes_)
     found = measured(fitted.model_, fitted.to_numbers(features), codes)
     answer = _answer(found, fitted.classes_)

@@ -15,19 +15,26 @@ from proofwood.cli.choosing import SIZE, choose_size, size_answer
 from proofwood.cli.completion import columns, learners
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, say_saved, writing
+from proofwood.cli.labelled import with_target
 from proofwood.cli.learners import chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
 from proofwood.cli.learning import learn
 from proofwood.cli.options import (
     TABLE_HELP,
+    Bands,
     Drop,
+    DropMissingTarget,
     Jobs,
     MemoryLimit,
+    Missing,
     Sheet,
     Target,
     TimeLimit,
+    WrittenAs,
     amount_of_memory,
+    bands_asked,
     seconds,
+    written_as,
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
 from proofwood.cli.report import FITTED, fitted_answer, print_report
@@ -80,6 +87,10 @@ def fit(
             autocompletion=columns,
         ),
     ] = [],  # noqa: B006 - typer copies it
+    missing: Missing = [],  # noqa: B006 - typer copies it
+    written: WrittenAs = [],  # noqa: B006 - typer copies it
+    bands: Bands = None,
+    drop_missing: DropMissingTarget = False,
     class_weights: Annotated[
         list[str],
         typer.Option(
@@ -111,7 +122,7 @@ def fit(
 
     Each model has options of its own; 'fit --model diagram --help' lists those of one model alone.
     """
-    from proofwood.data.tables import drop_columns, read_table, require_columns, split_target
+    from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
 
     require_out(out, data)
     require_out(plot, data, option="--plot")
@@ -134,7 +145,8 @@ def fit(
         "unseen": one_of(unseen, UNSEEN, f"unseen={unseen!r}"),
         "threshold_rule": one_of(threshold_rule, THRESHOLD_RULES, f"threshold_rule={threshold_rule!r}"),
     }
-    table = read_table(data, sheet=sheet)
+    cells = read_cells(data, sheet=sheet)
+    table = (with_target(cells, target) if drop_missing else cells).frame
     require_columns(table.columns, [target, *drop, *categorical])
     features, labels = split_target(table, target)
     more = settings_from_table(model, given, features, labels)
@@ -146,7 +158,14 @@ def fit(
         raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
-    settings |= {"categorical_features": categorical or None, **weights, **more.settings}
+    settings |= {
+        "categorical_features": categorical or None,
+        "missing_values": missing or None,
+        "written_as": written_as(written, features.columns),
+        "bands": bands_asked(bands),
+        **weights,
+        **more.settings,
+    }
     given_rows = {**more.fit, **of_rows}
     folds = settings.pop("cv", None)
     if folds is None:

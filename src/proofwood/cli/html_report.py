@@ -12,7 +12,7 @@ import typer
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import TABLE_HELP, ModelFile, Sheet, Target
+from proofwood.cli.options import TABLE_HELP, DropMissingTarget, ModelFile, Sheet, Target
 from proofwood.exceptions import DataError
 
 EXAMPLES = """
@@ -37,6 +37,7 @@ def report(
     ] = [],  # noqa: B006 - typer copies it
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     explain_seconds: Annotated[float, typer.Option(help="Limit of the formal explanations; 0 for none.")] = 2.0,
+    drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
     validation_sheet: Annotated[
         str | None, typer.Option(metavar="NAME", help="Sheet of the workbook of --validation.")
@@ -51,12 +52,14 @@ def report(
 
     require_out(out, model, table, *([] if validation is None else [validation]))
     fitted = saved_model(model)
-    features, labels = labelled_rows(fitted, table, target, sheet)
+    features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {}
     if validation is None and validation_sheet is not None:
         raise DataError("--validation-sheet is the sheet of the workbook of --validation, and none is given")
     if validation is not None:
-        more["X_val"], more["y_val"] = labelled_rows(fitted, validation, target, validation_sheet)
+        more["X_val"], more["y_val"] = labelled_rows(
+            fitted, validation, target, validation_sheet, drop_missing=drop_missing
+        )
     with writing(out):
         write_report(
             fitted, out, features, labels, rows=row or None, title=title, explain_seconds=explain_seconds, **more

@@ -5,12 +5,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from proofwood.cli.errors import warn
 from proofwood.cli.tables import rows_of
 
+if TYPE_CHECKING:
+    from proofwood.data.cells import Cells
 
-def labelled_rows(model: Any, path: Path, target: str, sheet: str | None) -> tuple[Any, Any]:
+
+def with_target(cells: Cells, target: str) -> Cells:
+    """The rows of a table that have a target; how many have none is said on standard error."""
+    from proofwood.data.tables import require_column
+
+    require_column(cells.frame.columns, target)
+    kept = cells.with_value(target)
+    dropped = cells.frame.height - kept.frame.height
+    if dropped:
+        warn(f"left out: {dropped:,} of {cells.frame.height:,} rows have no value in column {target!r}")
+    return kept
+
+
+def labelled_rows(
+    model: Any, path: Path, target: str, sheet: str | None, *, drop_missing: bool = False
+) -> tuple[Any, Any]:
     """The columns that a model takes, and the labels.
 
     Parameters
@@ -19,6 +37,7 @@ def labelled_rows(model: Any, path: Path, target: str, sheet: str | None) -> tup
     path : of the table
     target : column of labels
     sheet : of a workbook
+    drop_missing : leave out the rows without a label, and say how many they are
 
     Raises
     ------
@@ -29,6 +48,8 @@ def labelled_rows(model: Any, path: Path, target: str, sheet: str | None) -> tup
     from proofwood.data.tables import read_cells, split_target
 
     cells = read_cells(path, sheet=sheet)
-    texts = {target: Taken(text=True)} if all(isinstance(label, str) for label in model.classes_.tolist()) else {}
-    _, labels = split_target(cells.taken(texts), target)
-    return rows_of(model, cells, path, [target], " beside the target"), labels
+    if drop_missing:
+        cells = with_target(cells, target)
+    words = model.bands_ is None and all(isinstance(label, str) for label in model.classes_.tolist())
+    _, labels = split_target(cells.taken({target: Taken(text=True)} if words else {}), target)
+    return rows_of(model, cells, path, [target], " beside the target"), model._labels(labels)

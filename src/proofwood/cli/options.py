@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +31,27 @@ ModelFile = Annotated[Path, typer.Argument(help="Model file written by 'fit --ou
 DataTable = Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")]
 Drop = Annotated[
     list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns)
+]
+
+Missing = Annotated[
+    list[str],
+    typer.Option(metavar="VALUE", help="Text or number that stands for a missing value; may be repeated."),
+]
+WrittenAs = Annotated[
+    list[str],
+    typer.Option(
+        "--written-as",
+        metavar="COL=EXAMPLE",
+        help="How a column of text writes numbers or dates, such as price=1.234,5 or day=31/12/2020; may be repeated.",
+    ),
+]
+
+Bands = Annotated[
+    str | None,
+    typer.Option(metavar="N|EDGES", help="Cut a target of numbers into N bands of equally many rows, or at '100,200'."),
+]
+DropMissingTarget = Annotated[
+    bool, typer.Option("--drop-missing-target", help="Leave out rows without a target, and say how many.")
 ]
 
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
@@ -100,6 +121,30 @@ def with_limit(command: Callable[..., None]) -> Callable[..., None]:
     )
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])  # type: ignore[attr-defined]
     return run
+
+
+def written_as(texts: Sequence[str], columns: Sequence[str]) -> dict[str, str] | None:
+    """``--written-as`` as the estimators take it: examples by the names of columns."""
+    from proofwood.data.tables import require_column
+
+    found = {}
+    for text in texts:
+        name, equals, example = text.partition("=")
+        if not equals or not example.strip():
+            raise DataError(f"--written-as {text!r}: expected a column and an example, such as price=1.234,5")
+        require_column(columns, name)
+        found[name] = example
+    return found or None
+
+
+def bands_asked(text: str | None) -> int | list[float] | None:
+    """``--bands`` as the estimators take it."""
+    if text is None:
+        return None
+    try:
+        return int(text) if text.strip().isdigit() else [float(edge) for edge in text.split(",")]
+    except ValueError:
+        raise DataError(f"--bands {text!r}: expected a number of bands, or edges such as 100,200") from None
 
 
 def seconds(text: str) -> float | None:

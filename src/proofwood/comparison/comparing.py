@@ -21,9 +21,10 @@ from sklearn.utils import _safe_indexing
 
 from proofwood.comparison.one_hot import OneHotTable
 from proofwood.comparison.result import ComparedModel, Comparison
+from proofwood.data.targets import banded
 from proofwood.estimators.choice import score_name
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import labels_of, with_row_index
+from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
 from proofwood.exceptions import DataWarning, OptimalityWarning
@@ -42,6 +43,8 @@ def default_models(
     time_limit: float | None = 10.0,
     categorical_features: Any = None,
     drop: Any = None,
+    missing_values: Any = None,
+    written_as: Mapping[Any, str] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> dict[str, BaseEstimator]:
@@ -55,21 +58,22 @@ def default_models(
     ----------
     time_limit : float or None
         Seconds for each fit of an optimal tree.
-    categorical_features, drop : as of the learners
+    categorical_features, drop, missing_values, written_as : as of the learners
     random_state : int
         Seed of the forest and the boosted trees.
     n_jobs : int or None
         Threads.
     """
-    exact: dict[str, Any] = {
-        "time_limit": time_limit,
+    table: dict[str, Any] = {
         "categorical_features": categorical_features,
         "drop": drop,
-        "n_jobs": n_jobs,
+        "missing_values": missing_values,
+        "written_as": written_as,
     }
+    exact: dict[str, Any] = {**table, "time_limit": time_limit, "n_jobs": n_jobs}
 
     def on_numbers(classifier: BaseEstimator) -> Pipeline:
-        return make_pipeline(OneHotTable(categorical_features, drop), classifier)
+        return make_pipeline(OneHotTable(**table), classifier)
 
     pruned = GridSearchCV(DecisionTreeClassifier(random_state=random_state), {"ccp_alpha": list(PRUNING)})
     forest = RandomForestClassifier(random_state=random_state, n_jobs=n_jobs)
@@ -99,6 +103,9 @@ def compare(
     time_limit: float | None = 10.0,
     categorical_features: Any = None,
     drop: Any = None,
+    missing_values: Any = None,
+    written_as: Mapping[Any, str] | None = None,
+    bands: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Comparison:
@@ -107,7 +114,7 @@ def compare(
     Parameters
     ----------
     X : (n_samples, n_features) an array, or a frame with columns of any kind
-    y : (n_samples,) labels
+    y : (n_samples,) labels, or the name of the column of labels
     models : names and classifiers; :func:`default_models` by default. Each is fitted on ``X`` as it is
     reference : name of the model that the others are compared with; by default the first
     sample_weight : (n_samples,) weights, which count in fits and scores
@@ -116,7 +123,8 @@ def compare(
         Folds, as in scikit-learn. Repeated folds (``RepeatedStratifiedKFold``) give narrower intervals.
     scoring : str, function of (classifier, X, y), or None
         As in scikit-learn; None is accuracy.
-    time_limit, categorical_features, drop, random_state, n_jobs : of :func:`default_models`
+    bands : of a target of numbers, as of the learners
+    time_limit, categorical_features, drop, missing_values, written_as, random_state, n_jobs : of :func:`default_models`
 
     Returns
     -------
@@ -147,6 +155,8 @@ def compare(
             time_limit=time_limit,
             categorical_features=categorical_features,
             drop=drop,
+            missing_values=missing_values,
+            written_as=written_as,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -156,8 +166,10 @@ def compare(
     reference = names[0] if reference is None else reference
     if reference not in models:
         raise ValueError(f"reference={reference!r} is not a model; there are {', '.join(map(repr, names))}")
+    X, y = features_and_labels(X, y)
     X = with_row_index(X)
-    labels = np.asarray(labels_of(y)).reshape(-1)
+    labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
+    classes_and_codes(labels)  # says why, before any fit, if these are no classes
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
     folds = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
     found, cut = [], 0

@@ -26,20 +26,22 @@ class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scik
 
     Parameters
     ----------
-    categorical_features, drop : as of the learners
+    categorical_features, drop, missing_values, written_as : as of the learners
     """
 
-    def __init__(self, categorical_features: Any = None, drop: Any = None) -> None:
+    def __init__(
+        self, categorical_features: Any = None, drop: Any = None, missing_values: Any = None, written_as: Any = None
+    ) -> None:
         self.categorical_features = categorical_features
         self.drop = drop
+        self.missing_values = missing_values
+        self.written_as = written_as
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the kinds of the columns and their categories."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the learners say it
-            values, self.schema_, _ = training_table(
-                _read(X), categorical_features=self.categorical_features, drop=self.drop
-            )
+            values, self.schema_, _ = training_table(_read(X), **self.get_params())
         values = np.asarray(values, dtype=np.float64)
         left_out = self.schema_.left_out
         self.nominal_ = [j for j in self.schema_.nominal if j not in left_out]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,10 @@ import numpy as np
 import polars as pl
 
 from proofwood.data.kinds import Taken
+from proofwood.data.text_forms import MISSING_MARKS
 from proofwood.exceptions import DataError
 from proofwood.printable import shown
 
-MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
-"""What stands for a gap between numbers, in lower case."""
 GAPS = frozenset({"", "na", "#n/a", "n/a", "<na>", "nan", "-nan", "null", "none", "nat"})
 """Texts that libraries read as a missing value, or write for one, in lower case."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
@@ -45,6 +44,27 @@ class Cells:
     frame: pl.DataFrame
     path: Path
     written: Callable[[Sequence[str]], pl.DataFrame] | None = None
+
+    def with_value(self, name: str) -> Cells:
+        """The rows in which a column has a value.
+
+        Raises
+        ------
+        DataError
+            If no row has one.
+        """
+        column = self.frame.get_column(name)
+        here = column.is_not_null() & column.is_not_nan() if column.dtype.is_float() else column.is_not_null()
+        if not here.any():
+            raise DataError(f"{self.path}: no row has a value in column {name!r}")
+        read = self.written
+        if read is None:
+            return replace(self, frame=self.frame.filter(here))
+        return replace(
+            self,
+            frame=self.frame.filter(here),
+            written=lambda names: read(names).filter(here) if names else read(names),
+        )
 
     def taken(self, takes: Mapping[str, Taken]) -> pl.DataFrame:
         """The table, some of its columns read as a model takes them.

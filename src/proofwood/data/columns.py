@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from proofwood import memory
 from proofwood.data import moments
-from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType
+from proofwood.data.kinds import CATEGORIES, MOMENTS, NUMBERS, Kind, LevelType
+from proofwood.data.text_forms import NumberForm, form_from, numbers_like
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import holds_infinity
@@ -51,6 +52,8 @@ class Column:
     level_type : what the levels are in the data, if these are categories
     level_numbers : of levels that are not text, the number of each, in the unit of their kind; without ``levels``, the
         codes themselves are these numbers
+    form : how the texts of training write numbers or dates, see :func:`proofwood.data.text_forms.saved_form`
+    absent : values that stand for a missing one, as the user says
     """
 
     name: str
@@ -62,6 +65,8 @@ class Column:
     zone: str | None = None
     level_type: LevelType = LevelType.TEXT
     level_numbers: tuple[int | float, ...] = ()
+    form: str = ""
+    absent: tuple[str | float, ...] = ()
 
     def level_number(self, code: int) -> int | float | None:
         """The number of a level that is not text, by its code; None of a text."""
@@ -78,10 +83,12 @@ class Columns:
     ----------
     values : (n_rows, n_columns) float64, NaN where missing, level codes for ordered and nominal columns
     columns : n_columns descriptions with distinct names
+    plain_text : indices of columns of text that no type declares as categories
     """
 
     values: FloatArray
     columns: tuple[Column, ...]
+    plain_text: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] != len(self.columns):
@@ -206,6 +213,7 @@ def read_columns(
     dates: bool = False,
     skip: Collection[str] = (),
     apart: bool = False,
+    absent: Mapping[str, Sequence[str | float]] | None = None,
 ) -> Columns:
     """Turn a two-dimensional array or a data frame into float64 columns with their meaning.
 
@@ -220,6 +228,7 @@ def read_columns(
     dates : read text as dates where every text of a column is an ISO 8601 date, with or without a time
     skip : names of columns that are not read: their values are 0
     apart : refuse a column with different decimals that are one number in float64
+    absent : values that stand for a missing one, per column name
 
     Returns
     -------
@@ -262,20 +271,22 @@ def read_columns(
         like[name] = Column(name, Kind.NOMINAL, levels=tuple(str(text) for text in texts))
     n_rows = int(data.shape[0]) if hasattr(data, "shape") else len(data)
     values = np.empty((n_rows, len(labels)), dtype=np.float64, order="F")
-    columns, problems = [], []
+    columns, problems, plain_text = [], [], []
     for j, name in enumerate(labels):
         if name in skip:
             values[:, j] = 0.0
             columns.append(like.get(name, Column(name)))
             continue
         try:
-            values[:, j], column = _read(name, raw(j), units.get(name), like.get(name), dates=dates, apart=apart)
+            source = _with_gaps(raw(j), (absent or {}).get(name, ()))
+            values[:, j], column = _read(name, source, units.get(name), like.get(name), dates=dates, apart=apart)
+            plain_text += [j] if column.kind is Kind.NOMINAL and not source.declared else []
         except DataError as error:
             problems.append((name, str(error)))
         else:
             columns.append(column)
     refuse(problems)
-    return Columns(values, tuple(columns))
+    return Columns(values, tuple(columns), tuple(plain_text))
 
 
 def refuse(problems: Sequence[tuple[str, str]]) -> None:
@@ -363,6 +374,28 @@ class _Raw:
     kind: Kind | None = None  # None: to be found from the values
     categories: tuple[Any, ...] | None = None  # levels of a declared category, of any type
     zone: str | None = None  # of moments in UTC
+    declared: bool = False  # as categories
+
+
+def _with_gaps(raw: _Raw, absent: Sequence[str | float]) -> _Raw:
+    """The same with further values that are missing: texts, blanks around them apart, or numbers."""
+    if not absent:
+        return raw
+    missing = _missing(raw.values) if raw.missing is None else raw.missing
+    texts, numbers = {str(value).strip() for value in absent}, set(map(_number_of, absent))
+    if raw.values.dtype.kind in "OUS":
+        more = [value.strip() in texts if isinstance(value, str) else value in numbers for value in raw.values.tolist()]
+        return replace(raw, missing=missing | np.array(more, dtype=bool))
+    if raw.values.dtype.kind not in "iuf" or raw.kind in MOMENTS:
+        return raw
+    return replace(raw, missing=missing | np.isin(raw.values, [n for n in numbers if n == n]))
+
+
+def _number_of(value: str | float) -> float:
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def _read(
@@ -381,6 +414,8 @@ def _read(
     texts: list[str] = []
     if kind in CATEGORIES:
         texts = [str(v) for v in values[~missing].tolist()]
+        if like is not None and texts and (like.form or (like.absent and like.kind in NUMBERS)):
+            return _read_written(texts, missing, replace(like, name=name, unit=unit or like.unit))
         if like is not None and like.kind in MOMENTS:
             kind = like.kind
         elif like is None and dates and raw.categories is None:
@@ -406,6 +441,15 @@ def _read(
     numbers[~missing] = present
     bounds = (float(present.min()), float(present.max())) if present.size else None
     return numbers, replace(column, missing=int(np.count_nonzero(missing)), bounds=bounds)
+
+
+def _read_written(texts: list[str], missing: npt.NDArray[np.bool_], like: Column) -> tuple[FloatArray, Column]:
+    """Texts as the numbers or dates that those of training were."""
+    numbers = np.full(missing.shape, np.nan)
+    numbers[~missing] = numbers_like(texts, form_from(like.form) if like.form else NumberForm(), like.name)
+    present = numbers[~np.isnan(numbers)]
+    bounds = (float(present.min()), float(present.max())) if present.size else None
+    return numbers, replace(like, missing=int(numbers.size - present.size), bounds=bounds)
 
 
 def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[FloatArray, Column]:
@@ -593,7 +637,8 @@ def _pandas_values(series: Any) -> _Raw:
     missing = series.isna().to_numpy(dtype=bool)
     if isinstance(series.dtype, pd.CategoricalDtype):
         kind = Kind.ORDERED if series.dtype.ordered else Kind.NOMINAL
-        return _Raw(series.astype(object).to_numpy(dtype=object), missing, kind, tuple(series.dtype.categories))
+        objects = series.astype(object).to_numpy(dtype=object)
+        return _Raw(objects, missing, kind, tuple(series.dtype.categories), declared=True)
     types = pd.api.types
     if types.is_bool_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=bool, na_value=False), missing, Kind.BOOLEAN)
@@ -629,8 +674,8 @@ def _polars_values(series: Any) -> _Raw:
     if isinstance(dtype, (pl.Enum, pl.Categorical)):
         texts = np.array(series.cast(pl.String).to_list(), dtype=object)
         if isinstance(dtype, pl.Enum):  # the order of an Enum is that of its declaration
-            return _Raw(texts, missing, Kind.ORDERED, tuple(dtype.categories.to_list()))
-        return _Raw(texts, missing, Kind.NOMINAL)
+            return _Raw(texts, missing, Kind.ORDERED, tuple(dtype.categories.to_list()), declared=True)
+        return _Raw(texts, missing, Kind.NOMINAL, declared=True)
     if dtype == pl.Boolean:
         return _Raw(_spread(series.filter(~series.is_null()).to_numpy(), missing).astype(bool), missing, Kind.BOOLEAN)
     if dtype.is_integer():

@@ -42,6 +42,8 @@ class LevelType(StrEnum):
 
 CATEGORIES = (Kind.NOMINAL, Kind.ORDERED)
 """Kinds whose numbers are codes of levels."""
+NUMBERS = (Kind.NUMERIC, Kind.INTEGER)
+"""Kinds whose numbers are those of the user."""
 MOMENTS = (Kind.DATE, Kind.MOMENT, Kind.TIME, Kind.DURATION)
 """Kinds of points in time and stretches of it."""
 

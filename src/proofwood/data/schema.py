@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import (
     Column,
+    Columns,
     as_frame,
     as_levels,
     is_frame,
@@ -26,7 +27,10 @@ from proofwood.data.columns import (
     require_no_infinity,
     require_told_apart,
 )
+from proofwood.data.from_text import read_from_text
+from proofwood.data.hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, About, Hint, hints_of
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
+from proofwood.data.text_forms import Form, form_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_nan
@@ -38,11 +42,6 @@ ROWS_PER_LEVEL = 30
 """Rows that a level must have on average; a column of text with fewer is left out, unless it is named,"""
 FEW_LEVELS = 32
 """or has no more levels than this."""
-FEW_ROWS = 60
-"""Rows up to which no column is left out for its levels."""
-
-DROPPED, EMPTY, CONSTANT = "dropped", "no values", "constant"
-"""Reasons to leave a column out: the user says so, or no test of it parts the rows. All others are its levels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +95,8 @@ def taken_by(schema: Schema) -> dict[int, Taken]:
 
 
 def _taken(column: Column) -> Taken:
-    if column.kind in MOMENTS or column.level_type.kind in MOMENTS:
-        return Taken(text=True)  # ISO texts are read as those of training
+    if column.kind in MOMENTS or column.level_type.kind in MOMENTS or column.form or column.absent:
+        return Taken(text=True)  # texts are read as those of training
     if column.kind not in CATEGORIES or not column.levels:
         return Taken()
     if column.level_type is LevelType.BOOLEAN:
@@ -108,7 +107,14 @@ def _taken(column: Column) -> Taken:
 # ----------------------------------------------------------------------------------------------------------- training
 
 
-def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None) -> tuple[Any, Schema, list[str]]:
+def training_table(
+    X: Any,
+    *,
+    categorical_features: Any = None,
+    drop: Any = None,
+    missing_values: Any = None,
+    written_as: Mapping[Any, str] | None = None,
+) -> tuple[Any, Schema, list[Hint]]:
     """The training data as numbers, what its columns are, and what the user should know of them.
 
     Parameters
@@ -116,12 +122,14 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
     X : a frame or an array-like, as given to ``fit``
     categorical_features : indices or names of columns, one boolean per column, or None
     drop : indices or names of columns to leave out, or None
+    missing_values : values that stand for a missing one: one, a list, or lists by the names or indices of columns
+    written_as : by the name or index of a column of text, an example of a number or a date as it is written there
 
     Returns
     -------
     values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is not a table, which a later check says
     schema : Schema
-    notes : texts for one warning
+    hints : what the user should know of the columns
 
     Raises
     ------
@@ -138,7 +146,10 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
     labels = names if names is not None else [f"x{j}" for j in range(width)]
     dropped = set(columns_of(drop, width, names or (), "drop"))
     named = frozenset(columns_of(categorical_features, width, names or (), "categorical_features")) - dropped
-    if names is None and not _holds_text(array):
+    absent = absent_values(missing_values, labels, by_name=frame)
+    forms = _forms(written_as, labels, by_name=frame)
+    hints: list[Hint] = []
+    if names is None and not _holds_text(array) and not absent:
         values = _numbers(array)
         for j in sorted(set(range(width)) - dropped):
             require_told_apart(array[:, j], f"column {j} of X")  # type: ignore[index]
@@ -149,8 +160,11 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
             dates=True,
             skip={labels[j] for j in dropped},
             apart=True,
+            absent=absent,
         )
-        values, columns = read.values, list(read.columns)
+        plain_text = tuple(j for j in read.plain_text if j not in dropped | named)
+        read, hints = read_from_text(replace(read, plain_text=plain_text), forms)
+        values, columns = read.values, _with_absent(read, absent)
     for j in named:
         if columns[j].kind is Kind.BOOLEAN or columns[j].kind in MOMENTS:
             values = np.array(values, dtype=np.float64, order="F")
@@ -160,12 +174,15 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
     left_out = dict.fromkeys(sorted(dropped), DROPPED)
     if frame:
         left_out |= _useless(values, columns, dropped)
-        left_out |= _too_many_levels(values, columns, named, left_out)
+        unread = {name for hint in hints if hint.about in (About.OPEN, About.IN_THE_WAY) for name in hint.columns}
+        left_out |= _too_many_levels(values, columns, named, left_out, unread)
     schema = Schema(tuple(columns), frame, dict(sorted(left_out.items())), named)
     values = _without(values, left_out)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         require_no_infinity(values, names or ())
-    return values, schema, _notes(values, schema, table if frame else None)
+    if frame:
+        hints += hints_of(values, schema.columns, schema.left_out, hints)
+    return values, schema, hints
 
 
 def _array(X: Any) -> npt.NDArray[Any] | None:
@@ -249,7 +266,11 @@ def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[
 
 
 def _too_many_levels(
-    values: FloatArray, columns: Sequence[Column], named: Collection[int], left_out: Mapping[int, str]
+    values: FloatArray,
+    columns: Sequence[Column],
+    named: Collection[int],
+    left_out: Mapping[int, str],
+    unread: Collection[str],
 ) -> dict[int, str]:
     """Columns of text with so many levels that no side of a test would mean anything for new rows."""
     found: dict[int, str] = {}
@@ -259,7 +280,9 @@ def _too_many_levels(
             continue
         n_levels = len(column.levels)
         present = n - column.missing
-        if n_levels > 0.9 * present:
+        if column.name in unread and n_levels > FEW_LEVELS:
+            found[j] = UNREAD
+        elif n_levels > 0.9 * present:
             found[j] = f"an identifier: {n_levels:,} different texts in {present:,} rows"
         elif n_levels > MOST_LEVELS or (n_levels > FEW_LEVELS and n_levels * ROWS_PER_LEVEL > present):
             found[j] = f"{n_levels:,} levels, {present / n_levels:.0f} rows each on average"
@@ -274,36 +297,58 @@ def _without(values: FloatArray, left_out: Collection[int]) -> FloatArray:
     return values
 
 
-def _notes(values: Any, schema: Schema, frame: Any) -> list[str]:
-    """What one warning is to say: the columns that are left out, and those that look like row numbers."""
-    notes = []
-    by_reason: dict[str, list[str]] = {}
-    for j, reason in schema.left_out.items():
-        if reason != DROPPED:
-            by_reason.setdefault(reason, []).append(schema.columns[j].name)
-    for reason, names in by_reason.items():
-        notes.append(f"{shown(names, None)} ({reason})")
-    texts = ["left out: " + "; ".join(notes)] if notes else []
-    if any("level" in reason or "identifier" in reason for reason in schema.left_out.values()):
-        texts.append("to have a column of text all the same, name it in categorical_features")
-    if frame is not None:
-        counting = [
-            column.name
-            for j, column in enumerate(schema.columns)
-            if column.kind is Kind.INTEGER and j not in schema.left_out and _counts_rows(values[:, j])
-        ]
-        if counting:
-            texts.append(
-                f"{shown(counting, None)} rise{'s' if len(counting) == 1 else ''} from row to row as row numbers do: "
-                f"pass drop={counting!r} if they say nothing about new rows"
+def absent_values(given: Any, labels: Sequence[str], *, by_name: bool) -> dict[str, tuple[str | float, ...]]:
+    """The values that stand for a missing one, by the name of each column that they are said of.
+
+    Raises
+    ------
+    ValueError
+        If something is no value, or no column.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        values = _several(given)
+        return dict.fromkeys(labels, values) if values else {}
+    return {_label(key, labels, "missing_values", by_name=by_name): _several(values) for key, values in given.items()}
+
+
+def _several(given: Any) -> tuple[str | float, ...]:
+    """One value or several, each a text or a number."""
+    values = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, np.integer, np.floating)):
+            raise ValueError(
+                f"missing_values holds {value!r}: expected texts or numbers that stand for a missing value, or lists "
+                "of these by the names of columns"
             )
-    return texts
+    return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
 
 
-def _counts_rows(values: FloatArray) -> bool:
-    """Whether whole numbers rise from row to row, by at most a few at a time."""
-    n = values.size
-    return n > FEW_ROWS and bool(np.all(np.diff(values) > 0)) and values[-1] - values[0] < 10.0 * n
+def _label(key: Any, labels: Sequence[str], parameter: str, *, by_name: bool) -> str:
+    """The name of the column that a parameter names by its name or its index."""
+    return labels[columns_of([key], len(labels), labels if by_name else (), parameter)[0]]
+
+
+def _forms(given: Mapping[Any, str] | None, labels: Sequence[str], *, by_name: bool) -> dict[int, Form]:
+    """The forms of columns of text, by index."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueError(
+            f"written_as={given!r}: expected examples by the names of columns, such as {{'amount': '1.234,5'}}"
+        )
+    found = {}
+    for key, example in (given or {}).items():
+        j = labels.index(_label(key, labels, "written_as", by_name=by_name))
+        try:
+            found[j] = form_of(str(example))
+        except ValueError as error:
+            raise ValueError(f"written_as names column {key!r}: {error}") from error
+    return found
+
+
+def _with_absent(read: Columns, absent: Mapping[str, tuple[str | float, ...]]) -> list[Column]:
+    """The columns, each with the values that stand for a missing one in it."""
+    return [replace(column, absent=absent.get(column.name, ())) for column in read.columns]
 
 
 # ----------------------------------------------------------------------------------------------------------- new rows
@@ -325,16 +370,21 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
         _require_no_text_before(schema, array)
         if array is None:
             return X
-        if not any(column.kind in MOMENTS for column in schema.columns):
+        if not any(column.kind in MOMENTS or column.absent for column in schema.columns):
             return _without_columns(_numbers(array), schema)
     table: Any = as_frame(X) if frame else np.asarray(array, dtype=object)
     names = [str(name) for name in table.columns] if frame else [f"x{j}" for j in range(table.shape[1])]
     known = dict(zip(names, schema.columns, strict=False))
     if schema.by_name and frame:
         known = {column.name: column for column in schema.columns}
-    like = {name: column for name, column in known.items() if column.levels or column.kind in MOMENTS}
+    like = {
+        name: column
+        for name, column in known.items()
+        if column.levels or column.kind in MOMENTS or column.form or column.absent
+    }
     skip = {name for j, name in enumerate(names) if j in schema.left_out}
-    read = read_columns(table, like=like, skip=skip)
+    absent = {name: column.absent for name, column in like.items() if column.absent}
+    read = read_columns(table, like=like, skip=skip, absent=absent)
     values = read.values
     for j, column in enumerate(read.columns):
         if column.kind in MOMENTS and names[j] not in {*like, *skip} and not np.isnan(values[:, j]).all():

@@ -22,8 +22,9 @@ from typing import Any
 import numpy.typing as npt
 import polars as pl
 
-from proofwood.data.cells import MISSING_MARKS, Cells, as_numbers
+from proofwood.data.cells import Cells, as_numbers
 from proofwood.data.sizes import TEXT, bytes_of_arrow, bytes_of_parquet
+from proofwood.data.text_forms import MISSING_MARKS
 from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError
 from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
@@ -156,7 +157,10 @@ def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.ND
     labels = frame.get_column(target)
     gaps = int(labels.is_null().sum()) + (int(labels.is_nan().sum()) if labels.dtype.is_float() else 0)
     if gaps:
-        raise DataError(f"{gaps} of {len(labels)} rows have no label in column {target!r}: drop these rows first")
+        raise DataError(
+            f"{gaps} of {len(labels)} rows have no label in column {target!r}: drop these rows first "
+            "(--drop-missing-target)"
+        )
     features = frame.drop(target)
     if features.width == 0:
         raise DataError(f"the table has no column but the target {target!r}: expected at least one feature")

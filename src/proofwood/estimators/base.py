@@ -22,11 +22,12 @@ import numpy.typing as npt
 from proofwood import memory
 from proofwood.data.columns import as_dense, is_sparse
 from proofwood.data.schema import training_table
+from proofwood.data.targets import banded
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import classes_and_codes, known_codes, training_data
+from proofwood.estimators.input import classes_and_codes, features_and_labels, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
@@ -104,6 +105,9 @@ class ProvedClassifier(FittedClassifier):
     # parameters of every learner
     categorical_features: Any
     drop: Any
+    missing_values: Any
+    written_as: Mapping[Any, str] | None
+    bands: Any
     threshold_rule: str
     class_weight: str | Mapping[Any, float] | None
     time_limit: Any  # seconds, None, or of some learners "auto"
@@ -217,7 +221,8 @@ class ProvedClassifier(FittedClassifier):
 
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
         """The training rows as numbers; sets the fitted attributes that the table decides."""
-        columns, labels = training_data(self, X, y, self._read_training)
+        columns, labels = training_data(self, *features_and_labels(X, y), self._read_training)
+        labels, self.bands_ = banded(labels, self.bands)
         classes, codes = classes_and_codes(labels)
         return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
 
@@ -286,12 +291,18 @@ class ProvedClassifier(FittedClassifier):
         return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
 
     def _read_training(self, X: Any) -> Any:
-        """The training data as numbers; sets ``schema_``, and warns of columns that are left out."""
+        """The training data as numbers; sets ``schema_`` and ``hints_``, and warns with what they say."""
         X = as_dense(X)
-        values, schema, notes = training_table(X, categorical_features=self.categorical_features, drop=self.drop)
-        self.schema_ = schema
-        if notes:
-            warnings.warn("; ".join(notes), DataWarning, stacklevel=6)
+        values, self.schema_, hints = training_table(
+            X,
+            categorical_features=self.categorical_features,
+            drop=self.drop,
+            missing_values=self.missing_values,
+            written_as=self.written_as,
+        )
+        self.hints_ = tuple(hints)
+        if hints:
+            warnings.warn(DataWarning("; ".join(map(str, hints)), self.hints_), stacklevel=6)
         return values
 
     def _limits_left(self, started: float, seconds: float | None, n_rows: int) -> Limits:
@@ -381,8 +392,7 @@ class ProvedClassifier(FittedClassifier):
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
     ) -> float:
         """What :meth:`recount` does; ``constrain`` adds to the problem what has a price beside errors and size."""
-        X = self._rows(X)
-        codes = known_codes(y, self.classes_, X.shape[0])
+        X, codes = self._rows_and_codes(X, y)
         weights = self._row_weights(self.classes_, codes, sample_weight)
         problem = self._to_count(TrainingRows(X, self.classes_, codes, weights))
         return self._cost(problem if constrain is None else constrain(problem))

@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer
 from proofwood.data.columns import Column, as_dense, is_frame
+from proofwood.data.hints import Hint
 from proofwood.data.schema import Schema, new_table
+from proofwood.data.targets import Bands
 from proofwood.data.thresholds import ThresholdRule
 from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
-from proofwood.estimators.input import new_rows
+from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
-from proofwood.estimators.saved_schema import schema_of, schema_to_save
+from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
@@ -42,6 +44,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     schema_: Schema
+    hints_: tuple[Hint, ...]
+    bands_: Bands | None
     model_: NodeTable
     result_: Result
     loaded_: bool
@@ -99,11 +103,14 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def _columns_to_save(self) -> dict[str, Any]:
         """What a model file must keep of the columns, as plain values."""
         edges = {} if self._low_weight is None else {"low_weight": self._low_weight.tolist()}
-        return {**schema_to_save(self.schema_), **edges}
+        bands = {} if self.bands_ is None else {"bands": list(self.bands_.edges)}
+        return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **bands, **edges}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         """Set what :meth:`_columns_to_save` gave."""
         self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        self.hints_ = hints_of(saved)
+        self.bands_ = bands_of(saved)
         if "low_weight" in saved:
             self._low_weight = np.array(saved["low_weight"], dtype=np.float64)
 
@@ -138,6 +145,28 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """Finite float64 columns of new rows, checked against the names and number of the training columns."""
         check_is_fitted(self)
         return new_rows(self, X, self._read)
+
+    def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
+        X, y = features_and_labels(X, y)
+        values = self._rows(X)
+        return values, known_codes(self._labels(y), self.classes_, values.shape[0])
+
+    def _labels(self, y: Any) -> Any:
+        """Labels of new rows; numbers as the names of their bands, where training cut them."""
+        labels = labels_of(y)
+        return labels if self.bands_ is None else self.bands_.labels(np.asarray(labels))
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Share of rows that get their own class.
+
+        Parameters
+        ----------
+        X, y : rows and their labels, or the name of the column of labels
+        sample_weight : (n_samples,) weight of each row
+        """
+        check_is_fitted(self)
+        X, y = features_and_labels(X, y)
+        return float(super().score(X, self._labels(y), sample_weight))
 
     # ------------------------------------------------------------------------------------------------------ show
 

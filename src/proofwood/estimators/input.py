@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
+from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -24,6 +25,27 @@ _LABELS = (
 )
 
 # ------------------------------------------------------------------------------------------------------------- tables
+
+
+def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
+    """Rows and labels, the latter taken out of ``X`` if ``y`` is the name of one of its columns.
+
+    Raises
+    ------
+    DataError
+        If ``y`` is a text, and no column of ``X`` has that name.
+    """
+    if not isinstance(y, str):
+        return X, y
+    if not is_frame(X):
+        raise DataError(f"y={y!r} is a text, and X is no data frame: expected a label for each row")
+    from proofwood.data.tables import require_column, split_target  # start-up time: few targets are names
+
+    frame = as_frame(X)
+    require_column([str(name) for name in frame.columns], y)
+    if is_pandas(frame):
+        return frame.drop(columns=y), frame[y]
+    return split_target(frame, y)
 
 
 def training_data(
@@ -76,8 +98,9 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
         If the labels are not classes, such as real numbers.
     """
     if labels.dtype.kind not in "biu" or labels.ndim != 1 or labels.size == 0:
-        check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
+        require_classes(labels, classes)
+        check_classification_targets(labels)
         return classes, codes.astype(np.int64)
     least, most = int(labels.min()), int(labels.max())
     if most - least > labels.size + 1000:
@@ -89,6 +112,7 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
         codes = (np.cumsum(seen) - 1)[above.astype(np.int64)]
         classes = np.empty(np.count_nonzero(seen), dtype=labels.dtype)
         classes[codes] = labels
+    require_classes(labels, classes)
     if 2 * classes.size >= labels.size:
         check_classification_targets(labels)  # warns of many classes
     return classes, codes.astype(np.int64)

@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
-from proofwood.estimators.input import known_codes
 from proofwood.model import evaluate
 from proofwood.model.convert import to_sklearn
 from proofwood.model.impurity import importances, low_weights_of_tree
-from proofwood.model.node_table import OBLIQUE, FloatArray, NodeTable
+from proofwood.model.node_table import OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.thresholds import PrecisionError
 
 if TYPE_CHECKING:
@@ -121,12 +120,13 @@ class LikeSklearn:
         if y is not None and X is None:
             raise ValueError("y is given without X: pass the training rows and their labels, to_sklearn(X, y)")
         names = getattr(self, "feature_names_in_", None)
-        values = None if X is None else self._rows(X)
-        if values is None:
+        codes = weights = values = None
+        if X is None:
             self._require_few_digits()
-        codes = weights = None
-        if y is not None and values is not None:
-            codes = known_codes(y, self.classes_, values.shape[0])
+        elif y is None:
+            values = self._rows(X)
+        else:
+            values, codes = self._rows_and_codes(X, y)
             weights = self._weights_of(codes, sample_weight)
         diagram = not self.model_.is_tree and codes is None and not np.any(self.model_.feature == OBLIQUE)
         made = to_sklearn(
@@ -142,6 +142,10 @@ class LikeSklearn:
         if any(column.kind in (*CATEGORIES, *MOMENTS) for column in self.schema_.columns) and names is not None:
             del made.feature_names_in_  # its rows are arrays of to_numbers, whose columns have no names
         return made
+
+    @abstractmethod
+    def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
+        """Rows as numbers, and the code of the class of each."""
 
     @abstractmethod
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -57,12 +57,14 @@ class MinimalTreeClassifier(ClassifierOverTests):
         ``"auto"`` is the search. ``"paper"`` is the method of [1]_ as printed, incremental SAT: a reference, slower on
         every table tried, that knows no ``max_errors`` and no ``"nodes-any-depth"``.
     max_thresholds : as in every learner
-    categorical_features, drop, threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_ : as in every learner
+    classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
+    model_, result_ : as in every learner
         ``result_.parts`` tells depth and number of nodes apart: objective, lower bound and status of each.
     objective_ : as in every learner
         It is the depth, or the number of all nodes.
@@ -97,6 +99,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         categorical_features: Any = None,
         drop: Any = None,
+        missing_values: Any = None,
+        written_as: Mapping[Any, str] | None = None,
+        bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",
         time_limit: float | None = 60.0,
@@ -113,6 +118,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.drop = drop
+        self.missing_values = missing_values
+        self.written_as = written_as
+        self.bands = bands
         self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.time_limit = time_limit

@@ -76,7 +76,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
         features the encodings ``"bdd2"`` (the default) or ``"bdd1"``.
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
-    max_thresholds, categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
+    max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs, callback, verbose : as in every learner
     checkpoint : as in every search that can go on
@@ -84,7 +85,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_, schema_ : as in every learner
+    classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     order_ : (n_tests,) column of each test, from the top of the diagram to its bottom
     model_, result_ : as in every learner
         ``result_.parts`` tells errors (or features) and inner nodes ("splits") apart: objective, lower bound and
@@ -124,6 +125,9 @@ class OptimalBDDClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         categorical_features: Any = None,
         drop: Any = None,
+        missing_values: Any = None,
+        written_as: Mapping[Any, str] | None = None,
+        bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
@@ -144,6 +148,9 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.drop = drop
+        self.missing_values = missing_values
+        self.written_as = written_as
+        self.bands = bands
         self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight

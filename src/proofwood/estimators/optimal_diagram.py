@@ -128,7 +128,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         ``pip install "proofwood[scip]"``.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
-    max_thresholds, categorical_features, drop, threshold_rule, unseen : as in every learner
+    max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen : as in every learner
     class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs : as in every learner
@@ -139,7 +140,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_ : as in every learner
+    classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_, model_ : as in every learner
         One leaf per class that is predicted (a tree has a leaf per branch).
     result_ : as in every learner
         ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search",
@@ -183,6 +184,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         categorical_features: Any = None,
         drop: Any = None,
+        missing_values: Any = None,
+        written_as: Mapping[Any, str] | None = None,
+        bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
@@ -204,6 +208,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.drop = drop
+        self.missing_values = missing_values
+        self.written_as = written_as
+        self.bands = bands
         self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight

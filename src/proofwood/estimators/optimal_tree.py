@@ -52,7 +52,8 @@ class OptimalTreeClassifier(ProvedClassifier):
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int counts errors, a float in
         [0, 1) is a share of the total weight. 0 asks for the proven optimum.
-    categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
+    categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen, class_weight : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any number.
     callback, verbose : as in every learner
@@ -60,7 +61,8 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_, objective_ : as in every learner
+    classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
+    model_, result_, objective_ : as in every learner
         It is the training weight that is wrong, plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
 
@@ -92,6 +94,9 @@ class OptimalTreeClassifier(ProvedClassifier):
         max_gap: float = 0,
         categorical_features: Any = None,
         drop: Any = None,
+        missing_values: Any = None,
+        written_as: Mapping[Any, str] | None = None,
+        bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
@@ -110,6 +115,9 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.max_gap = max_gap
         self.categorical_features = categorical_features
         self.drop = drop
+        self.missing_values = missing_values
+        self.written_as = written_as
+        self.bands = bands
         self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight

@@ -24,7 +24,7 @@ from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import with_row_index
+from proofwood.estimators.input import features_and_labels, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
@@ -68,7 +68,8 @@ class OptimalTreeCV(FittedClassifier):
     rule : {"one_se", "best"}, default "one_se"
         ``"one_se"``: the fewest leaves within one standard error of the best; ``"best"``: the best.
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeClassifier`
-    categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
+    categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen, class_weight : as in every learner
     time_limit : float or None, default 60.0
         Seconds for everything: a quarter is kept for the last fit, the rest is shared out among the fits that are left.
     memory_limit, n_jobs : as in every learner
@@ -93,7 +94,8 @@ class OptimalTreeCV(FittedClassifier):
     n_splits_ : int
         Folds.
     scorer_ : function of (classifier, X, y)
-    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_, objective_ : as in every learner
+    classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
+    model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
         What is proved is the last fit, of the chosen size on all rows; the choice is a matter of the folds.
 
@@ -125,6 +127,9 @@ class OptimalTreeCV(FittedClassifier):
         max_gap: float = 0,
         categorical_features: Any = None,
         drop: Any = None,
+        missing_values: Any = None,
+        written_as: Mapping[Any, str] | None = None,
+        bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
@@ -144,6 +149,9 @@ class OptimalTreeCV(FittedClassifier):
         self.max_gap = max_gap
         self.categorical_features = categorical_features
         self.drop = drop
+        self.missing_values = missing_values
+        self.written_as = written_as
+        self.bands = bands
         self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight
@@ -182,8 +190,9 @@ class OptimalTreeCV(FittedClassifier):
         """
         started = time.monotonic()
         rule = self._check()
-        learner = OptimalTreeClassifier(**self._common(), unseen=self.unseen, verbose=self.verbose)
+        learner = OptimalTreeClassifier(**self._common(), bands=self.bands, unseen=self.unseen, verbose=self.verbose)
         with fit_within(self.memory_limit):
+            X, y = features_and_labels(X, y)
             X = with_row_index(X)
             with warnings.catch_warnings(record=True) as notes:
                 warnings.simplefilter("always")
@@ -232,6 +241,8 @@ class OptimalTreeCV(FittedClassifier):
             "max_gap",
             "categorical_features",
             "drop",
+            "missing_values",
+            "written_as",
             "threshold_rule",
             "class_weight",
             "n_jobs",
@@ -310,8 +321,9 @@ class OptimalTreeCV(FittedClassifier):
         sample_weight : weight of each row
         """
         check_is_fitted(self)
+        X, y = features_and_labels(X, y)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self.scorer_(self.best_estimator_, X, y, **weights))
+        return float(self.scorer_(self.best_estimator_, X, self._labels(y), **weights))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the chosen tree to ``path``, as :meth:`OptimalTreeClassifier.save` does; the scores are not kept."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from proofwood.data.columns import Column
+from proofwood.data.hints import About, Hint
 from proofwood.data.kinds import CATEGORIES, Kind, LevelType
 from proofwood.data.schema import Schema
+from proofwood.data.targets import Bands
+from proofwood.data.text_forms import form_from, saved_form
 
 _LONGEST = 200
 """Most characters of the reason why a column was left out."""
@@ -32,6 +35,12 @@ def schema_to_save(schema: Schema) -> dict[str, Any]:
                 entry["level_numbers"] = list(column.level_numbers)
         if column.zone is not None:
             entry["zone"] = column.zone
+        if column.unit is not None:
+            entry["unit"] = column.unit
+        if column.form:
+            entry["form"] = column.form
+        if column.absent:
+            entry["absent"] = list(column.absent)
         if column.missing:
             entry["missing"] = column.missing
         if j in schema.left_out:
@@ -72,13 +81,54 @@ def schema_of(saved: Mapping[str, Any], n_columns: int, names: Any) -> Schema:
             raise ValueError(f"column {index!r} of kind {kind} has levels")
         if not isinstance(missing, (int, np.integer)) or isinstance(missing, bool) or missing < 0:
             raise ValueError(f"column {index!r} has {missing!r} missing values")
-        columns[j] = Column(labels[j], kind, levels=tuple(levels), missing=int(missing), **_typed(entry, index))
+        more = {**_typed(entry, index), **_as_written(entry, index)}
+        columns[j] = Column(labels[j], kind, levels=tuple(levels), missing=int(missing), **more)
         reason = entry.get("left_out")
         if reason is not None:
             if not isinstance(reason, str) or len(reason) > _LONGEST:
                 raise ValueError(f"column {index!r} was left out for no reason in words")
             left_out[j] = reason
     return Schema(tuple(columns), names is not None, left_out)
+
+
+def _as_written(entry: Mapping[str, Any], index: str) -> dict[str, Any]:
+    """How the texts of a column write numbers or dates, and what stands for a missing value: fields of a column."""
+    unit, form, absent = entry.get("unit"), entry.get("form", ""), entry.get("absent", ())
+    if unit is not None and (not isinstance(unit, str) or len(unit) > _LONGEST):
+        raise ValueError(f"column {index!r} has the unit {unit!r}")
+    if not isinstance(form, str) or (form and saved_form(form_from(form)) != form):
+        raise ValueError(f"column {index!r} is written like {form!r}")
+    if not isinstance(absent, (list, tuple)) or not all(type(value) in (str, int, float) for value in absent):
+        raise ValueError(f"absent of column {index!r} are not texts or numbers")
+    return {"unit": unit, "form": form, "absent": tuple(absent)}
+
+
+def hints_to_save(hints: Sequence[Hint]) -> dict[str, Any]:
+    """What the table gave to say, as plain values; nothing if there was nothing."""
+    rows = [[str(hint.about), list(hint.columns), hint.seen, hint.todo, hint.option] for hint in hints]
+    return {"hints": rows} if rows else {}
+
+
+def hints_of(saved: Mapping[str, Any]) -> tuple[Hint, ...]:
+    """The hints that :func:`hints_to_save` wrote; ValueError or TypeError if the file says what no hint is."""
+    found = []
+    for about, columns, *words in saved.get("hints", ()):
+        if len(words) != 3 or not all(isinstance(text, str) for text in (*columns, *words)):
+            raise ValueError(f"a hint is not in words: {words!r}")
+        found.append(Hint(About(about), tuple(columns), *words))
+    return tuple(found)
+
+
+def bands_of(saved: Mapping[str, Any]) -> Bands | None:
+    """How the numbers of the target were cut into classes; ValueError if the file says what no bands are."""
+    edges = saved.get("bands")
+    if edges is None:
+        return None
+    if not isinstance(edges, (list, tuple)) or not edges or not all(type(edge) in (int, float) for edge in edges):
+        raise ValueError(f"bands {edges!r} are not edges")
+    if not np.all(np.isfinite(edges)) or np.any(np.diff(edges) <= 0):
+        raise ValueError(f"bands {edges!r} do not ascend")
+    return Bands(tuple(float(edge) for edge in edges))
 
 
 def _typed(entry: Mapping[str, Any], index: str) -> dict[str, Any]:

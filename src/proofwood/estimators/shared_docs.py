@@ -26,6 +26,20 @@ categorical_features : list of indices or names, boolean mask, or None
     "drop": """\
 drop : list of indices or names, boolean mask, or None
     Columns that are not looked at.""",
+    "missing_values": """\
+missing_values : value, list of values, dict from column to a list, or None
+    Texts and numbers that stand for a missing value, such as ``["unknown", 999]`` or ``{"age": [999]}``, in training
+    and in new rows.""",
+    "written_as": """\
+written_as : dict from column to an example, or None
+    How numbers or dates are written in a column of text, such as ``{"amount": "1.234,5", "day": "31/12/2020"}``.
+    Columns of text that have only one reading, such as "12 %" or "31.01.2020", are recognised without it; a warning
+    says so.""",
+    "bands": """\
+bands : int, list of edges, or None
+    Cuts a target of numbers into classes: into so many bands of about equally many rows, or at edges; a number that
+    equals an edge belongs to the band below it. ``classes_`` then holds the names of the bands, and ``score`` and
+    ``recount`` take numbers too.""",
     "threshold_rule": """\
 threshold_rule : {"shortest", "midpoint"}, default "shortest"
     Which number between two neighbouring values of the training rows at a test is its threshold. ``"shortest"``: the
@@ -60,6 +74,7 @@ verbose : int, default 0
     way of ``logging``.""",
     # fitted attributes
     "classes_": """classes_ : (n_classes,) labels, sorted""",
+    "bands_": """bands_ : Bands or None, how the numbers of the target were cut into classes""",
     "n_features_in_": """n_features_in_ : int""",
     "feature_names_in_": """\
 feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names""",
@@ -67,6 +82,10 @@ feature_names_in_ : (n_features_in_,) names, if the training data was a frame wi
     "schema_": """\
 schema_ : Schema
     What the columns of the training data are, and which are not looked at.""",
+    "hints_": """\
+hints_ : tuple of Hint
+    What the warning about the table says: texts that were read as numbers or dates, columns that were left out, values
+    that may stand for missing ones.""",
     "model_": """\
 model_ : NodeTable
     The tree or diagram, in the unit of the columns.""",

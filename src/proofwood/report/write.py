@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.input import labels_of
+from proofwood.estimators.input import features_and_labels
 from proofwood.files import require_writable, write_whole
 from proofwood.report.content import Rows, content
 from proofwood.report.measures import codes_of
@@ -123,8 +123,9 @@ def _require_small(model: ProvedClassifier) -> None:
 
 
 def _rows(model: ProvedClassifier, X: Any, y: Any, name: str) -> Rows:
+    X, y = features_and_labels(X, y)
     values = model._rows(X)
-    labels = np.asarray(labels_of(y)).reshape(-1)
+    labels = np.asarray(model._labels(y)).reshape(-1)
     if labels.size != values.shape[0] or labels.size == 0:
         raise ValueError(f"{name} holds {labels.size} labels for {values.shape[0]} rows: expected one for each row")
     return Rows(values, codes_of(labels, model.classes_))

@@ -1,0 +1,142 @@
+"""Columns of text that hold numbers or dates: read as what they are, or named with what is in the way.
+
+In training a column is read if all its texts share one form, marks such as "?" for missing values apart. New rows are
+read by the form of training.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from proofwood.data.columns import Column, Columns, require_told_apart
+from proofwood.data.hints import About, Hint
+from proofwood.data.kinds import Kind
+from proofwood.data.text_forms import MISSING_MARKS, Form, Found, Number, NumberForm, numbers_of, saved_form, what
+from proofwood.model.node_table import FloatArray
+from proofwood.printable import shown
+
+# A column that most texts would make one of numbers is named and not read: decisions/0082-texts-that-are-numbers.
+MOST_OTHERS, GOOD_PER_OTHER, GOOD_SHARE = 200, 8, 0.9
+"""Texts that may be in the way before a column counts as text: at most so many, each beside so many different texts
+that fit, in so few of the rows."""
+
+
+def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, list[Hint]]:
+    """Training columns, those of plain text as numbers or dates where their texts are such.
+
+    Parameters
+    ----------
+    read : the columns, with codes of levels where they are text
+    given : forms that the user says, by the index of the column
+
+    Raises
+    ------
+    DataError
+        If a text is not in the form that the user says.
+    """
+    found = {j: _found(read, j, given.get(j)) for j in read.plain_text}
+    marks = {form.decimal for one in found.values() if (form := _form_with_mark(one)) is not None}
+    decimal = marks.pop() if len(marks) == 1 else None
+    values, columns = read.values, list(read.columns)
+    hints: list[Hint] = []
+    told: dict[str, str] = {}
+    for j, one in found.items():
+        column, texts = columns[j], _given(columns[j].levels)
+        one = one if j in given else one.decided(texts, decimal)
+        others = [text for text, number in zip(texts, one.numbers, strict=False) if number is None]
+        if len(one.forms) > 1:
+            hints.append(_open(column.name, one))
+        elif others:
+            hints.append(_in_the_way(column.name, one.forms[0], others))
+        elif one.forms:
+            of_levels = {text: number for text, number in zip(texts, one.numbers, strict=True) if number is not None}
+            values[:, j], columns[j] = _numbers_of(values[:, j], column, one.forms[0], of_levels)
+            told[column.name] = f"{column.name!r} as {what(one.forms[0])} written like {one.forms[0].example}"
+    if told:
+        hints.insert(0, Hint(About.READ, tuple(told), f"read from text: {'; '.join(told.values())}"))
+    return Columns(values, tuple(columns)), hints
+
+
+def _found(read: Columns, j: int, form: Form | None) -> Found:
+    """The form of a column of text; none if its texts are words or codes."""
+    column = read.columns[j]
+    texts = _given(column.levels)
+    if form is not None:
+        return Found((form,), tuple(numbers_of(texts, form, column.name)))
+    found = Found.of(texts) if texts else Found()
+    most = min(MOST_OTHERS, len(texts) // (GOOD_PER_OTHER + 1))
+    if not found.forms and most:
+        found = Found.of(texts, most=most)
+        if found.forms:
+            fits = {text for text, number in zip(texts, found.numbers, strict=True) if number is not None}
+            good = np.array([level in fits for level in column.levels])
+            codes = read.values[~np.isnan(read.values[:, j]), j].astype(np.int64)
+            found = found if np.mean(good[codes]) >= GOOD_SHARE else Found()
+    whole = [number for number in found.numbers if number is not None and number == number // 1]
+    rounded = any(int(float(number)) != number for number in whole)  # identifiers, of more digits than float64 has
+    return Found() if rounded else found
+
+
+def _given(levels: Sequence[str]) -> list[str]:
+    """Levels without marks that stand for a missing value between numbers."""
+    return [text for text in levels if text.strip().lower() not in MISSING_MARKS]
+
+
+def _form_with_mark(found: Found) -> NumberForm | None:
+    """The form of numbers of which some have decimals, if it is the only one."""
+    form = found.forms[0] if len(found.forms) == 1 else None
+    decimals = isinstance(form, NumberForm) and any(number != number // 1 for number in found.numbers if number)
+    return form if isinstance(form, NumberForm) and decimals else None
+
+
+def _numbers_of(
+    codes: FloatArray, column: Column, form: Form, of_levels: Mapping[str, Number]
+) -> tuple[FloatArray, Column]:
+    """A column of text as one of numbers or dates.
+
+    Parameters
+    ----------
+    codes : (n_rows,) places among the levels of the column
+    of_levels : what is written in each level; others are marks for missing values
+    """
+    present = np.empty(len(of_levels), dtype=object)
+    present[:] = [*of_levels.values()]
+    whole = all(number == number // 1 for number in of_levels.values())
+    if isinstance(form, NumberForm):
+        require_told_apart(present, f"column {column.name!r}")
+        column = replace(column, kind=Kind.INTEGER if whole else Kind.NUMERIC, unit=form.unit or column.unit)
+    else:
+        column = replace(column, kind=form.kind)
+    numbers = np.array([float(of_levels.get(level, math.nan)) for level in column.levels])
+    values = np.where(np.isnan(codes), math.nan, numbers[np.nan_to_num(codes).astype(np.int64)])
+    missing = int(np.count_nonzero(np.isnan(values)))
+    bounds = (float(np.nanmin(numbers)), float(np.nanmax(numbers)))
+    return values, replace(column, levels=(), form=saved_form(form), missing=missing, bounds=bounds)
+
+
+def _open(name: str, found: Found) -> Hint:
+    examples = [form.example for form in found.forms[:2]]
+    return Hint(
+        About.OPEN,
+        (name,),
+        f"{name!r} is text of {what(found.forms[0])}, written like {' or '.join(examples)}, and was not read",
+        f"say which, such as written_as={{{name!r}: {examples[0]!r}}}",
+        f"say which, such as --written-as {shlex.quote(f'{name}={examples[0]}')}",
+    )
+
+
+def _in_the_way(name: str, form: Form, others: Sequence[str]) -> Hint:
+    it = "it stands for a missing value" if len(others) == 1 else "they stand for missing values"
+    return Hint(
+        About.IN_THE_WAY,
+        (name,),
+        f"{name!r} is text of {what(form)} written like {form.example}, but for {shown(others, 5)}, and was not read",
+        f"correct {'it' if len(others) == 1 else 'them'}, or pass missing_values={list(others[:5])!r} if {it}",
+        f"correct {'it' if len(others) == 1 else 'them'}, or say "
+        f"{' '.join(f'--missing {shlex.quote(text)}' for text in others[:5])} if {it}",
+    )

@@ -1,0 +1,170 @@
+"""What a user should know of a table before believing a model of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from proofwood.data.columns import Column
+from proofwood.data.kinds import NUMBERS, Kind, LevelType
+from proofwood.model.node_table import FloatArray
+from proofwood.printable import shown
+
+FEW_ROWS = 60
+"""Rows up to which no column is left out for its levels."""
+
+DROPPED, EMPTY, CONSTANT = "dropped", "no values", "constant"
+"""Reasons to leave a column out: the user says so, or no test of it parts the rows. All others are its levels,"""
+UNREAD = "not read as numbers or dates"
+"""or texts of which most are numbers or dates."""
+
+
+class About(StrEnum):
+    """What a hint is about."""
+
+    READ = "read from text"  # texts that were read as numbers or dates
+    IN_THE_WAY = "cells in the way"  # texts that would be numbers or dates but for a few cells
+    OPEN = "several readings"  # texts that can be read in several ways
+    LEFT_OUT = "left out"
+    ROW_NUMBERS = "row numbers"
+    SPELLINGS = "spellings"  # levels that differ by blanks or case
+    GAPS = "gaps"  # values that often stand for a missing one
+    TARGET = "target among the columns"
+    ORDER = "order of rows"  # X and y may not belong together row by row
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something that a user should know.
+
+    Parameters
+    ----------
+    about : what it is about
+    columns : names of the columns
+    seen : what was seen
+    todo : what to do in Python; empty if nothing has to be done
+    option : what to do on the command line, where it is not the same
+    """
+
+    about: About
+    columns: tuple[str, ...]
+    seen: str
+    todo: str = ""
+    option: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.seen}: {self.todo}" if self.todo else self.seen
+
+    @property
+    def for_shell(self) -> str:
+        """The same for those who use the command line."""
+        return f"{self.seen}: {self.option}" if self.option else str(self)
+
+
+def hints_of(
+    values: FloatArray, columns: Sequence[Column], left_out: Mapping[int, str], before: Sequence[Hint]
+) -> list[Hint]:
+    """What to know of the columns of a frame.
+
+    Parameters
+    ----------
+    values : (n_rows, n_columns) numbers, 0 in columns that are left out
+    columns : what they are
+    left_out : index of a column that nothing tests -> the reason
+    before : hints that there are already
+    """
+    tested = [(values[:, j], column) for j, column in enumerate(columns) if j not in left_out]
+    levels = [column for _, column in tested if column.kind is Kind.NOMINAL and column.level_type is LevelType.TEXT]
+    reasons = {columns[j].name: reason for j, reason in left_out.items()}
+    return [*_left_out(reasons, before), *_row_numbers(tested), *_spellings(levels), *_gaps(tested, levels)]
+
+
+STAND_INS = ("unknown", "missing", "none", "na", "n/a", "n.a.", "nan", "null", "?", "??", "-", "--", ".", "#n/a", "")
+"""Levels that often stand for a missing value, in lower case."""
+FAR_NUMBERS = (-1, *(sign * int("9" * n) for n in range(2, 7) for sign in (1, -1)))
+"""Numbers that often stand for a missing value, if they are far from all others."""
+
+
+def _left_out(reasons: Mapping[str, str], before: Sequence[Hint]) -> list[Hint]:
+    """The columns that are left out although the user did not drop them, in one hint."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        if reason != DROPPED:
+            by_reason.setdefault(reason, []).append(name)
+    if not by_reason:
+        return []
+    seen = "left out: " + "; ".join(f"{shown(names, None)} ({reason})" for reason, names in by_reason.items())
+    told = {name for hint in before for name in hint.columns}
+    words = [name for reason, names in by_reason.items() if reason not in (EMPTY, CONSTANT) for name in names]
+    again = "to have a column of text all the same, name it in "
+    ways = ("", "") if told.issuperset(words) else (f"{again}categorical_features", f"{again}--categorical")
+    return [Hint(About.LEFT_OUT, tuple(name for names in by_reason.values() for name in names), seen, *ways)]
+
+
+def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
+    """The columns that look like row numbers."""
+    found = [column.name for numbers, column in tested if column.kind is Kind.INTEGER and _counts_rows(numbers)]
+    if not found:
+        return []
+    seen = f"{shown(found, None)} rise{'s' if len(found) == 1 else ''} from row to row as row numbers do"
+    if_so = "if they say nothing about new rows"
+    options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
+    return [Hint(About.ROW_NUMBERS, tuple(found), seen, f"pass drop={found!r} {if_so}", f"say {options} {if_so}")]
+
+
+def _spellings(levels: Sequence[Column]) -> list[Hint]:
+    """Columns with levels that differ only by blanks around them or by the case of letters."""
+    told = {}
+    for column in levels:
+        alike: dict[str, list[str]] = {}
+        for level in column.levels:
+            alike.setdefault(" ".join(level.split()).casefold(), []).append(level)
+        several = [same for same in alike.values() if len(same) > 1]
+        if several:
+            told[column.name] = f"{column.name!r} ({shown(several[0], 3)})"
+    if not told:
+        return []
+    seen = f"levels that differ only by blanks or case, in {', '.join(told.values())}"
+    todo = "make them one level, for example with .str.strip().str.lower(), if they mean the same"
+    return [Hint(About.SPELLINGS, tuple(told), seen, todo, "write them alike in the file if they mean the same")]
+
+
+def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column]) -> list[Hint]:
+    """Columns with a value that often stands for a missing one."""
+    found: dict[str, list[str | float]] = {}
+    for column in levels:
+        found[column.name] = [level for level in column.levels if level.strip().lower() in STAND_INS]
+    for numbers, column in tested:
+        if column.kind in NUMBERS:
+            found[column.name] = [number for number in FAR_NUMBERS if _is_far(number, numbers, column)]
+    found = {name: several for name, several in found.items() if several}
+    if not found:
+        return []
+    told = ", ".join(f"{name!r} ({shown(several, 3)})" for name, several in found.items())
+    seen = f"values that often stand for a missing one, in {told}"
+    values = dict.fromkeys(value for several in found.values() for value in several)
+    options = " ".join(f"--missing {shlex.quote(str(value))}" for value in values)
+    return [
+        Hint(About.GAPS, tuple(found), seen, f"pass missing_values={found!r} if these do", f"say {options} if these do")
+    ]
+
+
+def _is_far(number: float, values: FloatArray, column: Column) -> bool:
+    """Whether several rows have a number that is farther from all others than these are from each other."""
+    if column.bounds is None or number not in column.bounds or values.size <= FEW_ROWS:
+        return False
+    others = values[(values != number) & ~np.isnan(values)]
+    if others.size == 0 or np.count_nonzero(values == number) < 2:
+        return False
+    least, most = float(others.min()), float(others.max())
+    return most > least and max(least - number, number - most) > max(most - least, 1.0)
+
+
+def _counts_rows(values: FloatArray) -> bool:
+    """Whether whole numbers rise from row to row, by at most a few at a time."""
+    n = values.size
+    return n > FEW_ROWS and bool(np.all(np.diff(values) > 0)) and values[-1] - values[0] < 10.0 * n

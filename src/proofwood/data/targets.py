@@ -1,0 +1,155 @@
+"""Targets: labels of classes, and numbers that are cut into bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.text_forms import Found
+from proofwood.exceptions import DataError
+from proofwood.model.node_table import FloatArray
+from proofwood.printable import shown
+
+MOST_CLASSES, FEW_CLASSES, ROWS_PER_CLASS = 100, 20, 10
+"""Numbers are classes if there are at most so many; if there are more than a few, each needs so many rows."""
+_BANDS = (
+    "cut it into bands, with bands=5 (--bands 5) for five bands of about equally many rows, or bands=[100, 200] "
+    "(--bands 100,200) for edges"
+)
+
+
+def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
+    """Raise DataError if a target holds numbers, dates, or numbers written as text, rather than classes.
+
+    Parameters
+    ----------
+    labels : (n_rows,) labels, none missing
+    classes : the distinct ones, sorted
+    """
+    parts = classes.dtype.kind == "f" and bool(np.any(classes != np.floor(classes)))
+    many = classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
+    what = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "durations"}.get(classes.dtype.kind)
+    if what is None and many and classes.dtype.kind in "UO":
+        texts = [str(label) for label in classes.tolist()]
+        found = Found.of(texts)
+        what = f"texts that are written like {found.forms[0].example}" if found.forms else None
+        todo = "turn it into numbers first, then " + _BANDS
+    else:
+        todo = _BANDS if what == "numbers" else "turn it into numbers first, such as days, then " + _BANDS
+    if what is None or not (parts or many):
+        return
+    kind = "continuous" if parts else "many numbers"
+    raise DataError(
+        f"Unknown label type: {kind}. The target holds {classes.size:,} different {what} (such as "
+        f"{shown(classes.tolist(), 3, str)}), and this learner predicts classes: {todo}. If they name classes, turn "
+        "them into text, for example with y.astype(str)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Numbers as classes.
+
+    Parameters
+    ----------
+    edges : ascending; a number that equals an edge belongs to the band below it
+    """
+
+    edges: tuple[float, ...]
+
+    @classmethod
+    def of(cls, numbers: FloatArray, asked: Any) -> Self:
+        """The bands that a user asks for.
+
+        Parameters
+        ----------
+        numbers : (n_rows,) of the target
+        asked : how many bands of about equally many rows, from 2; or edges
+
+        Raises
+        ------
+        ValueError
+            If it asks for something else.
+        DataError
+            If the numbers do not fall into two bands or more.
+        """
+        what = f"bands={asked!r}: expected a number of bands, from 2, or edges such as [100, 200]"
+        if isinstance(asked, (int, np.integer)) and not isinstance(asked, bool):
+            if asked < 2:
+                raise ValueError(what)
+            shares = np.arange(1, asked) / asked
+            edges = np.quantile(numbers, shares, method="inverted_cdf")
+            below = numbers[numbers < numbers.max()]  # the largest number has a band above the last edge
+            edges = np.unique(np.minimum(edges, below.max(initial=-np.inf)))
+        elif isinstance(asked, (str, bytes)) or not np.iterable(asked):
+            raise ValueError(what)
+        else:
+            try:
+                edges = np.array([float(edge) for edge in asked])
+            except (TypeError, ValueError):
+                raise ValueError(what) from None
+            if edges.size == 0 or not np.all(np.isfinite(edges)) or np.any(np.diff(edges) <= 0):
+                raise ValueError(f"{what}, finite and ascending")
+        found = cls(tuple(float(edge) for edge in edges if edge > -np.inf))
+        if np.unique(found.places(numbers)).size < 2:
+            raise DataError(
+                f"bands={asked!r} puts all {numbers.size:,} rows into one band: the target goes from {numbers.min():g} "
+                f"to {numbers.max():g}. Choose edges between these"
+            )
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the bands, which sort as the bands do."""
+        width = len(str(len(self.edges) + 1))
+        edges = [f"{edge:,.12g}" for edge in self.edges]
+        words = [
+            f"up to {edges[0]}",
+            *(f"{low} to {high}" for low, high in pairwise(edges)),
+            f"above {edges[-1]}",
+        ]
+        return tuple(f"{place:0{width}}: {text}" for place, text in enumerate(words, start=1))
+
+    def places(self, numbers: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """(n_rows,) index of the band of each number."""
+        return np.searchsorted(self.edges, np.asarray(numbers, dtype=np.float64), side="left").astype(np.int64)
+
+    def labels(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """(n_rows,) names of the bands of numbers; names of bands stay as they are."""
+        if y.dtype.kind not in "iuf":
+            return y
+        _require_finite(y)
+        return np.array(self.names)[self.places(y)]
+
+
+def _require_finite(y: npt.NDArray[Any]) -> None:
+    wrong = np.flatnonzero(~np.isfinite(y)) if y.dtype.kind == "f" else np.empty(0, dtype=np.int64)
+    if wrong.size:
+        raise DataError(f"y has no number in row {wrong[0]} ({y[wrong[0]]}): drop the rows without one")
+
+
+def banded(y: npt.NDArray[Any], asked: Any) -> tuple[npt.NDArray[Any], Bands | None]:
+    """Labels as a learner takes them, and their bands if the user asks for some.
+
+    Parameters
+    ----------
+    y : (n_rows,) labels
+    asked : None, or see :meth:`Bands.of`
+
+    Raises
+    ------
+    DataError
+        If bands are asked for, and the target does not hold numbers.
+    """
+    if asked is None:
+        return y, None
+    if y.dtype.kind not in "iuf":
+        examples = shown(np.unique(y).tolist(), 3)
+        raise DataError(f"bands={asked!r} is for a target of numbers, and this one holds {examples}: leave bands out")
+    _require_finite(y)
+    bands = Bands.of(y.astype(np.float64), asked)
+    return bands.labels(y), bands

@@ -1,0 +1,155 @@
+"""Tables as people have them, through every learner and the command line: targets by name, bands, texts, gaps."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import proofwood
+from proofwood import DataWarning, MinimalTreeClassifier, OptimalTreeClassifier, OptimalTreeCV, compare
+from proofwood.data.hints import About
+from proofwood.exceptions import DataError
+from tests.command_line import failed, invoke, worked
+from tests.interface.test_every_learner import QUICK, of
+
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    random = np.random.default_rng(4)
+    size = random.integers(20, 200, ROWS)
+    return pd.DataFrame(
+        {
+            "size": [f"{number:,.1f} m²" for number in size * 10.5],
+            "rooms": random.integers(1, 6, ROWS),
+            "city": random.choice(["Bonn", "Ulm"], ROWS),
+            "price": size * 1000,
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        yield
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_name_is_a_target_and_bands_cut_it(frame: pd.DataFrame, name: str, library: str, tmp_path: Path) -> None:
+    table: Any = frame if library == "pandas" else pl.from_pandas(frame)
+    rows = frame.drop(columns="price") if library == "pandas" else pl.from_pandas(frame).drop("price")
+    model = of(name, bands=2).fit(table, "price")
+    edge = int(np.quantile(frame["price"], 0.5, method="inverted_cdf"))
+    assert model.classes_.tolist() == [f"1: up to {edge:,}", f"2: above {edge:,}"]
+    assert model.feature_names_in_.tolist() == ["size", "rooms", "city"]
+    assert model.recount(table, "price") == model.objective_
+    names = np.array(model.classes_)[(frame["price"].to_numpy() > edge).astype(int)]
+    right = np.mean(model.predict(rows) == names)
+    assert right > 0.95
+    assert (
+        model.score(table, "price") == model.score(rows, frame["price"].to_numpy()) == model.score(rows, names) == right
+    )
+    path = tmp_path / "model.json"
+    model.save(path)
+    loaded = proofwood.load(path)
+    assert (loaded.bands_, loaded.hints_) == (model.bands_, model.hints_)
+    assert loaded.schema_.columns[0].form == "number . m²"
+    assert np.array_equal(loaded.predict(rows), model.predict(rows))
+    assert loaded.score(table, "price") == right
+
+
+def test_a_name_that_is_no_column_is_refused(frame: pd.DataFrame) -> None:
+    with pytest.raises(DataError, match="Did you mean 'price'"):
+        OptimalTreeClassifier().fit(frame, "prise")
+    with pytest.raises(DataError, match="X is no data frame"):
+        OptimalTreeClassifier().fit(np.zeros((2, 2)), "y")
+
+
+@pytest.mark.parametrize("learner", [OptimalTreeClassifier(), OptimalTreeCV(), MinimalTreeClassifier()])
+def test_numbers_are_refused_as_classes(frame: pd.DataFrame, learner: Any) -> None:
+    with pytest.raises(ValueError, match=r"The target holds \d+ different numbers .* bands=5"):
+        learner.fit(frame, "price")
+    with pytest.raises(ValueError, match=r"bands=5"):
+        compare(frame, "price", {"it": learner})
+
+
+def test_bands_are_compared(frame: pd.DataFrame) -> None:
+    found = compare(frame, "price", {"tree": OptimalTreeClassifier(1)}, bands=2, cv=2)
+    assert found.models[0].scores.min() > 0.9
+
+
+def test_hints_are_one_warning_and_an_attribute(frame: pd.DataFrame) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree = OptimalTreeClassifier(1, bands=2).fit(frame, "price")
+    (warning,) = [one for one in caught if one.category is DataWarning]
+    assert str(warning.message) == "read from text: 'size' as numbers written like 1,234.5 m²"
+    assert warning.message.hints == tree.hints_  # type: ignore[union-attr]
+    assert [(hint.about, hint.columns) for hint in tree.hints_] == [(About.READ, ("size",))]
+
+
+# --------------------------------------------------------------------------------------------------- command line
+
+
+@pytest.fixture
+def folder(frame: pd.DataFrame, tmp_path: Path) -> Path:
+    table = frame.copy()
+    table["size"] = [text.removesuffix(" m²").translate(str.maketrans(",.", ".,")) for text in table["size"]]
+    table.loc[5, "size"] = "oops"
+    table.loc[6, "rooms"] = 999
+    table.loc[7, "rooms"] = 999
+    table["price"] = table["price"].astype(float)
+    table.loc[3:4, "price"] = np.nan
+    table.to_csv(tmp_path / "flats.csv", index=False, sep=";")
+    return tmp_path
+
+
+def test_a_table_from_file_to_report(folder: Path) -> None:
+    table, model = folder / "flats.csv", folder / "model.json"
+    assert "2 of 150 rows have no label in column 'price': drop these rows first (--drop-missing-target)" in failed(
+        "fit", table, "--target", "price"
+    )
+    options = ["--target", "price", "--drop-missing-target"]
+    refused = invoke("fit", table, *options)
+    said = " ".join(refused.stderr.split())
+    assert refused.exit_code == 2
+    assert (
+        "but for 'oops', and was not read: correct it, or say --missing oops if it stands for a missing value" in said
+    )
+    assert "in 'rooms' (999): say --missing 999 if these do" in said
+    assert "bands=5 (--bands 5)" in said
+    options = [*options, "--bands", "60000,120000", "--missing", "oops", "--missing", "999", "--out", model]
+    done = invoke("fit", table, *options, "--max-depth", "2")
+    assert done.exit_code == 0, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "left out: 2 of 150 rows have no value in column 'price'" in said
+    assert "read from text: 'size' as numbers written like 1.234,5" in said
+    assert "1: up to 60,000" in done.stdout
+    predicted = worked("predict", model, table).splitlines()
+    assert len(predicted) == ROWS + 1
+    answer = json.loads(worked("evaluate", model, table, "--target", "price", "--drop-missing-target", "--json"))
+    assert answer["rows"] == ROWS - 2
+    worked("report", model, table, "--target", "price", "--drop-missing-target", "--out", folder / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--bands", "many"], "--bands 'many': expected a number of bands, or edges such as 100,200"),
+        (["--written-as", "size"], "--written-as 'size': expected a column and an example"),
+        (["--written-as", "sise=1,5"], "Did you mean 'size'?"),
+        (["--written-as", "size=01/02/2020"], "which number is the day"),
+    ],
+)
+def test_wrong_options_say_what_is_expected(folder: Path, options: list[str], said: str) -> None:
+    assert said in failed("fit", folder / "flats.csv", "--target", "price", "--drop-missing-target", *options)
