@@ -18,7 +18,7 @@ import proofwood
 from proofwood.cli.command import HELP_NAMES, Command, Commands
 from proofwood.cli.config import with_config
 from proofwood.cli.errors import EXIT_CODES, readable
-from proofwood.cli.options import with_limit
+from proofwood.cli.reading import with_limit, with_tables
 
 __all__ = ["main"]
 
@@ -28,6 +28,8 @@ COMMANDS |= {"report": "html_report", "explain": "explain", "verify": "verify", 
 ``EXAMPLES`` that stand there; it is a ``CLASS``, if one does."""
 WITHOUT_FILES = ("demo", "data", "schema")
 """Commands that read no file of the user."""
+READ_TABLES = ("fit", "predict", "evaluate", "compare", "report", "explain")
+"""Commands that read tables."""
 
 
 def assembled(commands: Sequence[str]) -> typer.Typer:
@@ -47,7 +49,7 @@ def assembled(commands: Sequence[str]) -> typer.Typer:
         module = import_module(f"proofwood.cli.{COMMANDS[name]}")
         command = getattr(module, name)
         if name not in WITHOUT_FILES:
-            command = with_limit(command)
+            command = with_limit(with_tables(command) if name in READ_TABLES else command)
         made.command(name, cls=getattr(module, "CLASS", Command), epilog=module.EXAMPLES)(
             readable(with_config(command))
         )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from proofwood.cli.completion import columns
 from proofwood.exceptions import DataError
-from proofwood.files import allowing
 from proofwood.memory import bytes_of
 
 
@@ -24,7 +21,7 @@ class Vote(StrEnum):
     MAJORITY = "majority"
 
 
-TABLE_HELP = "Table: CSV, TSV, Parquet, Arrow or Excel"
+TABLE_HELP = "Table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB"
 """What a command reads, before what it does with it."""
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")]
@@ -102,25 +99,6 @@ Knowledge = Annotated[
         show_default=False,
     ),
 ]
-
-
-def with_limit(command: Callable[..., None]) -> Callable[..., None]:
-    """``command``, which reads files, with the option ``--max-bytes``: what each of them may take in memory."""
-    signature = inspect.signature(command, eval_str=True)
-
-    @functools.wraps(command)
-    def run(*args: Any, max_bytes: str | None = None, **kwargs: Any) -> None:
-        with allowing(amount_of_bytes(max_bytes, "--max-bytes")):
-            command(*args, **kwargs)
-
-    declared = typer.Option(
-        metavar="BYTES", help="Memory that each file may take once it is read, such as 8GB, if you trust it."
-    )
-    added = inspect.Parameter(
-        "max_bytes", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, declared]
-    )
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])  # type: ignore[attr-defined]
-    return run
 
 
 def written_as(texts: Sequence[str], columns: Sequence[str]) -> dict[str, str] | None:

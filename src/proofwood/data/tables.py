@@ -6,14 +6,13 @@ polars needs no other package, reads CSV and Parquet alike, and says where a fil
 
 from __future__ import annotations
 
-import csv
 import gzip
 import math
 import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -23,8 +22,18 @@ import numpy.typing as npt
 import polars as pl
 
 from proofwood.data.cells import Cells, as_numbers
+from proofwood.data.database import DUCKDB, SQLITE, SQLITE_BEGINS, asked_table, read_database
 from proofwood.data.sizes import TEXT, bytes_of_arrow, bytes_of_parquet
 from proofwood.data.text_forms import MISSING_MARKS
+from proofwood.data.text_table import (
+    LOOKED_AT,
+    Layout,
+    decoded,
+    have_commas,
+    may_be_thousands,
+    reads_commas,
+    with_points,
+)
 from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError
 from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
@@ -33,10 +42,11 @@ from proofwood.printable import first_line, nearest, shown
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 EXCEL = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
-FORMS = "CSV or TSV (also gzipped), Parquet, Arrow or Excel"
+JSON_LINES = (".jsonl", ".ndjson")
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""How packed files begin."""
+FORMS = "CSV, TSV or JSON lines (also packed, .gz or .zst), Parquet, Arrow, Excel, SQLite or DuckDB"
 """What can be read."""
-SEPARATORS = ",;\t|"
-"""Candidates for the separator of a text table, tried in this order; the one that makes most columns wins."""
 MAX_PACKED = 100
 """Largest ratio of unpacked to packed size of a text or sheet; a file beyond it is a bomb, not a table."""
 MAX_CELL = 2**20
@@ -47,14 +57,18 @@ FOREIGN = {
     b"PK\x03\x04": "an Excel workbook or ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"%PDF": "a PDF document",
-    b"SQLite format 3": "an SQLite database",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
+    SQLITE_BEGINS: "an SQLite database",
     b"ARROW1": "an Arrow file",
     b"PAR1": "a Parquet file",
 }
 """Beginnings of files that are often renamed to .csv."""
-ENDINGS = {b"PK\x03\x04": ".xlsx", b"\xd0\xcf\x11\xe0": ".xls", b"ARROW1": ".arrow", b"PAR1": ".parquet"}
+ENDINGS = {
+    SQLITE_BEGINS: ".sqlite",
+    b"PK\x03\x04": ".xlsx",
+    b"\xd0\xcf\x11\xe0": ".xls",
+    b"ARROW1": ".arrow",
+    b"PAR1": ".parquet",
+}
 """What those of them that can be read should be called."""
 MOST_NAMED = 50
 """Missing columns that a message names."""
@@ -90,6 +104,8 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
     path = Path(path)
     _require_file(path)
     ending = path.suffix.lower()
+    if asked_table() is not None and ending not in (*SQLITE, *DUCKDB):
+        raise DataError(f"{path} is no database, so there is no table {asked_table()!r}: leave the table out")
     if sheet is not None and ending not in EXCEL:
         raise DataError(f"{path} has no sheets, so there is no sheet {sheet!r}: leave the sheet out")
     try:
@@ -99,6 +115,12 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
             return Cells(_read_parquet(path), path)
         if ending in ARROW:
             return Cells(_read_arrow(path), path)
+        if ending in (*SQLITE, *DUCKDB):
+            size = path.stat().st_size
+            frame = read_database(path, lambda estimate: _require_room(path, estimate, size))
+            return Cells(_checked(frame, path, size), path)
+        if _unpacked_ending(path) in JSON_LINES:
+            return Cells(_read_json_lines(path), path)
         return _read_text(path)
     except PermissionError as error:
         raise DataError(f"cannot read {path}: permission denied") from error
@@ -115,16 +137,17 @@ def column_names(path: str | Path) -> list[str]:
     path = Path(path)
     _require_file(path)
     ending = path.suffix.lower()
-    if ending in (*EXCEL, *ARROW):
+    if ending in (*EXCEL, *ARROW, *JSON_LINES, *SQLITE, *DUCKDB):
         return read_table(path).columns
     if ending in PARQUET:
         return list(pl.read_parquet_schema(path))
     with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    with gzip.open(path) if packed else path.open("rb") as file:
-        line = file.readline(MAX_CELL).decode("utf-8-sig", errors="replace").rstrip("\r\n")
-    _, header = _separated(line, path)
-    return header
+        begin = file.read(4)
+    if begin == ZSTD:
+        return read_table(path).columns
+    with gzip.open(path) if begin.startswith(GZIP) else path.open("rb") as file:
+        lines = b"".join(file.readline(MAX_CELL) for _ in range(LOOKED_AT))
+    return list(Layout.of(decoded(lines, path), path).header)
 
 
 def _require_file(path: Path) -> None:
@@ -274,6 +297,20 @@ def _whole(path: Path) -> bytes:
     return data
 
 
+def _unpacked_ending(path: Path) -> str:
+    """The ending of a file, before that of how it is packed."""
+    return Path(path.stem if path.suffix.lower() in (".gz", ".zst") else path.name).suffix.lower()
+
+
+def _read_json_lines(path: Path) -> pl.DataFrame:
+    data = _bytes(path)
+    with _read_errors(f"{path} as JSON lines", ". Expected an object on each line"):
+        _require_room(path, TEXT * data.count(b":"), len(data))
+        with _silent_natively():
+            frame = pl.read_ndjson(BytesIO(data), infer_schema_length=None)
+    return _checked(frame, path, len(data))
+
+
 def _read_excel(path: Path, sheet: str | None) -> Cells:
     data = _whole(path)
     frame = read_sheet(data, path, sheet, lambda estimate: _require_room(path, estimate, len(data), ratio=MAX_PACKED))
@@ -299,24 +336,21 @@ def _silent_natively() -> Iterator[None]:
 
 
 def _read_text(path: Path) -> Cells:
-    text = _without_blank_end(_text(path))
-    start = len(text) - len(text.lstrip())
-    start = text.rfind("\n", 0, start) + 1  # spaces and tabs before the first name belong to its line
-    first = text[start:].partition("\n")[0].rstrip("\r") if text.strip() else None
-    if first is None:
-        raise DataError(f"{path} is empty: expected a header line and one line per row")
-    separator, header = _separated(first, path)
-    _check_header(header, path)
-    fields = f". Expected {len(header)} fields on every line, as in the header, and quotes that close."
+    layout = Layout.of(_text(path), path)
+    _check_header(layout.header, path)
+    layout.require_equal_rows()
+    content, separator = layout.content.encode(), layout.separator
+    fields = f". Expected {len(layout.header)} fields on every line, as in the header, and quotes that close."
     with _read_errors(f"{path} as a table", fields):
-        content = text[start:].encode()
         cells = content.count(separator.encode()) + content.count(b"\n")
         _require_room(path, len(content) + TEXT * cells, len(content))
-        frame = pl.read_csv(content, separator=separator, has_header=True, infer_schema_length=None)
+        options: Any = {"infer_schema": False} if reads_commas() else {"infer_schema_length": None}
+        frame = with_points(pl.read_csv(content, separator=separator, has_header=True, **options))
         own = frame.columns
         frame = _with_leading_zeros(frame, content, separator)
-    if frame.width == len(header):
-        frame.columns = header
+        thousands = [own.index(column.name) for column in _thousands(frame, content, separator)]
+    if frame.width == len(layout.header):
+        frame.columns = list(layout.header)
     called = dict(zip(frame.columns, own, strict=True))
 
     def written(names: Sequence[str]) -> pl.DataFrame:
@@ -326,7 +360,8 @@ def _read_text(path: Path) -> Cells:
         texts = dict(zip(others, again, strict=True))
         return pl.DataFrame([texts.get(name, frame.get_column(name)).alias(name) for name in names])
 
-    typed = frame.with_columns([_typed(column) for column in frame.get_columns()])
+    again = written([frame.columns[place] for place in thousands]) if thousands else pl.DataFrame()
+    typed = frame.with_columns([_typed(column) for column in frame.get_columns()]).with_columns(again.get_columns())
     return Cells(_checked(typed, path, len(content)), path, written)
 
 
@@ -336,13 +371,12 @@ def _written(content: bytes, separator: str, names: Sequence[str]) -> list[pl.Se
     return frame.select(names).get_columns()
 
 
-def _separated(first: str, path: Path) -> tuple[str, list[str]]:
-    """The separator of a text table, and the names in its first line."""
-    try:
-        separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
-        return separator, [name.strip() for name in next(csv.reader([first], delimiter=separator))]
-    except csv.Error as error:
-        raise DataError(f"{path}: the first line is not a header ({error}): expected the column names") from error
+def _thousands(frame: pl.DataFrame, content: bytes, separator: str) -> list[pl.Series]:
+    """Columns such as 1.234 as text where others have decimal commas, so that learners read the points as these do."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    if not floats or not have_commas([column for column in frame.get_columns() if column.dtype == pl.String]):
+        return []
+    return [column for column in _written(content, separator, floats) if may_be_thousands(column)]
 
 
 def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> pl.DataFrame:
@@ -356,27 +390,33 @@ def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> 
     return frame.with_columns(codes)
 
 
-def _without_blank_end(text: str) -> str:
-    """``text`` without blank lines at its end, which are not rows."""
-    bare = text.rstrip(" \r\n")
-    return bare + text[len(bare) :].partition("\n")[0].rstrip("\r") + "\n"
-
-
 def _bytes(path: Path) -> bytes:
     """The content of a file, unpacked: no more than the limits allow is ever held."""
     data = _whole(path)
-    if data[:2] != b"\x1f\x8b":
+    if not data.startswith((GZIP, ZSTD)):
         return data
     most = permitted(len(data), ratio=MAX_PACKED)
+    open_packed, error_type = _zstandard(path) if data.startswith(ZSTD) else (gzip.GzipFile, zlib.error)
     try:
-        with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+        with open_packed(fileobj=BytesIO(data)) as packed:
             unpacked = read_stream(packed, most)
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, error_type) as error:
         raise DataError(f"cannot unpack {path}: {error}") from error
     if unpacked is None:
         _require_room(path, most + 1, len(data), ratio=MAX_PACKED)
     assert unpacked is not None
     return unpacked
+
+
+def _zstandard(path: Path) -> tuple[Callable[..., Any], type[Exception]]:
+    """What opens a stream that is packed by Zstandard, and the error that it raises."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError(
+            f'{path} is packed by Zstandard, which needs zstandard: run pip install "proofwood[zstd]", or unpack it'
+        ) from None
+    return lambda fileobj: zstandard.ZstdDecompressor().stream_reader(fileobj), zstandard.ZstdError
 
 
 def _text(path: Path) -> str:
@@ -386,16 +426,7 @@ def _text(path: Path) -> str:
             ending = ENDINGS.get(begins)
             todo = f"give it the ending {ending}, or save it as CSV" if ending else "save it as CSV in UTF-8"
             raise DataError(f"{path} is {what} by its content: {todo}")
-    nul = data.find(b"\0")
-    if nul >= 0:
-        raise DataError(f"{path} is not text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not UTF-8 text (byte {error.start}): expected CSV text or a file ending in .parquet; "
-            "save the file as UTF-8"
-        ) from error
+    return decoded(data, path)
 
 
 def _check_header(header: Sequence[str], path: Path) -> None:

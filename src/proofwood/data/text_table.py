@@ -1,0 +1,315 @@
+"""Text tables: encoding, lines before the header, separator, decimal mark and lengths of rows, found out or given."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from proofwood.data.text_forms import MISSING_MARKS, Found, NumberForm
+from proofwood.exceptions import DataError, DataWarning
+
+SEPARATORS = ",;\t|"
+"""Candidates for the separator, tried in this order."""
+ENCODINGS = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r"),
+    *("shift_jis", "gb18030", "big5", "euc_kr"),
+)
+"""Encodings among which that of a text is guessed if it is not Unicode."""
+LOOKED_AT = 50
+"""Lines that show the separator."""
+SAMPLE = 2**20
+"""Bytes that show the encoding."""
+_BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+_GROUPS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})*|0")
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """How a text table is written; None where it is to be found out.
+
+    Parameters
+    ----------
+    separator : one character between the cells of a row
+    decimal : "." or ","
+    encoding : as Python names it
+    skip_lines : lines before the header; None skips lines that begin with ``#`` and one such as ``sep=;``
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    skip_lines: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise DataError(f"separator {self.separator!r} is not one character, such as ';' or a tab")
+        if self.decimal not in (None, ".", ","):
+            raise DataError(f"decimal mark {self.decimal!r}: expected '.' or ','")
+        if self.decimal is not None and self.decimal == self.separator:
+            raise DataError(f"decimal mark and separator are both {self.decimal!r}: expected two different marks")
+        if self.encoding is not None:
+            _require_encoding(self.encoding)
+        if self.skip_lines is not None and self.skip_lines < 0:
+            raise DataError(f"{self.skip_lines} lines to skip: expected a number from 0")
+
+
+def _require_encoding(name: str) -> None:
+    try:
+        "".encode(name)
+    except LookupError:
+        raise DataError(f"no encoding {name!r}: expected one such as utf-8, latin-1 or cp1252") from None
+
+
+_format: ContextVar[TextFormat] = ContextVar("text_format", default=TextFormat())  # noqa: B039 - it is frozen
+
+
+@contextmanager
+def text_format(given: TextFormat) -> Iterator[None]:
+    """While it lasts, text tables are read as a format says."""
+    token = _format.set(given)
+    try:
+        yield
+    finally:
+        _format.reset(token)
+
+
+# ---------------------------------------------------------------------------------------------------------- the layout
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A text table, taken apart as far as its header.
+
+    Parameters
+    ----------
+    path : of the file, for messages
+    content : header and rows, lines before them left out
+    separator : between cells
+    header : names of the columns
+    before : number of lines that were left out
+    """
+
+    path: Path
+    content: str
+    separator: str
+    header: tuple[str, ...]
+    before: int = 0
+
+    @classmethod
+    def of(cls, text: str, path: Path) -> Layout:
+        """The layout of a text, by the format that is asked for and by what its first lines show.
+
+        Raises
+        ------
+        DataError
+            If there is no header.
+        """
+        given = _format.get()
+        lines = text.split("\n", (given.skip_lines or 0) + LOOKED_AT)
+        before, separator = _before(lines, given)
+        content = _without_blank_end("\n".join(lines[before:]))
+        if not content.strip():
+            raise DataError(f"{path} is empty: expected a header line and one line per row")
+        first = lines[before : before + LOOKED_AT]
+        separator = given.separator or separator or _separator_of(first, path)
+        header = tuple(name.strip() for name in _cells(first[0], separator, path))
+        return cls(path, content, separator, header, before)
+
+    def require_equal_rows(self) -> None:
+        """Raise DataError that names the first row with more or fewer cells than the header, if there is one."""
+        width = len(self.header)
+        if '"' not in self.content and not self._ragged():
+            return
+        reader = csv.reader(StringIO(self.content), delimiter=self.separator)
+        try:
+            wrong = next((row for row in reader if len(row) != width and row), None)
+        except csv.Error:  # such as a cell without an end, which polars says better
+            return
+        if wrong is not None:
+            line = self.before + reader.line_num
+            hint = " The table may begin further down: skip lines (--skip-lines)." if width == 1 else ""
+            raise DataError(
+                f"{self.path}: line {line} has {len(wrong)} cells, and the header has {width}, separated by "
+                f"{self.separator!r}: correct the line, put cells that hold the separator in quotes, close all quotes, "
+                f"or say another separator (--separator).{hint}"
+            )
+
+    def _ragged(self) -> bool:
+        """Whether a line has more or fewer separators than the header, in a text without quotes."""
+        data = np.frombuffer(self.content.encode(), dtype=np.uint8)
+        ends = np.flatnonzero(data == ord("\n"))
+        marks = np.flatnonzero(data == ord(self.separator)) if self.separator.isascii() else None
+        if marks is None:
+            return True  # the slow way
+        counts = np.diff(np.searchsorted(marks, ends), prepend=0)
+        return bool(np.any(counts != len(self.header) - 1))
+
+
+def _before(lines: Sequence[str], given: TextFormat) -> tuple[int, str | None]:
+    """How many lines come before the header, and the separator that one of them names."""
+    if given.skip_lines is not None:
+        return given.skip_lines, None
+    separator = None
+    for place, line in enumerate(lines):
+        bare = line.strip("\r\n\ufeff")
+        named = re.fullmatch(r"sep=(.)", bare)
+        if named:
+            separator = named[1]
+        elif bare.strip() and (bare[0] != "#" or _is_header(lines[place:], separator)):
+            return place, separator
+    return len(lines), separator
+
+
+def _is_header(lines: Sequence[str], separator: str | None) -> bool:
+    """Whether a line that begins with # is a header: the next one has as many cells, more than one."""
+    marks = [separator] if separator else list(SEPARATORS)
+    counts = [[line.count(mark) for line in lines[:2]] for mark in marks]
+    return lines[0][1:2].strip() != "" and any(len(pair) == 2 and pair[0] == pair[1] > 0 for pair in counts)
+
+
+def _separator_of(lines: Sequence[str], path: Path) -> str:
+    """The separator that makes equally many cells of the first lines, more than one; else most cells of the header."""
+    header = {mark: len(_cells(lines[0], mark, path)) for mark in SEPARATORS}
+    most = max(SEPARATORS, key=header.__getitem__)
+    equal = [mark for mark in SEPARATORS if header[mark] > 1 and _are_equal(lines, mark, header[mark])]
+    return max(equal, key=header.__getitem__) if equal else most
+
+
+def _are_equal(lines: Sequence[str], mark: str, width: int) -> bool:
+    """Whether all complete rows of some lines have one width."""
+    text = "\n".join(line for line in lines if line.strip())
+    try:
+        rows = list(islice(csv.reader(StringIO(text), delimiter=mark), LOOKED_AT))
+    except csv.Error:
+        return False
+    return all(len(row) == width for row in rows[: max(1, len(rows) - 1)])  # the last may end within quotes
+
+
+def _cells(line: str, separator: str, path: Path) -> list[str]:
+    try:
+        return next(csv.reader([line.rstrip("\r\n")], delimiter=separator), [])
+    except csv.Error as error:
+        raise DataError(f"{path}: the first line is not a header ({error}): expected the column names") from error
+
+
+def _without_blank_end(text: str) -> str:
+    """``text`` without blank lines at its end, which are not rows."""
+    bare = text.rstrip(" \r\n")
+    return bare + text[len(bare) :].partition("\n")[0].rstrip("\r") + "\n"
+
+
+# -------------------------------------------------------------------------------------------------------- the encoding
+
+
+def decoded(data: bytes, path: Path) -> str:
+    """The text of a file: in the encoding that is asked for, in Unicode, or in the one that it seems to have.
+
+    Raises
+    ------
+    DataError
+        If it is not text in the encoding that is asked for, or in any that is known.
+
+    Warns
+    -----
+    DataWarning
+        If the encoding was guessed.
+    """
+    asked = _format.get().encoding
+    if asked is not None:
+        try:
+            return data.decode(asked).removeprefix("\ufeff")
+        except (UnicodeError, ValueError) as error:
+            raise DataError(f"{path} is not text in the encoding {asked}: {error}") from error
+    if data.startswith(_BYTE_ORDERS):
+        try:
+            return data.decode("utf-16")
+        except UnicodeError as error:
+            raise DataError(f"{path} begins as text in UTF-16, and is not: {error}") from error
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise DataError(f"{path} is not text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = _guessed(data, error.start)
+        if found is None:
+            raise DataError(
+                f"{path} is not UTF-8 text (byte {error.start}): say its encoding (--encoding), such as cp1252, or "
+                "save the file as UTF-8"
+            ) from error
+        warnings.warn(
+            DataWarning(
+                f"{path} is not UTF-8 text and was read as {found}: say its encoding (--encoding) if letters are wrong"
+            ),
+            stacklevel=2,
+        )
+        return data.decode(found)
+
+
+def _guessed(data: bytes, start: int) -> str | None:
+    """The encoding that a text seems to have, from around its first byte that is not ASCII; None if none fits."""
+    from charset_normalizer import from_bytes
+
+    begin = max(0, data.rfind(b"\n", 0, max(0, start - SAMPLE // 2)) + 1)
+    best = from_bytes(data[begin : begin + SAMPLE], cp_isolation=list(ENCODINGS)).best()
+    for name in ([best.encoding] if best is not None else []) + ["cp1252"]:
+        try:
+            text = data.decode(name)
+        except UnicodeError:
+            continue
+        # Most encodings of Latin letters agree on the common ones: the most frequent is named.
+        return "cp1252" if text == data.decode("cp1252", errors="replace") else name
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------- decimal marks
+
+
+def with_points(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns of text, those of numbers with decimal points if the format says that they have decimal commas."""
+    if _format.get().decimal != ",":
+        return frame
+    return frame.with_columns([_pointed(column) for column in frame.get_columns()])
+
+
+def reads_commas() -> bool:
+    """Whether the format says that numbers have decimal commas."""
+    return _format.get().decimal == ","
+
+
+def _pointed(column: pl.Series) -> pl.Series:
+    form = NumberForm(",")
+    texts = [text for text in column.unique().to_list() if text is not None]
+    numbers = {text: form.number(text) for text in texts if text.strip().lower() not in MISSING_MARKS}
+    if not numbers or None in numbers.values():
+        return column
+    pointed = {text: format(number, "f") for text, number in numbers.items() if number is not None}
+    return pl.Series(column.name, [None if text is None else pointed.get(text, text) for text in column.to_list()])
+
+
+def have_commas(columns: Sequence[pl.Series]) -> bool:
+    """Whether some columns of text hold numbers that all have a form with decimal commas alone."""
+    for column in columns:
+        texts = [text for text in column.head(1000).unique().to_list() if text is not None]
+        found = Found.of([text for text in texts if text.strip().lower() not in MISSING_MARKS])
+        form = found.forms[0] if len(found.forms) == 1 else None
+        if isinstance(form, NumberForm) and form.decimal == "," and any(n is not None and n % 1 for n in found.numbers):
+            return True
+    return False
+
+
+def may_be_thousands(column: pl.Series) -> bool:
+    """Whether points in a column of text may stand between thousands, where other columns have decimal commas."""
+    texts = [text.strip() for text in column.unique().to_list() if text is not None and text.strip()]
+    return any("." in text for text in texts) and all(_GROUPS.fullmatch(text) for text in texts)
