@@ -1,4 +1,4 @@
-"""Scores of leaves as integers, and the margin that covers what rounding could tip."""
+"""Leaf scores as integers, and the margin that covers the effect of rounding."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class IntegerScores:
     ----------
     values : (n_nodes, n_classes) int64 of the nodes of all trees, one tree after the other; used at leaves
     base : (n_classes,) int64
-    margin : rounding, in the model and here, changes no difference of two class sums by more
-    error : rounding here changes no sum by more, in integer units
+    margin : most by which rounding, in the model and here, can change the difference of two class sums
+    error : most by which rounding here can change a class sum, in integer units
     scale : integer units per unit of the model's scores, a power of two
     """
 
@@ -35,7 +35,7 @@ class IntegerScores:
 
 
 def integer_scores(forest: Forest) -> IntegerScores:
-    r"""Scale by a power of two, round to the nearest integer, and say how much that may change.
+    r"""Scale the scores by a power of two, round them to the nearest integers, and bound the error of rounding.
 
     Multiplying by a power of two is exact, so the only error made here is the rounding of each number. With the
     residuals :math:`r_{lc}` of leaf :math:`l` and class :math:`c`, which float64 holds exactly, the difference of two
@@ -54,9 +54,7 @@ def integer_scores(forest: Forest) -> IntegerScores:
     table = stack.value[leaf]
     numbers = np.concatenate([forest.base, table.ravel()])
     if not np.all(np.isfinite(numbers)):
-        raise ValueError(
-            "a leaf of the model has a score that is not a finite number: its predictions cannot be explained"
-        )
+        raise ValueError("a leaf of the model has a score that is not a finite number: the model cannot be explained")
     largest = float(np.abs(numbers).max(initial=0.0))
     exponent = SCORE_BITS - math.frexp(largest)[1] if largest > 0 else 0
     exact = common_bits(numbers)
