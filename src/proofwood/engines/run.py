@@ -141,7 +141,7 @@ class Run(ABC):
             self._tell(self.event())
 
     def add(self, counters: Mapping[str, int]) -> None:
-        """Add to the counters."""
+        """Add these numbers to the counters of the same names."""
         for name, number in counters.items():
             self.counters[name] += int(number)
 

@@ -11,6 +11,6 @@ def switches(options: Any) -> dict[str, bool]:
 
     A native search gets all of them. It refuses an unknown name, and raises an error if a name is missing.
     """
-    # A rule that was added to the options and not handed down did nothing, and every test passed:
+    # A rule that was added to the options but not passed to the native search did nothing, and every test passed:
     # decisions/0017-the-house-by-task.
     return {field.name: getattr(options, field.name) for field in fields(options) if isinstance(field.default, bool)}

@@ -16,8 +16,8 @@ from proofwood.ensembles.regions import Unit
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 
-# A row is looked at with all values of the feature at once, before anything is proved: where the class depends on the
-# feature a few hundred rows mostly show it: decisions/0066-rows-are-drawn-before-a-proof.
+# Before a proof, rows are evaluated with all values of the feature at once: if the class depends on the feature, a few
+# hundred rows mostly show it: decisions/0066-rows-are-drawn-before-a-proof.
 def values_of(grid: Grid, unit: Unit, low: IntArray, high: IntArray) -> tuple[tuple[int, ...], IntArray]:
     """Columns of a unit, and the combinations of cells (n_values, n_columns) that they can have within limits.
 
@@ -104,7 +104,7 @@ class Along:
             first = self._first_above(node[split])
             plain = [(row[~split & side], to[node[~split & side]], begin[~split & side], end[~split & side])
                      for side, to in ((low, self._low), (~low, self._high))]  # fmt: skip
-            rises = test[split] & 1 == 0  # goes low where the cell is above the cut
+            rises = test[split] & 1 == 0  # goes low if the cell is above the cut
             parts = []
             for is_above in (True, False):
                 b = np.maximum(begin[split], first) if is_above else begin[split]

@@ -39,7 +39,7 @@ BY_PLACE = "columns by place"
 """Text for rows with column names if the model has none, so that the names were not used."""
 
 
-# One check for all readers: a reader that is tested on rows of its own making may still misread the user's rows:
+# One check for all readers: a reader that is tested on generated rows may still misread the rows of a user:
 # decisions/0052-one-check-at-the-door.
 @dataclass(frozen=True, eq=False)
 class Admitted:
@@ -94,9 +94,9 @@ def completed(adapted: Adapted, model: Any, feature_names: Sequence[str] | None,
 def _header(adapted: Adapted, model: Any, feature_names: Sequence[str] | None) -> Header:
     library = type(_inner(model)).__module__.split(".")[0]
     told = tuple(given.name for given in adapted.inputs)
-    n = len(told)  # a model behind steps has a header from its reading: some columns may not reach the model
+    n = len(told)  # a model after steps gets its header from its reader: some columns may not reach the model
     known = getattr(model, "feature_names_in_", None)
-    if known is None or len(known) != n:  # files of CatBoost know their columns only by the trees
+    if known is None or len(known) != n:  # files of CatBoost give their columns only by the trees
         known = adapted.forest.names
     own = None if known is None else tuple(str(name) for name in known)
     if own == _numbered(library, n):
@@ -110,7 +110,7 @@ def _header(adapted: Adapted, model: Any, feature_names: Sequence[str] | None) -
         placed=own is None or library == "lightgbm",
         blank="_" if library == "lightgbm" else None,
         gap=np.nan if library == "xgboost" else 0.0,
-        takes=numbers_alone if library == "lightgbm" else None,  # it writes of others to the terminal before it raises
+        takes=numbers_alone if library == "lightgbm" else None,  # else it prints to the terminal
     )
 
 

@@ -57,15 +57,15 @@ if TYPE_CHECKING:
 CHECKED_ROWS = 1000
 """Number of random rows on which a conversion is compared with the model."""
 MOST_AROUND = 16
-"""Most conversions relative to the prediction for a row that a conversion stores."""
+"""Maximum number of conversions relative to the prediction for a row that a conversion stores."""
 BLOCK = 8192
 """Number of rows whose sums are computed at a time."""
 FEW = 8
-"""Most rows for which sums are computed leaf by leaf, which is faster for few rows."""
+"""Maximum number of rows for which sums are computed leaf by leaf, which is faster for few rows."""
 MOST_WIDER = 16
-"""Most conversions over other spaces, with more missing values or other kinds, that a conversion stores."""
+"""Maximum number of conversions over other spaces (more missing values, other kinds) that a conversion stores."""
 MOST_TYPED = 8
-"""Most conversions for the number types of other tables that a conversion stores."""
+"""Maximum number of conversions for the number types of other tables that a conversion stores."""
 
 
 @dataclass(eq=False)
@@ -248,7 +248,7 @@ class Explained(Space):
         return None
 
     def _other_numbers(self, values: FloatArray, said: FloatArray) -> tuple[int, Any, Any] | None:
-        """The first row whose number from the model and number from the trees differ beyond rounding, and both."""
+        """The first row for which the numbers of the model and of its trees differ beyond rounding, with both."""
         here, link = self.outputs_of(values), self.adapted.forest.link
         assert link is not None
         slack = 2 * (self.adapted.forest.noise + link.slop(said))
@@ -424,7 +424,7 @@ class Explained(Space):
 
     def _fractions(self, X: FloatArray) -> IntArray:
         """Inputs of integers that the user did not declare, and in which some row has a number with a fraction."""
-        # A type is not a promise: such a row is asked about in a space in which the column holds any number:
+        # A type is not a promise: such a row is explained in a space in which the column holds any number:
         # decisions/0053-whole-numbers-by-type.
         loose = np.array(sorted(self.loose), dtype=np.int64)
         values = X[:, loose]
@@ -540,7 +540,7 @@ def explained(
         later
     adapted : the result of :func:`reading_of` for the same model, vote, confidence, names, ``X`` and output, if it is
         known
-    max_bytes : most memory in bytes that a model from a file may need, as the file declares; 4 GiB by default
+    max_bytes : maximum memory in bytes that a model from a file may need, as the file declares; 4 GiB by default
 
     Returns
     -------
@@ -650,7 +650,7 @@ def _converted(
 ) -> Explained:
     """Convert the model to the grid of these inputs, and check it on random rows and on the ``given`` rows."""
     asked = classified(adapted, outcome.around(0.0) if isinstance(outcome, Within) else outcome)
-    # the tests of the model itself: around one row others may be needless than around another
+    # use the tests of the model itself: which tests are redundant may differ from row to row
     own = adapted.forest
     further = () if plausible is None else plausible.trees_from(len(adapted.sources))
     sources = adapted.sources if plausible is None else (*adapted.sources, *plausible.sources)

@@ -183,7 +183,7 @@ class Link:
     Parameters
     ----------
     kind : ``"mean"``: the sum divided by ``divisor``; ``"log"``: the exponential function of this quotient, less
-        ``shift``; ``"logistic"``: the logistic function of this quotient. Class probabilities use the first or the last
+        ``shift``; ``"logistic"``: the logistic function of this quotient. Probabilities are never of kind ``"log"``
     divisor : above 0
     unit : half the distance from 1 to the next number of the model's arithmetic
     shift : for ``"log"``: 0, or 1 if the model computes ``expm1``
@@ -302,7 +302,7 @@ class Forest:
     base : (n_classes,) score before any tree
     classes : (n_classes,) labels
     n_columns : columns of the matrix that the model takes
-    noise : most by which rounding in the model itself may change the difference of two class sums, in score units
+    noise : largest amount by which rounding in the model itself may change the difference of two class sums
     predict : function from a matrix (n_rows, n_columns) to the class codes, or numbers, that the real model predicts
     ties_low : whether the lowest class wins a tie; otherwise the highest wins
     takes_missing : (n_columns,) whether the model accepts a missing value; None if it never does

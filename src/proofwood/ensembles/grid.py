@@ -467,9 +467,9 @@ class GridBuilder:
         grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
         lows, highs = asked.low[np.isfinite(asked.low)], asked.high[np.isfinite(asked.high)]
         both = lows.size > 0 and highs.size > 0
-        # With a part of the thresholds in each chain prices were only bounded, and most nearest rows ended as
+        # With a part of the thresholds in each chain, prices were only bounded, and most nearest rows ended as
         # "feasible": decisions/0051-one-chain-prices-a-column.
-        if both:  # the first chain has all, so that its cells alone say what a value costs
+        if both:  # the first chain has all thresholds, so that its cells determine the price of a value
             lows = np.union1d(lows, highs)
         main_is_high = lows.size == 0 and highs.size > 0
         main = grid._add(GridColumn(j, "value", highs if main_is_high else lows, highs.size if main_is_high else 0))

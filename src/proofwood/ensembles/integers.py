@@ -22,8 +22,8 @@ class IntegerScores:
     ----------
     values : (n_nodes, n_classes) int64 of the nodes of all trees, one tree after the other; used at leaves
     base : (n_classes,) int64
-    margin : most by which rounding, in the model and here, can change the difference of two class sums
-    error : most by which rounding here can change a class sum, in integer units
+    margin : largest amount by which rounding, in the model and here, can change the difference of two class sums
+    error : largest amount by which rounding here can change a class sum, in integer units
     scale : integer units per unit of the model's scores, a power of two
     """
 
@@ -39,10 +39,10 @@ def integer_scores(forest: Forest) -> IntegerScores:
 
     Multiplying by a power of two is exact, so the only error made here is the rounding of each number. With the
     residuals :math:`r_{lc}` of leaf :math:`l` and class :math:`c`, which float64 holds exactly, the difference of two
-    class sums is off by at most :math:`\sum_{trees} \max_l (\max_c r_{lc} - \min_c r_{lc})`, the base counted as one
-    more tree. The margin is that sum plus ``forest.noise``, in integer units, rounded up: if the integer sums differ
-    by more, then so do, with the same sign, the exact sums and the sums that the model itself computes. Scores that
-    are all multiples of :math:`2^{-k}`, as votes are, become integers without any error.
+    class sums is off by at most :math:`\sum_{trees} \max_l (\max_c r_{lc} - \min_c r_{lc})`, where the base counts
+    as one more tree. The margin is that sum plus ``forest.noise``, in integer units, rounded up. If the integer sums
+    differ by more, the exact sums and the sums that the model itself computes differ with the same sign. Scores that
+    are all multiples of :math:`2^{-k}`, such as votes, become integers without any error.
 
     Raises
     ------

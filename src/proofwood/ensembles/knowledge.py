@@ -30,7 +30,7 @@ from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.printable import shown
 
 MOST_CLAUSES = 2000
-"""Most clauses that one condition may become."""
+"""Maximum number of clauses that one condition may become."""
 EXAMPLE = "\"age >= 18 or job == 'student'\""
 Clause = frozenset[int]
 Named = Callable[["Atom"], list[Clause]]

@@ -40,7 +40,7 @@ class Form:
     constant : the number that is added
     sizes : from columns to the sum of the absolute values of their factors, over all their places in the text
     size : the same sum for the numbers that are added
-    operations : most roundings of an evaluation
+    operations : maximum number of roundings of an evaluation
     """
 
     factors: Mapping[int, Fraction]
@@ -74,8 +74,8 @@ class LinearRow:
     ----------
     factors : from columns to :math:`a_j`
     bound : :math:`b`
-    slack : from columns to the most that rounding in float64 may add, per unit of the absolute value of the column
-    slack_bound : most that rounding may add independently of the columns
+    slack : from columns to the largest amount that rounding in float64 may add per unit of the absolute value
+    slack_bound : largest amount that rounding may add independently of the columns
     equation : whether it is one of the two inequalities of an equation
     """
 

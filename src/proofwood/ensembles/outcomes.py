@@ -249,7 +249,7 @@ def confident(adapted: Adapted, level: float) -> Adapted:
     Parameters
     ----------
     adapted : a model whose probabilities are sums of its trees, or the logistic function of one sum
-    level : least probability that a class must have
+    level : minimum probability that a class must have
 
     Raises
     ------

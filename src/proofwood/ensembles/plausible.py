@@ -40,7 +40,7 @@ class Inliers:
 
     Parameters
     ----------
-    least : least score of an inlier, in the unit of ``score_samples``
+    least : lowest score of an inlier, in the unit of ``score_samples``
     stated : whether the user states this score; otherwise it is that of the isolation forest
     """
 
@@ -60,7 +60,7 @@ class Inliers:
         return Inliers(self.least, self.stated)
 
 
-# Plausibility is one more sum that must reach a goal, not one more class: no linear scores have the three regions:
+# Plausibility is one more sum with a limit, not one more class: linear scores cannot describe the three regions:
 # decisions/0045-what-people-can-do.
 @dataclass(frozen=True, eq=False)
 class Plausible(Inliers):

@@ -23,7 +23,7 @@ from proofwood.ensembles.scores import NUMBERS, SET, ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 
 MOST_VALUES = 4096
-"""Most values of a group that are widened one by one; a group with more is widened column by column."""
+"""Maximum number of values of a group that are widened one by one; a group with more is widened column by column."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class ScoreModel:
     needs_of : (n_leaves + 1,) first need of each leaf
     needs : literals, at most one of each direction per column and leaf
     clauses : of literals; every row of the space satisfies them (one-hot groups, bounds, missing values)
-    margin : most by which rounding, in the model and here, can change the difference of two class sums
+    margin : largest amount by which rounding, in the model and here, can change the difference of two class sums
     ties_low : whether the lowest class wins a tie; otherwise the highest wins
     ranges : columns of one table column, and the 0/1 column that says that its value is missing; ``NUMBERS`` if there
         is no such column, or ``SET`` if the columns are 0/1 and represent categories. A rule permits an interval of

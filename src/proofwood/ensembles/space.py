@@ -119,7 +119,7 @@ def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, 
         if column.whole:
             low, high = np.ceil(low).item(), np.floor(high).item()
         if not low <= high:
-            raise ValueError(f"bounds[{key!r}]={pair!r}: no value of the column {column.name!r} is within them")
+            raise ValueError(f"bounds[{key!r}]={pair!r}: no value of the column {column.name!r} is within these bounds")
         result[j] = replace(column, low=low, high=high)
     return tuple(result)
 

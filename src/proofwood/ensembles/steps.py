@@ -33,7 +33,7 @@ What = Literal[
 # Bisection needs a step that is monotone as computed, which is proved, or checked number by number:
 # decisions/0046-steps-number-by-number.
 MOST_AROUND = 2**17
-"""Most float64 numbers that are evaluated on each side of a threshold before it is refused."""
+"""Maximum number of float64 numbers that are evaluated on each side of a threshold before it is refused."""
 OWN_AROUND = 2**12
 """The same limit for unknown functions, whose results farther away are not checked."""
 PROBES = 4096
@@ -122,7 +122,7 @@ class Step:
         return (max(low, 5e-324), high) if self.what == "boxcox" else (low, high)  # which is refused for 0
 
     def back(self, cuts: FloatArray, *, check: bool = True) -> FloatArray:
-        """For each cut, the last float64 with a result of at most the cut, or above the cut if the step falls.
+        """For each cut, the last float64 whose result is at most the cut, or above the cut if the step falls.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ def through(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
 
 
 def back(steps: tuple[Step, ...], thresholds: FloatArray, *, check: bool = True) -> tuple[FloatArray, bool]:
-    """For each threshold, the last float64 with a result of at most it; or, if the bool is True, above it.
+    """For each threshold, the last float64 whose result is at most the threshold, or above it if the bool is True.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 0.1
-"""Least seconds between two updates of the bar."""
+"""Minimum seconds between two updates of the bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Reporter:
             from rich.progress import Progress as Bar
 
             columns = Bar.get_default_columns()[:2]
-            # Refreshed as results come: a thread of its own might outlive what it draws on when the interpreter ends.
+            # Refreshed as results arrive: a separate thread might outlive its terminal at interpreter exit.
             self._bar = Bar(
                 *columns, MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), auto_refresh=False
             )

@@ -1,4 +1,4 @@
-"""The best binary decision diagram over a limited number of tests, as one frozen value."""
+"""The problem of the best binary decision diagram over a limited number of tests, as an immutable object."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from proofwood.problem.ranked import RankedRows
 class Unknown(StrEnum):
     """Rule for the class of a cell that no training row reaches. Members compare equal to their strings."""
 
-    SMALLEST = "smallest"  # whatever makes the diagram smallest
+    SMALLEST = "smallest"  # the class that makes the diagram smallest
     PARENT = "parent"  # the majority of its branch (BDD-P)
-    MERGE = "merge"  # whatever makes subtrees compatible, level by level (BDD-C)
-    SOLVER = "solver"  # what the SAT or MaxSAT solver happened to choose (BDD-S)
+    MERGE = "merge"  # the class that makes subtrees compatible, layer by layer (BDD-C)
+    SOLVER = "solver"  # the class that the SAT or MaxSAT solver chose (BDD-S)
 
 
 @dataclass(frozen=True, eq=False)

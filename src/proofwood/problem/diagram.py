@@ -1,4 +1,4 @@
-"""The best decision diagram of a given skeleton, as one frozen value.
+"""The problem of the best decision diagram within a given skeleton, as an immutable object.
 
 A skeleton is a number of layers and their widths. A node of a layer sends rows to nodes of the next layer, or by long
 arcs to the leaves, one per class. The cost of a diagram is eq. 18 of [1]_: the share of the weight that it
@@ -29,7 +29,7 @@ Norm: TypeAlias = Literal["box", "l1"]
 LARGEST_SUM = 2**62
 """Sums of fairness constraints stay below this in absolute value."""
 MOST_NODES = 4096
-"""Most nodes of a skeleton; a larger skeleton is refused before anything is built."""
+"""Maximum number of nodes of a skeleton; a larger skeleton is refused before anything is built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class DiagramCost(Prices):
         return (wrong + self.real_price * max(0, n_splits - 1)) / self.real_total
 
     def most_splits(self, below: int, wrong: int = 0) -> int:
-        """Most inner nodes of a diagram that costs less than ``below`` and misclassifies ``wrong``; 0 if none does."""
+        """Maximum number of inner nodes of a diagram with errors ``wrong`` and a cost below ``below``; 0 if none."""
         left = below - 1 - self.error_price * wrong
         if left < 0:
             return 0
@@ -230,8 +230,8 @@ class DiagramProblem:
     columns : (n_rows, n_features) columns scaled to [0, 1] if splits are weighted sums of them (oblique), else None
     norm : limit on the hyperplanes of these splits
     tree : whether the diagram must be a tree, in which no node has two parents
-    max_splits : most inner nodes, including the root
-    min_weight : least integer weight of the rows that reach each inner node (eq. 20)
+    max_splits : maximum number of inner nodes, including the root
+    min_weight : minimum integer weight of the rows that reach each inner node (eq. 20)
     rates : fairness constraints (eq. 19)
     penalties : penalties that are added to the cost of eq. 18
     """
@@ -281,7 +281,7 @@ class DiagramProblem:
 
     @property
     def most_nodes(self) -> int:
-        """Most inner nodes that a diagram can have."""
+        """Maximum number of inner nodes that a diagram can have."""
         return min(self.n_slots, self.max_splits)
 
     @property

@@ -18,8 +18,8 @@ def greedy_errors(X: FloatArray, codes: IntArray, *, max_depth: int, min_rows: i
     ----------
     X : (n_rows, n_columns) numbers without missing values
     codes : (n_rows,) class codes
-    max_depth : most tests on a path
-    min_rows : least rows of a leaf
+    max_depth : maximum number of tests on a path
+    min_rows : minimum number of rows of a leaf
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The problem of the smallest tree with no error, or with a limited weight of errors, as one frozen value."""
+"""The problem of the smallest tree with no error, or with a limited weight of errors, as an immutable object."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, rounded_down, rounded_up
 from proofwood.result import Status
 
-# Weights beyond were flattened in silence, and a tree was "proved" at 16 where 2 is possible:
+# Larger weights were cut silently, and a tree of cost 16 was "proved" optimal although 2 is possible:
 # decisions/0014-claims-that-hold.
 LARGEST_TOTAL = 2**52
 """Total integer cost stays below this number. Sums of costs and their products with small numbers then fit 64 bits
@@ -29,7 +29,7 @@ FEW = 1000
 LARGEST_DENOMINATOR = 10**7
 """Largest denominator of the fractions that weights are read as."""
 MOST_DIGITS = 22
-"""Most decimal places that are tried: 10**22 is the largest power of ten that float64 holds exactly."""
+"""Maximum number of decimal places that are tried: 10**22 is the largest power of ten that float64 holds exactly."""
 
 
 class Rounding(NamedTuple):
@@ -340,7 +340,7 @@ def least_integer(weight: Fraction, cost: Prices, *, surely: bool = False) -> in
 
 
 def integer_prices(ratio: Fraction, total: int, largest: int) -> tuple[int, int]:
-    """Integers ``(error_price, size_price)``; size by error is ``ratio``, or just below it if these are too large."""
+    """Integers ``(error_price, size_price)`` with the quotient ``ratio``, or just below it if they are too large."""
     if ratio.denominator * total < largest:
         return ratio.denominator, ratio.numerator
     error_price = max(1, largest // (2 * total))
@@ -474,7 +474,7 @@ def _as_decimals(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fracti
 
 def _decimal_multiples(weights: FloatArray, digits: int) -> tuple[FloatArray, FloatArray]:
     """The multiples of ``10**-digits`` nearest to the weights, as whole numbers, and the floats of these multiples."""
-    power = 10.0 ** abs(digits)  # exact, so that the way back rounds once
+    power = 10.0 ** abs(digits)  # exact, so that the division rounds only once
     if digits < 0:
         values = np.rint(weights / power)
         return values, values * power
@@ -544,7 +544,7 @@ def simple_fraction(value: float) -> Fraction:
 
 
 def share_of(value: float) -> Fraction | None:
-    """Exact fraction that a share means: its decimal form, or a simple fraction such as 1/3; None if not a number."""
+    """The exact value of a share: its decimal form, or a simple fraction such as 1/3; None if it is not a number."""
     number = decimal(value)
     if number is None or number.denominator <= LARGEST_DENOMINATOR:
         return number

@@ -127,7 +127,7 @@ class RankedRows:
         _require_room(n, len(tests_of))
         joined = np.empty((n, len(tests_of)), dtype=np.int32)
         together = max(1, _CELLS_AT_ONCE // max(1, len(tests_of)))
-        for first in range(0, n, together):  # rows lie together in memory, which is not touched before it is written
+        for first in range(0, n, together):  # rows are contiguous in memory, which is not touched before it is written
             require_time(deadline)
             some = slice(first, first + together)
             start = 0
@@ -328,7 +328,7 @@ class RankedRows:
         return relabelled
 
     def most_wrong(self, weight: int, *, surely: bool = False) -> int:
-        """Most integer weight that a model can misclassify if the real weight is at most ``weight``.
+        """Largest integer weight that a model can misclassify if the real weight is at most ``weight``.
 
         With ``surely``: the integer weight up to which the misclassified real weight is certainly at most ``weight``,
         or -1 if it never is. The two are equal if weights are not rounded.
@@ -382,7 +382,7 @@ class RankedRows:
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
         """``table``, a model over the tests, with the weights and row counts of these rows at its nodes."""
         short, ranks = self._over_ranks(table)
-        if relabel and (self.rounding is not None or self.unit != 1):  # labels are those that integers make heaviest
+        if relabel and (self.rounding is not None or self.unit != 1):  # the heaviest classes by integer weight
             whole = self.weights.astype(np.float64)
             short = refresh(short, ranks, self.codes, self.n_classes, whole, relabel=True)
             relabel = False

@@ -1,4 +1,4 @@
-"""The problem of the best tree as one frozen value: rows, integer weights, price of size, limits on the model."""
+"""The problem of the best tree as an immutable object: rows, integer weights, price of size, limits on the model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from proofwood.model.sums import exact_sums, holds_nan
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights, share_of
 
 MAX_DEPTH = 20
-# The best cut of one order is the best set only above two leaves; deeper, other sets win, and a search over all of them
-# costs little up to here: decisions/0019-sets-of-levels.
+# The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
+# over all sets is cheap up to this number: decisions/0019-sets-of-levels.
 SETS_ANYWHERE = 12
-"""Most levels of a column for which all sets of levels are tests at every node."""
+"""Maximum number of levels of a column for which all sets of levels are tests at every node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,8 @@ class TreeProblem:
     kept : indices of the rows that were kept, those of positive weight
     rounding : the real weights, if 64-bit integers do not hold them
     by_sets : columns of ``X`` that hold levels without order; a test of such a column is a set of levels
-    sets_anywhere : most levels of such a column for a test at every node; a column with more levels is tested only at
-        nodes from which a path may have at most two tests
+    sets_anywhere : maximum number of levels of such a column for a test at every node; a column with more levels is
+        tested only at nodes from which a path may have at most two tests
     """
 
     X: FloatArray
@@ -84,7 +84,7 @@ class TreeProblem:
         codes : (n_samples,) class codes
         n_classes : number of classes; None for those that occur
         sample_weight : (n_samples,), not negative, or None for ones
-        max_depth : most tests on a path
+        max_depth : maximum number of tests on a path
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
         min_samples_leaf : rows, unweighted, that every leaf must hold
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]

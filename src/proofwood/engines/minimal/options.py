@@ -24,7 +24,7 @@ class MinimalOptions:
     packing_bound : pairs of rows of different classes need one split each if no test separates two of the pairs
     cover_bound : a tree has at least as many leaves as a cover of the rows by boxes of one class has boxes; weights of
         the rows bound this number, also for all subsets of the rows
-    shallow_first : if any depth is permitted, find the fewest nodes at least depth before a long search
+    shallow_first : if any depth is permitted, find the smallest of the shallowest trees before a long search
     zero_first : if errors are permitted, find a tree without errors and cut it back, before a long search
     error_bounds : if errors are permitted, bound depth and splits by searches for trees of least error, before a long
         search

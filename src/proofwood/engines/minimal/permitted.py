@@ -34,9 +34,9 @@ Answer = dict[str, Any]  # what a native search returns
 _ZERO, _DEPTH, _SPLITS = 0.5, 0.4, 0.5
 """Shares of the remaining time for trees without errors, for the least depth, and for the number of splits."""
 _MOST_SECONDS = 30.0
-"""Most seconds for each of these three searches."""
+"""Maximum seconds for each of these three searches."""
 _MOST_LEAVES = 1500
-"""Most leaves of a tree that is cut back: time and memory grow with the square of their number."""
+"""Maximum number of leaves of a tree that is cut back: time and memory grow with the square of their number."""
 
 
 @dataclass

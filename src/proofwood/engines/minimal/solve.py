@@ -42,20 +42,20 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
-# Two searches, since rollouts and a cover give far better trees and bounds where the first does not suffice, and cost
-# more than easy problems take: decisions/0028-rollouts-and-covers. Row sets won on every table, so that nothing else is
-# asked: decisions/0006-smallest-trees-by-row-sets.
+# Two searches: rollouts and a cover give far better trees and bounds on hard problems, but take longer than easy
+# problems need: decisions/0028-rollouts-and-covers. Row sets were fastest on every table, so no other method is used:
+# decisions/0006-smallest-trees-by-row-sets.
 _EASY, _EASY_BITS = 0.3, 2.0
 """Seconds of a first search: problems that take longer are worth rollouts and a bound by boxes. The second number is
 for tables with few tests per column, for which both help less."""
 _MOST_GROUPS = 3000
-"""Most groups of equal rows for which a cover by boxes is computed."""
+"""Maximum number of groups of equal rows for which a cover by boxes is computed."""
 _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
 _MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
-"""Most seconds for rollouts, and for these weights."""
+"""Maximum seconds for rollouts, and for these weights."""
 _SHALLOW, _MOST_SHALLOW = 0.3, 20.0
-"""Share of the time, and most seconds, for trees of least depth if any depth is permitted."""
+"""Share of the time, and maximum seconds, for trees of least depth if any depth is permitted."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -89,8 +89,8 @@ def solve(
     Result
         In the unit "depth" or "nodes", with a part for each. Before the least depth is proved, the bound on the nodes
         is valid for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound.
-        If the tests and rows already need more memory than that, the tree is the greedy one. Once depth (or nodes) are
-        proved, the choice among equally good trees takes a small share of the time limit, see
+        If the tests and rows already need more memory than that, the tree is the greedy one. Once the depth (or the
+        number of nodes) is proved, the choice among equally good trees takes a small share of the time limit, see
         :meth:`Limits.secondary`. Progress may pause for up to five seconds while weights are computed. If errors are
         permitted, it may pause for up to a minute during the searches for least errors.
         If only unavoidable errors are permitted, a completed search returns one fixed tree among the equally good ones:
@@ -111,7 +111,7 @@ def solve(
     """
     rows = problem.rows
     if start is not None and not problem.admits(start):
-        raise ValueError("start is not a tree within max_depth and max_errors of the problem: pass None or another")
+        raise ValueError("start is not a tree within max_depth and max_errors of the problem: pass another, or None")
     slack = problem.max_errors - rows.unavoidable
     if slack < 0 or (problem.max_depth is not None and problem.max_depth < 0):
         return _infeasible(problem)
@@ -167,7 +167,7 @@ def _search(
             _offer_shallow(known, options, clock.share(_SHALLOW, _MOST_SHALLOW), dual)
         elapsed, rest = clock.seconds, clock.seconds_left
         return _native_search(problem, options, rest, progress, slack, known=known.answer, dual=dual, elapsed=elapsed)
-    except ENDED as error:  # what was known stands
+    except ENDED as error:  # what was known remains valid
         return known.answer | {"stopped": code_of(error), "seconds": clock.seconds}
 
 
@@ -178,7 +178,7 @@ def _without_errors(known: Known, options: MinimalOptions, seconds: float) -> di
 
 
 def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: Any) -> None:
-    """Search for the tree with the fewest nodes at least depth, and offer it; this is faster than at any depth."""
+    """Search for the smallest of the shallowest trees, and offer it; this is faster than a search over all depths."""
     *_, nodes_lower, _ = known.state
     before = known.answer | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
     flat = replace(known.problem, minimize=Minimize.NODES)
@@ -283,7 +283,7 @@ def _known(known: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _most_memory(options: MinimalOptions) -> int:
-    """Most bytes of memory that the subproblems may take."""
+    """Maximum number of bytes that the subproblems may take."""
     left = room()
     if options.memory is None:
         return 2**31 if left is None else left

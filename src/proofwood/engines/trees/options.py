@@ -37,7 +37,7 @@ class SearchOptions:
     lanes : bits of a vector lane; 0 for the narrowest that holds the counts
     canonical : return the optimal tree that has, at every node, the least depth and then the smallest (feature,
         threshold)
-    block_work : least work for the bounds by blocks before the search, also at depth three, in rows times features
+    block_work : minimum work for the bounds by blocks before the search, also at depth three, in rows times features
     eta : share of the distance to the interval's edges that is added to the bound of a side (Algorithm 1)
     """
 

@@ -108,7 +108,7 @@ def solve(
     result = _search(problem, options, limits, start, progress, checkpoint)
     try:
         return _lightened(result, problem, options, limits, progress, checkpoint)
-    except ENDED:  # what was found holds
+    except ENDED:  # the result so far remains valid
         return result
 
 
