@@ -19,7 +19,7 @@ _TOGETHER = 200
 
 
 class Recorded:
-    """The records of one native search.
+    """The records of one native search in a checkpoint file.
 
     Parameters
     ----------

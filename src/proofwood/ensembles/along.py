@@ -38,7 +38,7 @@ def values_of(grid: Grid, unit: Unit, low: IntArray, high: IntArray) -> tuple[tu
 
 
 class Along:
-    """The trees of a model, and the values of one feature.
+    """The trees of a model, prepared to add up their scores at all values of one feature.
 
     Parameters
     ----------

@@ -178,7 +178,7 @@ LinkKind = Literal["mean", "log", "logistic"]
 
 @dataclass(frozen=True)
 class Link:
-    """The increasing function that a model applies to the sum of its trees; its result is called the number.
+    """The increasing function that turns the sum of a model's trees into the number that the model predicts.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class GridColumn:
     Parameters
     ----------
     column : index of the input that it belongs to
-    role : ``"value"``: intervals; ``"value_missing_high"``: intervals of the same numbers, of fewer thresholds;
+    role : ``"value"``: intervals; ``"value_missing_high"``: wider intervals of the same numbers;
         ``"missing"``: 0/1; ``"codes"``: 0/1, whether the category is one of ``codes``
     thresholds : (q,) ascending; the cell of a value is the number of thresholds below it
     missing_cell : cell of a missing value
@@ -369,7 +369,7 @@ class GridBuilder:
         )
 
     def _clean(self, column: int, thresholds: FloatArray) -> FloatArray:
-        """Thresholds of an input, rounded down for integers, and infinite if all its numbers are on one side."""
+        """The thresholds of an input: integer columns round them down, and bounds make those outside infinite."""
         given = self.grid.inputs[column]
         if given.whole:
             thresholds = np.floor(thresholds)
@@ -568,7 +568,7 @@ class GridBuilder:
             )
 
     def _clauses_of(self, atom: Atom) -> list[Clause]:
-        """A comparison of a condition as clauses of literals."""
+        """The clauses of literals for a comparison in a condition."""
         given = self.grid.inputs[atom.column]
         if atom.codes is not None:
             return _as_clauses(self._literal_of[atom.column, atom.codes])

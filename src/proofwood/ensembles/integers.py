@@ -16,7 +16,7 @@ SCORE_BITS = 40
 
 @dataclass(frozen=True, eq=False)
 class IntegerScores:
-    """Integer scores of a forest.
+    """Integer scores of a forest, with bounds on the effect of rounding.
 
     Parameters
     ----------

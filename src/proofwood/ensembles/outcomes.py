@@ -134,7 +134,7 @@ def read_target(target: Any) -> Bands | Within:
     numbers = tuple(_number(number, target) for number in rest)
     if word == "within":
         if numbers[0] < 0:
-            raise ValueError(f"target={target!r}: expected a distance from 0")
+            raise ValueError(f"target={target!r}: expected a distance of at least 0")
         return Within(numbers[0])
     if word == "between":
         if numbers[0] > numbers[1]:
@@ -187,7 +187,7 @@ def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
 
 
 def classified(adapted: Adapted, outcome: Bands | Confidence | None) -> Adapted:
-    """The model with the classes of ``outcome``."""
+    """Convert a model so that it predicts the classes of ``outcome``; unchanged for None."""
     if outcome is None:
         return adapted
     return banded(adapted, outcome) if isinstance(outcome, Bands) else confident(adapted, outcome.level)

@@ -49,7 +49,7 @@ class Inliers:
 
     @property
     def text(self) -> str:
-        """The condition in words."""
+        """The condition for plausible rows, in words."""
         if self.stated:
             return f"the isolation forest gives a score of at least {short(self.least)}"
         return "the isolation forest classifies them as inliers"

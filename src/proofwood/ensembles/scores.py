@@ -36,8 +36,8 @@ class ScoreModel:
     scores : (n_leaves, n_classes) int64
     base : (n_classes,) int64
     needs_of : (n_leaves + 1,) first need of each leaf
-    needs : literals, at most one of each direction per column and leaf
-    clauses : of literals; every row of the space satisfies them (one-hot groups, bounds, missing values)
+    needs : literals that must all hold to reach a leaf; at most one of each direction per column and leaf
+    clauses : clauses of literals that every row of the space satisfies (one-hot groups, bounds, missing values)
     margin : largest amount by which rounding, in the model and here, can change the difference of two class sums
     ties_low : whether the lowest class wins a tie; otherwise the highest wins
     ranges : columns of one table column, and the 0/1 column that says that its value is missing; ``NUMBERS`` if there

@@ -35,7 +35,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a column of the model.
+    """The table column from which a column of the model is computed, and the steps between.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class WorkersLostError(RuntimeError):
 
 
 class Executor(Protocol):
-    """A way to run many pieces of work."""
+    """Interface of objects that run the same function on many items."""
 
     name: str
 
@@ -66,20 +66,20 @@ class Executor(Protocol):
 
 
 class SerialExecutor:
-    """One item after the other, in this process."""
+    """Executor that runs one item after the other, in this process."""
 
     name = "serial"
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """See :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`."""
         for index, item in enumerate(items):
             yield index, work(shared, item)
 
 
 class JoblibExecutor:
-    """Worker processes of joblib.
+    """Executor that runs items in worker processes of joblib.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class JoblibExecutor:
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """See :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`."""
         n_jobs = jobs_of(self.n_jobs, "process")
         if n_jobs == 1 or len(items) <= 1:
             yield from SerialExecutor().run(work, shared, items)
@@ -124,7 +124,7 @@ class JoblibExecutor:
 
 
 class DaskExecutor:
-    """Workers of a Dask cluster.
+    """Executor that runs items on the workers of a Dask cluster.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class DaskExecutor:
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """See :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`."""
         if not items:
             return
         if self.client is not None:

@@ -66,7 +66,7 @@ class DiagramCost(Prices):
         unit: Fraction = Fraction(1),
         rounding: Rounding | None = None,
     ) -> DiagramCost:
-        """Prices for ``alpha`` on a skeleton of the given widths; ``alpha`` is read as the decimal that it prints as.
+        """Prices for ``alpha`` on a skeleton of the given widths; an ``alpha`` of 0.1 is read as exactly 1/10.
 
         ``unit`` and ``rounding`` are those of the rows. Costs are reported as shares, so the unit matters only if the
         weights are rounded.
@@ -186,13 +186,13 @@ class Rate:
 class Penalty:
     r"""A price for the weight of positive predictions that one group lacks, in place of constraints.
 
-    With :math:`n_A` the weight of the left rows that are predicted positive, :math:`W_A` that of all of them, and
-    :math:`n_B, W_B` those of the right rows of a rate, the group lacks
+    Let :math:`n_A` be the weight of the left rows that are predicted positive, :math:`W_A` the weight of all left rows,
+    and :math:`n_B, W_B` the same weights of the right rows of a rate. The group lacks
 
     .. math:: s = \max_B\ \max(0, \lceil \xi\,(W_A / W_B)\,n_B - n_A \rceil),
 
-    the least integer weight that would have to be predicted positive in addition, all else unchanged. It is 0 iff all
-    rates are met, and at most :math:`W_A`.
+    the least additional integer weight that would have to be predicted positive to meet all rates, if nothing else
+    changes. It is 0 iff all rates are met, and at most :math:`W_A`.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ MOST_DIGITS = 22
 class Rounding(NamedTuple):
     r"""Bounds on the difference between integer weights and real ones, for weights that 64-bit sums cannot hold.
 
-    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that gets the rows :math:`M` wrong
+    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that misclassifies the rows :math:`M`
     costs :math:`\sum_M w_i`, which is at least :math:`u \sum_M v_i` - ``above`` and at most :math:`u \sum_M v_i` +
     ``below``.
 
@@ -56,7 +56,7 @@ class Rounding(NamedTuple):
         return exact_sum(self.weights)
 
     def take(self, rows: IntArray) -> Rounding:
-        """The rounding of only some rows, which must include all rows of positive weight."""
+        """The same rounding restricted to ``rows``, which must include all rows of positive weight."""
         return self._replace(weights=self.weights[rows])
 
     def sum(self, chosen: BoolArray) -> Fraction:
@@ -209,7 +209,7 @@ class TreeCost(Prices):
         rounding: Rounding | None = None,
         most: int = 2**20,
     ) -> TreeCost:
-        """Prices for ``alpha``, a share of the total weight per unit of size, read as the decimal that it prints as."""
+        """Prices for ``alpha``, a share of the total weight per unit of size; 0.1 is read as exactly 1/10."""
         number = alpha if isinstance(alpha, Fraction) else share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
@@ -293,7 +293,7 @@ class TreeCost(Prices):
 
     @property
     def name(self) -> str:
-        """Unit of reported objectives."""
+        """Name of the unit in which objectives are reported, such as ``"errors"``."""
         errors = "errors" if self.unit == 1 else "weighted errors"
         return errors if self.leaf_price == 0 and self.price is None else f"{errors} + price of {self.priced}"
 
@@ -458,7 +458,7 @@ def _few_distinct(weights: FloatArray) -> FloatArray | None:
 
 
 def _as_decimals(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
-    """The weights as multiples of a power of ten, such as amounts in cents, and this power; None if they are not."""
+    """The weights as multiples of a power of ten, such as amounts in cents, and this power; None if no power fits."""
     some = weights[:64]
     for digits in range(-MOST_DIGITS, MOST_DIGITS + 1):
         unit = Fraction(10) ** -digits

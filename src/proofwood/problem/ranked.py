@@ -191,7 +191,7 @@ class RankedRows:
         """Rows given as ranks, (n_samples, n_columns), over columns of ``tests_of`` tests each."""
         places, counts = np.asarray(ranks, dtype=np.int32), np.asarray(tests_of, dtype=np.int32)
         if places.ndim != 2 or counts.shape != places.shape[1:]:
-            raise ValueError(f"ranks have shape {places.shape}: expected (n, {counts.size}), as tests_of has columns")
+            raise ValueError(f"ranks have shape {places.shape}: expected (n, {counts.size}), one column per tests_of")
         if np.any((places < 0) | (places > counts)):
             raise ValueError("a rank is below 0 or above the number of tests of its column")
         labels = np.asarray(codes, dtype=np.int64)
@@ -376,7 +376,7 @@ class RankedRows:
 
     @property
     def real_weights(self) -> FloatArray:
-        """(n_rows,) weights in the unit of results."""
+        """(n_rows,) real weights as float64."""
         return np.asarray(self.weights * float(self.unit)) if self.rounding is None else self.rounding.weights
 
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:

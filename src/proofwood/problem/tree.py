@@ -153,7 +153,7 @@ class TreeProblem:
 
     @property
     def real_weights(self) -> FloatArray:
-        """(n_rows,) weights in the unit of results."""
+        """(n_rows,) real weights as float64."""
         return np.asarray(self.weights * float(self.cost.unit)) if self.rounding is None else self.rounding.weights
 
     def integer_cost(self, table: NodeTable) -> int:

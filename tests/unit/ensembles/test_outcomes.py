@@ -142,7 +142,7 @@ WRONG: list[tuple[Any, str]] = [
     ((">=", True), "is not a number"),
     ((">=", math.nan), "finite"),
     (("between", 3, 2), "no number is in this interval"),
-    (("within", -1), "a distance from 0"),
+    (("within", -1), "a distance of at least 0"),
     ([2, 1], "ascending"),
     ([], "expected"),
 ]

@@ -93,7 +93,7 @@ class Known:
         self._is((at_hand, fewest, lower, max(nodes, 2 * lower + 1), before or proved))
 
     def raise_nodes(self, nodes: int) -> None:
-        """Record that no tree, or no tree of the proved least depth, has fewer ``nodes``."""
+        """Record that no tree, or no tree of the proved least depth, has fewer than ``nodes`` nodes."""
         at_hand, fewest, depth, lower, proved = self.state
         self._is((at_hand, fewest, depth, max(lower, nodes), proved))
 

@@ -338,7 +338,7 @@ def answered(
     engine: str = "minimal",
     certificates: Sequence[object] = (),
 ) -> Result:
-    """The result for the answer of a search.
+    """Convert the answer of a native search to a :class:`~proofwood.result.Result`.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ DEFAULT_OPTIONS = SizedOptions()
 
 @dataclass(frozen=True, slots=True)
 class SizedBound:
-    """The answer of the search.
+    """The answer of :func:`bound_errors`.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def bound_errors(
     options: SizedOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
 ) -> SizedBound:
-    """Whether some tree of at most ``splits`` splits, within the depth of ``problem``, has errors below ``below``.
+    """Decide whether some tree of at most ``splits`` splits, within the problem's depth, has errors below ``below``.
 
     Prices and leaf minima of ``problem`` are ignored.
 

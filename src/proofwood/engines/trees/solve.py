@@ -167,7 +167,7 @@ def _search(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """One run of the native search."""
+    """Run the native search once, and convert its answer to a result."""
     settings = _settings(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
@@ -187,7 +187,7 @@ def _search(
 def bound(
     problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
 ) -> TreeBound:
-    """Whether some tree costs less than ``below``, an integer cost; quicker than :func:`solve` if none does."""
+    """Decide whether some tree costs less than ``below``, an integer; quicker than :func:`solve` if none does."""
     settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
     stopped_by = STOPPED_BY[found["stopped"]]
