@@ -35,9 +35,9 @@ MOST_DIGITS = 22
 class Rounding(NamedTuple):
     r"""Bounds on the difference between integer weights and real ones, for weights that 64-bit sums cannot hold.
 
-    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that misclassifies the rows :math:`M`
-    costs :math:`\sum_M w_i`, which is at least :math:`u \sum_M v_i` - ``above`` and at most :math:`u \sum_M v_i` +
-    ``below``.
+    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that misclassifies the rows
+    :math:`M` costs :math:`\sum_M w_i`. This is at least :math:`u \sum_M v_i` - ``above`` and at most
+    :math:`u \sum_M v_i` + ``below``.
 
     Parameters
     ----------
