@@ -260,7 +260,7 @@ class Link:
         return int(self.kind == "logistic" and (value > 1 or (value == 1 and not reached)))
 
     def slop(self, values: FloatArray) -> FloatArray:
-        """How much rounding may change the sums that give these numbers; infinite at the ends of the link."""
+        """How much rounding may change the sums that give these numbers; infinite for a probability of 0 or 1."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(4 * (DOUBLE + self.unit) * np.abs(numbers) * self.divisor)
@@ -272,7 +272,7 @@ class Link:
             return np.asarray(self.divisor * 2 * (LINKED * self.unit + 8 * DOUBLE) / np.abs(numbers * (1 - numbers)))
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sums from which the model computes these numbers, up to rounding; infinite at the ends of the link."""
+        """The sums from which the model computes these numbers, up to rounding; infinite for a probability of 0 or 1."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(numbers * self.divisor)
