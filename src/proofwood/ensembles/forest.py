@@ -272,7 +272,7 @@ class Link:
             return np.asarray(self.divisor * 2 * (LINKED * self.unit + 8 * DOUBLE) / np.abs(numbers * (1 - numbers)))
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sums from which the model computes these numbers, up to rounding; infinite for a probability of 0 or 1."""
+        """Sums from which the model computes these numbers, up to rounding; infinite for a probability of 0 or 1."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(numbers * self.divisor)
