@@ -131,7 +131,7 @@ def test_a_file_about_other_parameters_is_refused(tmp_path: Path, other: dict[st
     X, y = small()
     OptimalTreeClassifier(**TREE, checkpoint=path).fit(X, y)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=f"holds results about something else: its '{named}'"):
+    with pytest.raises(ValueError, match=f"holds results of a different run: its '{named}'"):
         OptimalTreeClassifier(**(TREE | other), checkpoint=path).fit(X, y)
     assert path.read_bytes() == before
 
@@ -157,7 +157,7 @@ def test_a_file_about_other_rows_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"its '{named}'"):
             OptimalTreeClassifier(checkpoint=path).fit(rows, labels, each)
         assert path.read_bytes() == before
-    with pytest.raises(ValueError, match="holds results about something else"):
+    with pytest.raises(ValueError, match="holds results of a different run"):
         OptimalBDDClassifier(checkpoint=path).fit(X, y)
     assert path.read_bytes() == before
 

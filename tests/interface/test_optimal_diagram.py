@@ -270,7 +270,7 @@ def test_penalties_and_weights(credit):
 
 def test_a_penalty_of_too_many_digits_is_refused(credit):
     X, y, sex = credit
-    with pytest.raises(ValueError, match="too many digits between them"):
+    with pytest.raises(ValueError, match="together have too many digits"):
         small(constraints=DemographicParity(penalty=1 / 3)).fit(X, y, sensitive_features=sex)
 
 

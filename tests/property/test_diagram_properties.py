@@ -258,7 +258,7 @@ def test_contradictions_are_seen() -> None:
     problem = naive_problem()
     run = DiagramRun(problem, Limits())
     run.prove(1, by="hand")
-    with pytest.raises(AssertionError, match="was proved to be the least"):
+    with pytest.raises(AssertionError, match="below the proved lower bound"):
         run.offer(Diagram((0,), (~0,), (~1,), (0,)))
     run = DiagramRun(problem, Limits())
     run.prove_infeasible(by="hand")

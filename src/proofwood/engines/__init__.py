@@ -1,4 +1,4 @@
-"""Engines: pure functions ``solve(problem, *, options, limits, start, progress) -> Result``; a folder each.
+"""Engines: pure functions ``solve(problem, *, options, limits, start, progress) -> Result``, each in its own folder.
 
-One way to the same answer, unless another wins somewhere: decisions/0079-what-went-and-why.
+A second engine for the same problem exists only if it is faster on some tables: decisions/0079-what-went-and-why.
 """

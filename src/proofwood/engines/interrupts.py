@@ -1,7 +1,7 @@
-"""What ends an engine before it is done: the clock, Ctrl-C, and lack of memory, in its Python part and its native part.
+"""How the clock, Ctrl-C, and lack of memory end an engine early, in its Python part and in its native part.
 
-A native search takes a Ctrl-C and lack of memory itself, and tells by a code. In the Python part, before and after it,
-both are exceptions.
+A native search handles Ctrl-C and lack of memory itself, and reports them as a code. In the Python part, before and
+after the native search, both are exceptions.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from proofwood.result import Limits, Result
 T = TypeVar("T")
 
 TIME, INTERRUPT, MEMORY = 1, 2, 4
-"""Codes of native searches that were stopped."""
+"""Codes that say why a native search was stopped."""
 STOPPED_BY: Mapping[int, str | None] = MappingProxyType(
     {0: None, TIME: "time_limit", INTERRUPT: "interrupt", MEMORY: "memory_limit"}
 )
 """Code of a native search -> ``Stats.stopped_by``."""
 ENDED = (KeyboardInterrupt, MemoryError)
-"""Exceptions that end a search as a limit does: what was found so far stands."""
+"""Exceptions that end a search like a limit: its results so far remain valid."""
 
 
 def code_of(error: BaseException) -> int:
-    """The code of a native search that one of ``ENDED`` would have stopped."""
+    """The code that a native search reports for ``error``, one of ``ENDED``."""
     return INTERRUPT if isinstance(error, KeyboardInterrupt) else MEMORY
 
 
 def cause_of(error: BaseException) -> str:
-    """``Stats.stopped_by`` for one of ``ENDED``."""
+    """``Stats.stopped_by`` for ``error``, one of ``ENDED``."""
     return "interrupt" if isinstance(error, KeyboardInterrupt) else "memory_limit"
 
 
 def ends_all(stopped_by: str | None) -> bool:
-    """Whether the reason that stopped one search also ends all later ones: Ctrl-C and lack of memory do."""
+    """Whether ``stopped_by`` also ends all later searches: true for Ctrl-C and lack of memory."""
     return stopped_by in ("interrupt", "memory_limit")
 
 
 def left_after(result: Result, limits: Limits) -> Limits:
-    """The limits of a search that follows the one that has this result; without time if that is to end all."""
+    """The limits of a search that follows the one with this ``result``; 0 seconds if no search may follow."""
     if ends_all(result.stats.stopped_by):
         return replace(limits, seconds=0.0)
     if limits.seconds is None:
@@ -53,27 +53,26 @@ def left_after(result: Result, limits: Limits) -> Limits:
 
 
 def ended_by(stopped_by: str | None, *, complete: bool) -> str | None:
-    """``Stats.stopped_by`` of a search that is complete or not: a limit that came too late does not count.
+    """``Stats.stopped_by`` to report for a search: None if it completed before a limit could stop it.
 
-    A Ctrl-C does, also one that came as the search was completed: whoever would go on with another search has to hear
-    of it.
+    A Ctrl-C is always reported, because it must also stop the searches that would follow.
     """
     return stopped_by if not complete or stopped_by == "interrupt" else None
 
 
 def raise_ended(stopped_by: str | None) -> None:
-    """Raise what :func:`cause_of` would name so, if it is to end everything."""
+    """Raise the exception that ``stopped_by`` names, as in :func:`cause_of`, if it ends all later searches."""
     if stopped_by == "interrupt":
         raise KeyboardInterrupt
     if stopped_by == "memory_limit":
-        raise MemoryLimitError("the memory limit is reached")
+        raise MemoryLimitError("the search stopped because it reached the memory limit")
 
 
 def answer_of(native: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """What a native search answers, also where a Ctrl-C comes just as it returns: then the answer says "interrupt".
+    """Call a native search and return its answer, even if Ctrl-C is pressed just as the search returns.
 
-    Between the return of a function and the next step of its caller Python may raise a KeyboardInterrupt, and the
-    answer would be lost. Here it is in a list before.
+    Python may raise KeyboardInterrupt between the return of a function and the next step of its caller, which would
+    lose the answer. Here the answer is stored in a list first, and then marked as stopped by an interrupt.
     """
     answers: list[dict[str, Any]] = []
     try:
@@ -86,9 +85,9 @@ def answer_of(native: Callable[..., dict[str, Any]], *arguments: Any) -> dict[st
 
 
 def finished(step: Callable[[bool], T]) -> T:
-    """``step(False)`` or, where Ctrl-C or lack of memory ends it, ``step(True)``, which is to search for nothing more.
+    """Return ``step(False)``; if Ctrl-C or lack of memory ends it, return ``step(True)``, which must not search.
 
-    For what follows a search and may take its time: a second Ctrl-C goes through.
+    Use it for a step after a search that may take long. A second Ctrl-C is raised.
     """
     try:
         return step(False)
@@ -100,15 +99,15 @@ def finished(step: Callable[[bool], T]) -> T:
 
 
 def completed(step: Callable[[], T], stops: list[str] | None = None) -> T:
-    """``step()``, repeated once if Ctrl-C interrupts it, or if it lacks memory that can be given back.
+    """Return ``step()``; call it once more if Ctrl-C interrupts it, or if it lacks memory that can be freed.
 
-    For the short step without side effects that makes an answer of what a search has found: it is not worth losing
-    the answer for. A second time goes through.
+    Use it for a short step without side effects that turns the findings of a search into an answer, so that the answer
+    is not lost. A second exception is raised.
 
     Parameters
     ----------
-    step : what to do
-    stops : gets "interrupt" if a Ctrl-C came; for a step after which the search would go on
+    step : function without arguments
+    stops : list to which "interrupt" is appended at a Ctrl-C, for a step after which the search would continue
     """
     try:
         return step()

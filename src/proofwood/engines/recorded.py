@@ -1,7 +1,7 @@
-"""What a native search proves, as records of a file, and back.
+"""Write the results that a native search proves to a checkpoint file, as records, and read them again.
 
-A record holds rows of integers of one kind. What they mean is in ``native/trees/journal.hpp`` and
-``native/bdd/journal.hpp``, and on the theory pages, "What a checkpoint holds".
+A record holds rows of integers of one kind. Their meaning is described in ``native/trees/journal.hpp`` and
+``native/bdd/journal.hpp``, and on the theory pages under "What a checkpoint holds".
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from proofwood.parallel.search_file import SearchFile
 
 # A digest for each split took 1 % of a fast search, and twice the bytes: decisions/0025-checkpoints-of-searches.
 _TOGETHER = 200
-"""Rows of a record at most: one digest for many, and a torn record loses no more than these."""
+"""Maximum number of rows of a record: they share one digest, and a damaged record loses no more than them."""
 
 
 class Recorded:
-    """The records of one native search.
+    """The records of one native search in a checkpoint file.
 
     Parameters
     ----------
-    file : they are read from and written to
-    search : name of the search: a digest of all that its claims depend on and that the file's header does not say
-    kinds : of its rows, in the order of writing: a claim comes before those that are useful only with it
+    file : file from which the records are read and to which they are written
+    search : name of the search: a digest of everything that its claims depend on and that is not in the file's header
+    kinds : kinds of rows in the order of writing: a claim is written before other claims that need it
     """
 
     def __init__(self, file: SearchFile, search: str, kinds: Sequence[str]) -> None:
@@ -35,12 +35,12 @@ class Recorded:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What the native search takes: what earlier runs proved, where news go, and how often, in seconds."""
+        """Arguments of the native search: the rows of earlier runs, the function that writes, and its interval (s)."""
         return self.rows, self.keep, self._file.seconds
 
     @property
     def rows(self) -> dict[str, list[Any]]:
-        """What earlier runs wrote, by kind."""
+        """The rows that earlier runs wrote, by kind."""
         rows: dict[str, list[Any]] = {kind: [] for kind in self._kinds}
         for record in self._file.known(self._search):
             if record["kind"] not in rows:
@@ -51,7 +51,7 @@ class Recorded:
         return rows
 
     def keep(self, proved: Mapping[str, Iterable[Any]]) -> None:
-        """Write what the native search proved since the last time."""
+        """Write the rows, by kind, that the native search proved since the last call."""
         records = list(self._records(proved))
         try:
             self._file.add(self._search, records)
@@ -67,7 +67,7 @@ class Recorded:
 
     @contextmanager
     def contradictions(self) -> Iterator[None]:
-        """Errors of the native search about the records, with the name of the file."""
+        """Add the name of the file to an error that the native search raises about the records."""
         try:
             yield
         except ValueError as error:

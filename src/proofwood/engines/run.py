@@ -1,13 +1,13 @@
-"""What every engine keeps while it works: the clock, the worth of the best answer, the bound, the trace, the counters.
+"""The state of an engine while it works: clock, value of the best answer, bound, trace and counters.
 
 The same rules hold for all engines:
 
-- ``lower <= optimum <= upper`` at every moment. ``upper`` only falls and ``lower`` only rises; a bound above ``upper``
-  says that nothing better exists, and counts as ``upper``.
-- Every change goes into the trace, whose objectives only fall and whose bounds only rise.
-- Only the calling thread calls the progress callback: at every change, and about five times a second in between. What
-  the callback raises passes through, as Ctrl-C does; the state is whole by then. Engines end as at a limit where it is
-  one of :data:`~proofwood.engines.interrupts.ENDED`, and answer with what is known.
+- ``lower <= optimum <= upper`` at every moment. ``upper`` only falls and ``lower`` only rises. A bound above ``upper``
+  means that nothing better exists, and counts as ``upper``.
+- Every change is added to the trace, whose objectives only fall and whose bounds only rise.
+- Only the calling thread calls the progress callback: at every change, and about five times a second in between. An
+  exception of the callback, or a Ctrl-C, is passed on; the state is consistent by then. If the exception is one of
+  :data:`~proofwood.engines.interrupts.ENDED`, the engine ends as at a limit and returns what is known.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from dataclasses import dataclass, field, replace
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 REPORT_SECONDS = 0.2
-"""Seconds between two reports without news."""
+"""Seconds between two reports of an unchanged state."""
 
 
 NO_ANSWER = 2**62
-"""``upper`` before the first answer."""
+"""Value of ``upper`` before the first answer."""
 
 
 class Stopped(Exception):
-    """A limit or Ctrl-C ended the work; the text says which, as in :class:`~proofwood.result.Stats`."""
+    """A limit or Ctrl-C ended the work; the text names it like ``stopped_by`` of :class:`~proofwood.result.Stats`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What is left of the limits.
+    """A clock that measures how much time the limits leave.
 
     Parameters
     ----------
-    limits : of all the work
-    started : moment of ``time.monotonic()`` from which they count, by default now
+    limits : limits of all the work
+    started : start of the limits as a time of ``time.monotonic()``; by default now
     """
 
     limits: Limits = NO_LIMITS
     started: float = field(default_factory=time.monotonic)
 
     def __reduce__(self) -> tuple[type[Clock], tuple[Limits]]:
-        return Clock, (self.left(),)  # moments of another process, or machine, are other ones
+        return Clock, (self.left(),)  # times of ``time.monotonic()`` mean nothing in another process
 
     @classmethod
     def of(cls, seconds: float | None) -> Clock:
-        """A clock that starts now and ends in so many seconds; None for one without an end."""
+        """A clock that starts now and ends after ``seconds``; None for a clock without an end."""
         return cls(NO_LIMITS if seconds is None else Limits(seconds))
 
     @property
@@ -61,7 +61,7 @@ class Clock:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the limit, not below 0; None without one."""
+        """Seconds until the limit, at least 0; None without a limit."""
         return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)
 
     @property
@@ -70,27 +70,27 @@ class Clock:
         return self.limits.seconds is not None and self.seconds >= self.limits.seconds
 
     def left(self, keep: float = 0.0) -> Limits:
-        """The limits that remain, except for ``keep`` seconds."""
+        """The remaining limits, less ``keep`` seconds."""
         left = self.seconds_left
         return self.limits if left is None else replace(self.limits, seconds=max(0.0, left - keep))
 
     def within(self, seconds: float | None) -> Clock:
-        """A clock of a part of the work: it starts now, and ends in so many seconds or with this one."""
+        """A clock for a part of the work: it starts now, and ends after ``seconds`` or with this clock."""
         ends = [end for end in (self.seconds_left, seconds) if end is not None]
         return Clock(replace(self.limits, seconds=min(ends, default=None)))
 
     def part(self, parts: int) -> Clock:
-        """A clock of one of so many equal parts of what is left."""
+        """A clock that starts now and gets the remaining time divided by ``parts``."""
         left = self.seconds_left
         return self.within(None if left is None else left / parts)
 
     def share(self, share: float, most: float) -> float:
-        """Seconds for one stage: ``share`` of what is left, at most ``most``."""
+        """Seconds for one stage: ``share`` of the remaining time, at most ``most``."""
         left = self.seconds_left
         return most if left is None else min(most, share * left)
 
     def check(self) -> None:
-        """Raise Stopped once the time is up."""
+        """Raise Stopped if the time is up."""
         if self.over:
             raise Stopped("time_limit")
 
@@ -105,7 +105,7 @@ class Run(ABC):
     Parameters
     ----------
     clock : limits of the run
-    progress : told of the state, in the unit of the result; None if nobody listens
+    progress : called with the state, in the unit of the result; None for no calls
     """
 
     def __init__(self, clock: Clock, progress: Progress | None = None) -> None:
@@ -120,11 +120,11 @@ class Run(ABC):
         """Objective and lower bound in the unit of the result; the objective is inf before the first answer."""
 
     def event(self) -> ProgressEvent:
-        """The state at this moment."""
+        """The current time and state as an event."""
         return ProgressEvent(self.clock.seconds, *self.state())
 
     def changed(self) -> None:
-        """Put the state into the trace, and report it, if it is another than the last one."""
+        """Add the state to the trace, and report it, if it differs from the last one."""
         event = self.event()
         if self.trace:
             last = self.trace[-1]
@@ -136,17 +136,17 @@ class Run(ABC):
         self._tell(event)
 
     def report(self) -> None:
-        """Report the state, if the last report is some time ago."""
+        """Report the state if the last report is at least ``REPORT_SECONDS`` old."""
         if self.progress is not None and self.clock.seconds - self._reported >= REPORT_SECONDS:
             self._tell(self.event())
 
     def add(self, counters: Mapping[str, int]) -> None:
-        """Add to the counters."""
+        """Add these numbers to the counters of the same names."""
         for name, number in counters.items():
             self.counters[name] += int(number)
 
     def whole_trace(self, objective: float, lower_bound: float) -> tuple[ProgressEvent, ...]:
-        """The trace, which ends with what the result says."""
+        """The trace, ending with the objective and lower bound of the result."""
         return ended(self.trace, ProgressEvent(self.clock.seconds, objective, lower_bound))
 
     def _tell(self, event: ProgressEvent) -> None:
@@ -156,15 +156,15 @@ class Run(ABC):
 
 
 class BoundedRun(Run):
-    """A run whose answers are worth one integer: ``upper`` is that of the best one, ``lower`` a bound on all.
+    """A run that minimises an integer: ``upper`` is the value of the best answer, ``lower`` a bound on all answers.
 
     Parameters
     ----------
-    lower : what no answer is below
+    lower : a first lower bound on the values of all answers
 
     Attributes
     ----------
-    upper : worth of the best answer, :data:`NO_ANSWER` before the first
+    upper : value of the best answer, :data:`NO_ANSWER` before the first
     """
 
     def __init__(self, clock: Clock, progress: Progress | None = None, *, lower: int = 0) -> None:
@@ -174,21 +174,21 @@ class BoundedRun(Run):
 
     @property
     def done(self) -> bool:
-        """Whether the best answer is proved to be best."""
+        """Whether the best answer is proved to be optimal."""
         return self.lower >= self.upper
 
     def possible(self, value: int) -> int:
-        """``value``, the worth of a new answer; AssertionError if it was proved that there is none.
+        """Return ``value``, the value of a new answer; AssertionError if it is below the proved bound.
 
-        Put ``upper`` and the answer in their places in one statement, between which no Ctrl-C comes, and then call
+        Assign ``upper`` and the answer in a single statement, which Ctrl-C cannot interrupt, and then call
         :meth:`changed`.
         """
         if value < self.lower:
-            raise AssertionError(f"an answer is worth {value}, and {self.lower} was proved to be the least")
+            raise AssertionError(f"an answer has the value {value}, below the proved lower bound {self.lower}")
         return value
 
     def prove(self, lower: int) -> bool:
-        """No answer is worth less than ``lower``; False if that was known."""
+        """Record that no answer has a value below ``lower``; False if that was known."""
         lower = min(lower, self.upper)
         if lower <= self.lower:
             return False

@@ -1,4 +1,4 @@
-"""The rules of a search that can be switched off, read from its options: nothing else lists them."""
+"""The switches of a search, read from its options, which are the only list of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def switches(options: Any) -> dict[str, bool]:
-    """Every field of ``options``, a dataclass, whose default is on or off: its name and its value.
+    """Names and values of the fields of ``options``, a dataclass, whose default is True or False.
 
-    A native search is given all of them. It refuses a name that it does not know, and asks for one that is missing.
+    A native search gets all of them. It refuses an unknown name, and raises an error if a name is missing.
     """
-    # A rule that was added to the options and not handed down did nothing, and every test passed:
+    # A rule that was added to the options but not passed to the native search did nothing, and every test passed:
     # decisions/0017-the-house-by-task.
     return {field.name: getattr(options, field.name) for field in fields(options) if isinstance(field.default, bool)}

@@ -1,8 +1,8 @@
-"""Models of every library in integers over their threshold grid: what explanations are about.
+"""Models of all libraries, converted to integers over their threshold grid, so that they can be explained.
 
-- ``readers``: a fitted model as a ``forest`` of trees of floats, by a function for each family, which a register finds
-  (:func:`proofwood.register_reader` adds one)
-- ``grid`` lays out the cells between thresholds; ``leaves`` and ``integers`` make the ``scores`` that searches see
-- ``explained`` keeps it all together and checks it against the model; ``door`` compares every row that is asked about
-- ``knowledge``, ``linear``, ``space``, ``plausible``: which rows are possible; ``outcomes``: numbers as classes
+- ``readers`` convert a fitted model to a ``forest`` of floating-point trees, with one registered function per family
+  of models (:func:`proofwood.register_reader` adds one)
+- ``grid`` lays out the cells between thresholds; ``leaves`` and ``integers`` make the ``scores`` that searches use
+- ``explained`` combines these parts and checks them against the model; ``door`` compares the user's rows with it
+- ``knowledge``, ``linear``, ``space`` and ``plausible`` define the possible rows; ``outcomes`` makes classes of numbers
 """

@@ -1,7 +1,7 @@
-"""Sums of the trees at every value of one feature, while all other columns stay as they are.
+"""Sums of the trees at every value of one feature, with all other columns fixed.
 
-A row goes down both sides of a test of the feature, with the values that go there. Values of numbers ascend, and each
-test parts them in two, so that a row takes a stretch of values with it and reaches few leaves of each tree.
+At a test of the feature, a row follows both branches, each with the values that go there. The values of a number are
+sorted, so each branch gets a contiguous range of them, and a row reaches few leaves of each tree.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from proofwood.ensembles.regions import Unit
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 
-# A row is looked at with all values of the feature at once, before anything is proved: where the class depends on the
-# feature a few hundred rows mostly show it: decisions/0066-rows-are-drawn-before-a-proof.
+# Before a proof, rows are evaluated with all values of the feature at once: if the class depends on the feature, a few
+# hundred rows mostly show it: decisions/0066-rows-are-drawn-before-a-proof.
 def values_of(grid: Grid, unit: Unit, low: IntArray, high: IntArray) -> tuple[tuple[int, ...], IntArray]:
-    """Columns of a unit, and the cells (n_values, n_columns) that they can have together within some cells.
+    """Columns of a unit, and the combinations of cells (n_values, n_columns) that they can have within limits.
 
-    Numbers ascend; the missing value comes last.
+    Numbers are in ascending order; the missing value comes last.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ def values_of(grid: Grid, unit: Unit, low: IntArray, high: IntArray) -> tuple[tu
 
 
 class Along:
-    """The trees of a model, and the values of one feature.
+    """The trees of a model, prepared to add up their scores at all values of one feature.
 
     Parameters
     ----------
     forest : the model
-    literals : per tree what its tests are over the grid
+    literals : per tree, its tests as literals over the grid
     grid : the cells
     columns : grid columns of the feature
-    values : (n_values, n_columns of the feature) cells that these can have together
+    values : (n_values, n_columns of the feature) combinations of cells that these columns can have
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Along:
         self._in_order = int(falls[0]) + 1 if falls.size else len(self.values)
 
     def sums(self, rows: IntArray) -> FloatArray:
-        """(n_rows, n_values, n_classes) sums, as floats add them up, of rows given by their cells (n_rows, n_columns).
+        """(n_rows, n_values, n_classes) floating-point sums of rows, which are given as cells (n_rows, n_columns).
 
-        What the rows have in the columns of the feature makes no difference.
+        The cells of the rows in the columns of the feature are ignored.
         """
         n, rest = len(rows), self.values[self._in_order :]
         found = self._summed(rows, self._in_order)
@@ -87,7 +87,7 @@ class Along:
         return np.concatenate([found, self._summed(every, 0).reshape(n, len(rest), -1)], axis=1)
 
     def _summed(self, rows: IntArray, k: int) -> FloatArray:
-        """Sums of rows at ``k`` values in order, or with 0 of the rows as they are."""
+        """Sums of rows at the first ``k`` values of the feature, or, if ``k`` is 0, of the unchanged rows."""
         n, n_trees = len(rows), len(self.forest.trees)
         row, node = np.repeat(np.arange(n), n_trees), np.tile(self._roots, n)
         begin, end = np.zeros(row.size, dtype=np.int64), np.full(row.size, max(k, 1))
@@ -104,7 +104,7 @@ class Along:
             first = self._first_above(node[split])
             plain = [(row[~split & side], to[node[~split & side]], begin[~split & side], end[~split & side])
                      for side, to in ((low, self._low), (~low, self._high))]  # fmt: skip
-            rises = test[split] & 1 == 0  # goes low where the cell is above the cut
+            rises = test[split] & 1 == 0  # goes low if the cell is above the cut
             parts = []
             for is_above in (True, False):
                 b = np.maximum(begin[split], first) if is_above else begin[split]
@@ -116,7 +116,7 @@ class Along:
         return np.cumsum(changes, axis=1)[:, :-1] if k else changes[:, 0]
 
     def _first_above(self, nodes: IntArray) -> IntArray:
-        """For tests of the feature the first value whose cell is above their cut."""
+        """For each test of the feature, the index of the first value whose cell is above the cut."""
         found = np.zeros(nodes.size, dtype=np.int64)
         for at, column in enumerate(self.columns):
             mine = self._column[nodes] == column
@@ -124,7 +124,7 @@ class Along:
         return found
 
     def _reach(self, changes: FloatArray, row: IntArray, leaf: IntArray, begin: IntArray, end: IntArray) -> None:
-        """Add the scores of leaves from some values on, and take them off again behind others."""
+        """Add the scores of leaves to ``changes`` at the index ``begin``, and subtract them at the index ``end``."""
         tree = np.searchsorted(self._roots, leaf, side="right") - 1
         order = np.argsort(tree, kind="stable")
         ends = np.searchsorted(tree[order], np.arange(len(self._roots) + 1))

@@ -1,10 +1,10 @@
-"""One check at the door: what the model itself predicts for rows as they are given is what their reading says.
+"""Check that the model itself predicts, for rows as they are given, the classes that follow from how they are read.
 
-Everything that is proved is proved of a row as it is read here. So ``model.predict`` is asked of exactly the rows that
-the user gives, in their own container and types, before anything is said about them: of a table at one go, of a single
-row by itself. Where the class is another one than that of the reading (the integer sums of the trees, up to what
-rounding may change), no answer is given: the error names the row, both classes, and the column that makes the
-difference, which is found by exchanging one column after the other.
+Proofs are about rows as they are read here. So before any answer, ``model.predict`` is called with exactly the rows
+that the user gives, in their own container and types: once for a table, and separately for a single row. If its class
+differs from that of the reading (the integer sums of the trees, allowing for rounding), the result is an error. The
+error names the row, both classes, and the column that makes the difference, which is found by exchanging the values of
+one column after the other.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import first_line, printable
 
 CHECKED = "checked"
-"""The reading of a row whose class the model itself gave, asked for the row as it was given."""
+"""Text for a row whose class was compared with the prediction of the model for the row as it was given."""
 UNCHECKED = "not checked"
-"""How the reading of a row begins that no model could be asked about."""
+"""First words of the text for a row for which no model could predict."""
 BY_PLACE = "columns by place"
-"""What is said where a model knows no names of columns, and the rows have other ones."""
+"""Text for rows with column names if the model has none, so that the names were not used."""
 
 
-# One check for all readers: a reader that is tested on rows of its own making may still misread the user's rows:
+# One check for all readers: a reader that is tested on generated rows may still misread the rows of a user:
 # decisions/0052-one-check-at-the-door.
 @dataclass(frozen=True, eq=False)
 class Admitted:
-    """Rows that were read, with what the model itself says of them.
+    """Rows that were read, with the classes that the model itself predicts for them.
 
     Parameters
     ----------
     values : (n_rows, n_inputs) float64
     filled : (n_rows, n_inputs) whether a value is missing, and a step of a pipeline fills it in
     codes : (n_rows,) class codes
-    reading : how the reading was checked, in words: see :attr:`proofwood.explain.explanation.Explanation.reading`
-    kinds : per input what the type of its column says: integers, 0 and 1, or else any numbers
+    reading : text on how the reading was checked, see :attr:`proofwood.explain.explanation.Explanation.reading`
+    kinds : per input, the numbers that the type of its column permits: integers, 0 and 1, or any numbers
     """
 
     values: FloatArray
@@ -62,7 +62,7 @@ class Admitted:
 
     @classmethod
     def one(cls, row: FloatArray, code: int, filled: npt.NDArray[np.bool_] | None = None) -> Admitted:
-        """A row (n_inputs,) of a table that was read already, of this class."""
+        """The row (n_inputs,) of a table that was already read, with its class."""
         gaps = np.zeros(row.shape, dtype=bool) if filled is None else filled
         return cls(row[np.newaxis], gaps[np.newaxis], np.array([code]), CHECKED, {})
 
@@ -71,16 +71,16 @@ class Admitted:
 
 
 def completed(adapted: Adapted, model: Any, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
-    """A reader's reading with the columns that the model takes, and with how the model predicts rows as given.
+    """A reader's result, completed by the columns that the model takes and by functions that predict given rows.
 
-    What the reader says of either itself is kept.
+    Columns and functions that the reader has set itself are kept.
 
     Parameters
     ----------
-    adapted : the reading
-    model : what it was made of
+    adapted : the result of the reader
+    model : the model that was read
     feature_names : names of the columns that the user states
-    X : rows that the user gives; a frame has names for the columns of a model that knows none
+    X : rows that the user gives; the names of a frame are used if the model has no column names
     """
     header = _header(adapted, model, feature_names) if adapted.header is None else adapted.header
     header = header.named_by(X)
@@ -94,9 +94,9 @@ def completed(adapted: Adapted, model: Any, feature_names: Sequence[str] | None,
 def _header(adapted: Adapted, model: Any, feature_names: Sequence[str] | None) -> Header:
     library = type(_inner(model)).__module__.split(".")[0]
     told = tuple(given.name for given in adapted.inputs)
-    n = len(told)  # a model behind steps has a header from its reading: some columns may not reach the model
+    n = len(told)  # a model after steps gets its header from its reader: some columns may not reach the model
     known = getattr(model, "feature_names_in_", None)
-    if known is None or len(known) != n:  # files of CatBoost know their columns only by the trees
+    if known is None or len(known) != n:  # files of CatBoost give their columns only by the trees
         known = adapted.forest.names
     own = None if known is None else tuple(str(name) for name in known)
     if own == _numbered(library, n):
@@ -110,19 +110,19 @@ def _header(adapted: Adapted, model: Any, feature_names: Sequence[str] | None) -
         placed=own is None or library == "lightgbm",
         blank="_" if library == "lightgbm" else None,
         gap=np.nan if library == "xgboost" else 0.0,
-        takes=numbers_alone if library == "lightgbm" else None,  # it writes of others to the terminal before it raises
+        takes=numbers_alone if library == "lightgbm" else None,  # else it prints to the terminal
     )
 
 
 def _inner(model: Any) -> Any:
-    """The model that a search found, or the model itself."""
+    """The best model of a fitted parameter search, or the model itself."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     return model
 
 
 def _numbered(library: str, n: int) -> tuple[str, ...] | None:
-    """The names that a library makes up for columns without names."""
+    """The names that a library gives to columns without names; None if it gives none."""
     made = {"lightgbm": "Column_{}", "catboost": "{}"}.get(library)
     return None if made is None else tuple(made.format(j) for j in range(n))
 
@@ -131,7 +131,7 @@ Ask = Callable[[Any], npt.NDArray[Any]]
 
 
 def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
-    """How a model is asked for classes (or numbers), and for its probabilities; None where it predicts no rows."""
+    """Functions that get classes (or numbers) and probabilities from the model; None if it cannot predict rows."""
     if not hasattr(model, "predict") or isinstance(model, str | Forest):
         return None, None
     if forest.is_regressor:
@@ -148,7 +148,7 @@ def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
 
 
 def _voting(model: Any) -> tuple[tuple[Any, ...], Any, int | None]:
-    """The model whose trees vote within another one, the steps in front of it, and which of its targets is meant."""
+    """Unwrap a model: the steps before the inner model whose trees vote, this model, and the index of its target."""
     from proofwood.ensembles.readers.tracing import steps_of  # start-up time: it loads scikit-learn
 
     steps: list[Any] = []
@@ -173,7 +173,7 @@ def _voting(model: Any) -> tuple[tuple[Any, ...], Any, int | None]:
 
 
 def _behind(steps: tuple[Any, ...], call: Callable[[Any], Any], X: Any) -> Any:
-    """What a function gives to rows behind steps."""
+    """Apply ``call`` to rows after ``steps`` have transformed them."""
     from proofwood.ensembles.readers.preparation import made_by  # start-up time: it loads scikit-learn
 
     return call(made_by(steps, X))
@@ -183,10 +183,10 @@ def _behind(steps: tuple[Any, ...], call: Callable[[Any], Any], X: Any) -> Any:
 
 
 def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str, Any]:
-    """What the model predicts for rows as they are given, how it was asked, in words, and in which container.
+    """The model's predictions for rows as they are given, a text on how they were made, and the container used.
 
-    Where the model does not take the container, the same values are put into one that it takes. None where it predicts
-    no rows at all.
+    If the model refuses the container, the same values are put into another one. The predictions are None if the model
+    cannot predict rows.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str,
     assert header is not None
     place = f"; {BY_PLACE}" if given.by == "place" and hasattr(given.rows, "columns") else ""
     if ask is None:
-        return None, f"{UNCHECKED}: what was given predicts no rows{place}", None
+        return None, f"{UNCHECKED}: the object given cannot predict rows{place}", None
     refusal: Exception | None = None
     for form, rows in header.forms(given, adapted.dressed):
         try:
@@ -210,13 +210,13 @@ def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str,
         return found, (f"{CHECKED} as {form}" if form else CHECKED) + place, rows
     assert refusal is not None
     raise DataError(
-        f"the model itself does not predict these rows, so that there is nothing to explain: it says "
-        f"{first_line(refusal)!r} ({type(refusal).__name__}). Give the rows as model.predict takes them"
+        f"the model itself does not predict these rows, so there is nothing to explain: model.predict raises "
+        f"{type(refusal).__name__}({first_line(refusal)!r}). Give the rows in a form that model.predict accepts"
     ) from refusal
 
 
 def _quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
-    """What a model predicts, without its warnings: users saw these when they called it."""
+    """The predictions of a model, without its warnings: users see these when they call the model themselves."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ask(rows)
@@ -227,16 +227,16 @@ def _quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Misread:
-    """A row for which the model predicts something else than its reading says.
+    """A row for which the model predicts another class than the one that follows from how the row is read.
 
     Parameters
     ----------
-    row : its number in the table
-    alone : whether it is the only row of it
-    said : the class that the model gives
-    read : the class of the reading
+    row : number of the row in the table
+    alone : whether the table has only this row
+    said : the class that the model predicts
+    read : the class of the row as it is read
     values : (n_inputs,) the row as it is read
-    within : for an input, other numbers that are to its reading what the number of the row is
+    within : function from an input to other numbers in the same cells as the number of the row
     """
 
     row: int
@@ -248,19 +248,19 @@ class Misread:
 
 
 def misread(adapted: Adapted, given: Given, rows: Any, found: Misread) -> MisreadError:
-    """The error about a row that is read otherwise than the model reads it.
+    """The error for a row that is read here differently than by the model.
 
     Parameters
     ----------
-    adapted : the model, with the outcome that is asked about
+    adapted : the model, with the outcome that is explained
     given : the rows
-    rows : the same in the form that the model was given
-    found : what is known of the row
+    rows : the same rows in the container with which the model was called
+    found : the row and its two classes
     """
     said, read = printable(repr(_plain(found.said))), printable(repr(_plain(found.read)))
     where = "the row" if found.alone else f"row {found.row} of the table"
     text = (
-        f"{where} is not explained: the model predicts {said} for it as it was given, and as it is read here it has "
+        f"{where} is not explained: the model predicts {said} for it as it was given, but as it is read here it has "
         f"the class {read}. "
     )
     exchange = _Exchange(adapted, given, rows, found)
@@ -272,7 +272,7 @@ def misread(adapted: Adapted, given: Given, rows: Any, found: Misread) -> Misrea
 
 
 class _Exchange:
-    """The search for the column that makes the difference."""
+    """Search for the column that makes the difference, by exchanging values of the row."""
 
     def __init__(self, adapted: Adapted, given: Given, rows: Any, found: Misread) -> None:
         header = adapted.header
@@ -285,19 +285,20 @@ class _Exchange:
         self.rows = rows
 
     def cause(self) -> tuple[int | None, str]:
-        """The input that makes the difference, None if it cannot be told, and the likely cause with a way out."""
+        """The input that makes the difference (None if unknown), and a text with the likely cause and a remedy."""
         base = next((form for form in self._bases() if self._asked(form) == self.code), None)
         if base is None:
             kind = type(self.rows).__name__
             return None, (
-                f"The same values get the class of the reading in another container than {kind}, or in a table of one "
-                "row. Give them as the table that the model was learned from"
+                f"The model predicts the other class for the same values in another container than {kind}, or in a "
+                "table of one row. Give the rows in a table like the one that the model was trained on"
             )
         column = self._column(base)
         if column is None:
             return None, (
-                "No single column makes the difference. If the model has a predict of its own, or steps that look at "
-                "the whole table, it cannot be explained; else give the rows in the types that it was learned from"
+                "No single column makes the difference. If the model has a custom predict method, or steps that depend "
+                "on the whole table, it cannot be explained. Otherwise give the columns in the types of the training "
+                "table"
             )
         return column, self._why(base, column)
 
@@ -310,7 +311,7 @@ class _Exchange:
             return None
 
     def _bases(self) -> Iterator[Any]:
-        """The row in containers whose values can be exchanged, the user's own types first."""
+        """Yield the row in containers whose values can be exchanged, first in the user's own types."""
         table = self.given.table
         if is_pandas(table):
             own = self.header.names if self.header.own is None else self.header.own
@@ -322,7 +323,7 @@ class _Exchange:
                 yield form
 
     def _column(self, base: Any) -> int | None:
-        """The first input whose exchange changes what the model says."""
+        """The first input whose exchange changes the prediction of the model; None if no exchange does."""
         mixture = base
         changes = []
         for j in range(len(self.adapted.inputs)):
@@ -349,14 +350,14 @@ class _Exchange:
         return found is not None and found != self.code
 
     def _place(self, base: Any, j: int) -> int | None:
-        """Place of an input in a container that has the columns of the model, or those that were given."""
+        """Position of an input in a container with the columns of the model or the given ones; None if not there."""
         column, width = self.column_of[j], base.shape[1]
         if width == len(self.header.names):
             return column
         return self.given.present.index(column) if column in self.given.present else None
 
     def _read_back(self, j: int) -> Any:
-        """The value that an input is read as, in the words of the model."""
+        """The value of an input as it was read: a category of the model, or a number."""
         given, value = self.adapted.inputs[j], float(self.found.values[j])
         known = self.adapted.categories.get(j, given.levels)
         if not known:
@@ -372,44 +373,44 @@ class _Exchange:
 
 
 def _reason(value: Any, dtype: Any, given: Input, back: Any, number: float) -> str:
-    """Why a column is read otherwise than the model reads it, as far as its value tells, and the way out."""
+    """Text on why a column is probably read differently by the model, and on what to do."""
     held, name = printable(repr(_plain(value)))[:80], given.name
     kind = type(value).__name__
     if absent(value):
         if given.kind in CATEGORIES and number == number:
             return (
-                f"it holds {held} ({kind}), read as a missing value and so as {back!r}, which to the model is not the "
-                f"same. Give missing values as the table of training had them, for example X[{name!r}] = "
+                f"it holds {held} ({kind}), which is read here as a missing value and so as {back!r}, but not by the "
+                f"model. Write missing values as in the training table, for example X[{name!r}] = "
                 f"X[{name!r}].fillna(numpy.nan)"
             )
         return (
-            f"it holds {held} ({kind}), read as a missing value, which to the model is not the same. Give missing "
-            f"values as the table of training had them, for example X[{name!r}] = X[{name!r}].fillna(numpy.nan)"
+            f"it holds {held} ({kind}), which is read here as a missing value, but not by the model. Write missing "
+            f"values as in the training table, for example X[{name!r}] = X[{name!r}].fillna(numpy.nan)"
         )
     if str(dtype) in ("float32", "float16"):
         return (
-            f"it is {held} of the type {dtype}, in which the steps of the model compute, and it lies where rounding "
-            "decides. Give the column as float64 to the model and here, for example X.astype('float64')"
+            f"it holds {held} of the type {dtype}. The steps of the model compute in this type, and their rounding "
+            "decides the class. Give the column as float64 to the model and here, for example X.astype('float64')"
         )
     if given.kind in CATEGORIES:
         what = f"the category {back!r}" if isinstance(back, str) or back == back else "a category that it does not know"
         return (
-            f"it holds {held} ({kind}), read as {what}. Give the categories themselves, of the type that they had in "
-            "training, in a frame"
+            f"it holds {held} ({kind}), which is read here as {what}. Give the categories in a data frame, with the "
+            "values and types of the training table"
         )
     if isinstance(value, str):
         return (
-            f"it holds the text {held}, read as the number {number!r}. Give the column in the type that it had in "
-            "training"
+            f"it holds the text {held}, which is read here as the number {number!r}. Give the column in the type of "
+            "the training table"
         )
     return (
-        f"it holds {held} ({kind}), read as {number!r}. Give the column in the type that it had in training, or the "
-        "steps of the model compute with it in a way that is not known here"
+        f"it holds {held} ({kind}), which is read here as {number!r}. Give the column in the type of the training "
+        "table. If it has this type, a step of the model uses the column in a way that this library does not know"
     )
 
 
 def _same(value: Any, back: Any) -> bool:
-    """Whether a value is the one that it was read as, in type too where it is not a number."""
+    """Whether ``value`` equals ``back``, as which it was read; if not a number, it must have the same type too."""
     if absent(value) or absent(back):
         return isinstance(value, float) and isinstance(back, float) and value != value and back != back
     numeric = (int, float, np.number)

@@ -1,9 +1,9 @@
-"""A fitted model as integers over its threshold grid, and the way between rows and cells.
+"""A fitted model in integers over its threshold grid, and the conversion between rows and cells.
 
 :func:`explained` converts the model, lays out the grid, and then compares the integer sums with the predictions of the
-real model on rows inside the grid, on its thresholds and one number beside them: a disagreement is an error, so that an
-explanation is never about another function than the model. Rows of the user are compared as they are given, wherever
-they are given (:mod:`proofwood.ensembles.door`), so that it is never about another row.
+real model, on random rows between the thresholds, on thresholds, and one float beside them. A disagreement is an error,
+so an explanation is never about a function other than the model. Rows of the user are compared as they are given
+(:mod:`proofwood.ensembles.door`), so an explanation is never about another row.
 """
 
 from __future__ import annotations
@@ -55,39 +55,39 @@ if TYPE_CHECKING:
     from proofwood.ensembles.plausible import Plausible
 
 CHECKED_ROWS = 1000
-"""Random rows on which a conversion is compared with the model."""
+"""Number of random rows on which a conversion is compared with the model."""
 MOST_AROUND = 16
-"""Conversions around the predictions of rows that a conversion keeps."""
+"""Maximum number of conversions relative to the prediction for a row that a conversion stores."""
 BLOCK = 8192
-"""Rows whose sums are counted at a time."""
+"""Number of rows whose sums are computed at a time."""
 FEW = 8
-"""Rows up to which sums are counted leaf by leaf, which is faster then."""
+"""Maximum number of rows for which sums are computed leaf by leaf, which is faster for few rows."""
 MOST_WIDER = 16
-"""Conversions with further columns of missing values that a conversion keeps."""
+"""Maximum number of conversions over other spaces (more missing values, other kinds) that a conversion stores."""
 MOST_TYPED = 8
-"""Readings for the types of numbers of other tables that a conversion keeps."""
+"""Maximum number of conversions for the number types of other tables that a conversion stores."""
 
 
 @dataclass(eq=False)
 class Explained(Space):
-    """A model, its ``ScoreModel``, and the way between rows of a table and cells of the grid.
+    """A model, its ``ScoreModel``, and the conversion between rows of a table and cells of the grid.
 
     Parameters
     ----------
     scores : the model in integers
-    grid : where the cells come from
+    grid : the grid of cells
     classes : (n_classes,) labels
-    vote : "auto": what the model predicts; "majority": the class that most trees predict
+    vote : "auto" for the prediction of the model, "majority" for the class that most trees predict
     outcome : the question about the numbers of a regressor, or the probability that a classifier must reach; None for
         its classes
-    adapted : the model as its reader reads it, before anything is asked
-    knowledge : what every possible row satisfies beside the bounds of its columns
-    plausible : which rows are plausible; None if all are
-    _readable, _known : the inputs, with all values that a row may have that is read; what is known of such rows
+    adapted : the model as its reader returns it, without ``outcome``
+    knowledge : conditions that every possible row satisfies, in addition to the bounds of its columns
+    plausible : the isolation forest that decides which rows are plausible; None if all are
+    _readable, _known : the inputs with all values that a row may have when it is read; the knowledge over these inputs
     _tested : (n_inputs,) whether some tree tests the input, or a condition mentions it
-    literals : per tree what its tests are over the grid
-    loose : inputs that hold integers because the table of training does, or the types of ``X=``: a row with another
-        number is read, and asked about in a space of its own
+    literals : per tree, its tests as literals over the grid
+    loose : inputs that hold integers only because of the training table or the types of ``X=``; a row with another
+        number is accepted, and is explained over a separate space
     """
 
     scores: ScoreModel
@@ -117,7 +117,7 @@ class Explained(Space):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that differs between models, their grids and their names."""
+        """A short digest that identifies the model, its grid and its names."""
         scores = self.scores
         names = [*self.feature_names, *self.columns, *(str(label) for label in self.classes.tolist())]
         parts: list[Any] = [
@@ -132,25 +132,25 @@ class Explained(Space):
 
     @property
     def forest(self) -> Forest:
-        """The trees, with the outcome that is asked about."""
+        """The trees, with the classes that ``outcome`` defines."""
         return self._asked.forest
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where the columns of the trees come from."""
+        """For each column of the trees, the column of the table and the steps that it comes from."""
         return tuple(self._asked.sources)
 
     @property
     def integers(self) -> IntegerScores:
-        """The scores of all nodes of the trees, in integers."""
+        """The integer scores of all nodes of the trees."""
         return self._walker.scores
 
     # ------------------------------------------------------------------------------------------------------- rows
 
     def read(self, X: Any) -> FloatArray:
-        """Rows as float64 columns: a frame by name, categories as codes, preprocessing of a pipeline as its inputs.
+        """Read rows as float64 columns: frames are matched by column name, and categories become codes.
 
-        The rows are compared with the model: :meth:`admit` says how.
+        Rows of a pipeline are read before its preprocessing. All rows are compared with the model, see :meth:`admit`.
 
         Parameters
         ----------
@@ -163,25 +163,25 @@ class Explained(Space):
         Raises
         ------
         DataError
-            On a wrong number of columns, unknown names, a missing value where the model takes none, a value outside
-            the bounds, or a row that breaks a group or a condition; the message names the column and the row.
+            If the number or a name of the columns is wrong, a value is missing that the model needs, a value is outside
+            the bounds, or a row breaks a group or a condition; the message names the column and the row.
         MisreadError
-            If the model predicts another class for a row as it was given than for what is read.
+            If the model predicts, for a row as it was given, another class than for the row as it was read.
 
         Notes
         -----
-        A missing value is read wherever the model takes one. To ask for the cells of such a row, take the conversion
-        that :meth:`with_gaps_of` gives for it.
+        A missing value is accepted wherever the model accepts one. To get the cells of such a row, use the conversion
+        that :meth:`with_gaps_of` returns for it.
         """
         return self.admit(X).values
 
     def admit(self, X: Any, *, table: bool = True) -> Admitted:
-        """Rows that ``model.predict`` was asked about exactly as they are given; its classes are those of the reading.
+        """Read rows, call ``model.predict`` with them exactly as they are given, and check that the classes agree.
 
         Parameters
         ----------
         X : rows as :meth:`read` takes them
-        table : whether the user gave them so; else they were made from something that is not a table, such as a mapping
+        table : whether ``X`` is what the user gave; False if ``X`` was made from something else, such as a mapping
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Explained(Space):
         return Admitted(values, filled, codes, reading, dict(enumerate(kinds_of_types(given.table, header.reaching))))
 
     def _compared(self, given: Given, values: FloatArray) -> tuple[FloatArray, IntArray, str, Any]:
-        """Rows as the model reads them, their class codes, how that was checked, and the table that was read."""
+        """The rows as they are read, their class codes, a text on how they were checked, and the table read."""
         if not len(values):
             return values, np.zeros(0, dtype=np.int64), door.CHECKED, given.table
         within = isinstance(self.outcome, Within)  # its classes are relative to one row: numbers are compared
@@ -209,7 +209,9 @@ class Explained(Space):
             codes = np.zeros(len(values), dtype=np.int64) if within else self.predict_codes(values)
             return values, codes, reading, given.table
         if len(said) != len(values):
-            raise TypeError(f"the model gives {len(said)} answers for {len(values)} rows: expected one for each row")
+            raise TypeError(
+                f"the model returns {len(said)} predictions for {len(values)} rows: expected one for each row"
+            )
         table = given.table
         if rows is not given.rows:  # a missing value may be another value in the container that the model took
             assert asked.header is not None
@@ -227,7 +229,7 @@ class Explained(Space):
         return values
 
     def _other_classes(self, values: FloatArray, said: IntArray) -> tuple[int, Any, Any] | None:
-        """The first row that the model puts into another class than its sums can, beyond rounding, with both classes.
+        """The first row whose predicted class is impossible by its sums, allowing for rounding, and both classes.
 
         Parameters
         ----------
@@ -246,7 +248,7 @@ class Explained(Space):
         return None
 
     def _other_numbers(self, values: FloatArray, said: FloatArray) -> tuple[int, Any, Any] | None:
-        """The first row for which the model gives another number than its trees, beyond rounding, with both numbers."""
+        """The first row for which the numbers of the model and of its trees differ beyond rounding, with both."""
         here, link = self.outputs_of(values), self.adapted.forest.link
         assert link is not None
         slack = 2 * (self.adapted.forest.noise + link.slop(said))
@@ -259,7 +261,7 @@ class Explained(Space):
         cells = grid.cells_of(values[[at]])[0]
 
         def within(j: int) -> list[float]:
-            """Ends and middle of the numbers that are in the cells of the row."""
+            """Three other numbers in the row's cells: their middle, and the points halfway from the row to the ends."""
             ends = [grid.interval(g, int(cells[g]), int(cells[g])) for g in grid.of_input[j]]
             low, high = max(end[0] for end in ends), min(end[2] for end in ends)
             own = float(values[at, j])
@@ -273,9 +275,9 @@ class Explained(Space):
         self._known.check(values, self._readable)
 
     def with_types_of(self, X: Any) -> Explained:
-        """The same model, read for rows of the types of numbers that a table has, where its steps compute in these.
+        """The same model, read for the number types of this table, if the steps of the model compute in these types.
 
-        Columns that hold integers by the types of ``X=`` alone do so there if the types of this table say it.
+        Columns that hold integers only by the types of ``X=`` hold integers here only if this table's types say so.
 
         Parameters
         ----------
@@ -297,13 +299,13 @@ class Explained(Space):
         return self._typed[-1]
 
     def with_space(self, missing: Iterable[int], types: Mapping[str, Sequence[str]]) -> Explained:
-        """The same model over a space in which further inputs may be missing, and columns hold what their types say.
+        """The same model over a space in which more inputs may be missing, and columns have the kinds in ``types``.
 
         Parameters
         ----------
         missing : indices of inputs
-        types : names of the columns of each kind, ``"integer"`` and ``"boolean"``; all others hold any numbers. Columns
-            that the user states to hold integers, and those that hold 0 and 1 anyway, do not matter here
+        types : names of the columns of each kind, ``"integer"`` and ``"boolean"``; all others hold any numbers. This
+            does not affect columns that the user declared as integers, or columns that hold only 0 and 1 anyway
 
         Raises
         ------
@@ -332,7 +334,7 @@ class Explained(Space):
             while len(self._wider) >= MOST_WIDER:
                 self._wider.pop(next(iter(self._wider)))
             considered = _considering(inputs, self.adapted, chosen)
-            # what is known of whole numbers is known in whole numbers
+            # conditions on integer columns are read for integers
             known = read_knowledge(self.knowledge.texts or None, considered) if other else self.knowledge
             made = _converted(
                 self.adapted,
@@ -350,16 +352,16 @@ class Explained(Space):
 
     @property
     def _strict(self) -> frozenset[int]:
-        """Inputs that hold integers because the user says so: rows with other numbers are refused."""
+        """Inputs that the user declared as integers; rows with other numbers are refused."""
         return frozenset(j for j, given in enumerate(self.inputs) if given.kind is Kind.INTEGER) - self.loose
 
     @property
     def is_relative(self) -> bool:
-        """Whether its classes are relative to the prediction of one row."""
+        """Whether the classes are relative to the prediction for one row."""
         return isinstance(self.outcome, Within)
 
     def about(self, row: FloatArray) -> Explained:
-        """The model to ask about a row: another one if its classes are relative to the row.
+        """The model to use for a row; it is a separate one if the classes are relative to the row's prediction.
 
         Parameters
         ----------
@@ -375,7 +377,7 @@ class Explained(Space):
         return self._around[value]
 
     def _made(self, asked: Adapted) -> Explained:
-        """The same model with other classes, over the same grid."""
+        """The same model with the classes of ``asked``, over the same grid."""
         forest = asked.forest
         walker = Walker(forest.trees, self.literals, integer_scores(forest), self.grid)
         scores = replace(walker.score_model(ties_low=forest.ties_low), beside=self.scores.beside)
@@ -384,7 +386,7 @@ class Explained(Space):
         )
 
     def outputs_of(self, X: FloatArray) -> FloatArray:
-        """What the real model gives rows beside classes: the numbers of a regressor, or probabilities.
+        """The numbers (of a regressor) or probabilities that the real model predicts for rows.
 
         Parameters
         ----------
@@ -397,23 +399,23 @@ class Explained(Space):
         Raises
         ------
         TypeError
-            If the model has nothing of the kind, or other probabilities than its trees' scores give.
+            If the model has neither, or if its probabilities do not follow from the scores of its trees.
         """
         if self.adapted.output is None:
             raise TypeError("the trees of this model do not add up to numbers or probabilities")
         return self.adapted.output(np.ascontiguousarray(X, dtype=np.float64))
 
     def with_gaps_of(self, X: FloatArray, kinds: Mapping[int, Kind] | None = None) -> Explained:
-        """The same model over a space that these rows are in.
+        """The same model over a space that contains these rows.
 
-        A missing value is considered in the inputs that lack one in some of them, too. A column that holds integers
-        because the table of training does, or the types of ``X=``, holds any numbers where one of the rows has another.
-        Columns that no tree tests are left out: what they hold, also nothing, makes no difference.
+        An input that is missing in one of the rows may be missing in the space. A column that holds integers only
+        because of the training table or the types of ``X=`` may hold any numbers if one of the rows has another number.
+        Columns that no tree tests are ignored, because their values, missing or not, have no effect.
 
         Parameters
         ----------
         X : (n_rows, n_inputs) as :meth:`read` returns it
-        kinds : what inputs hold by the types of the rows, where integers are to stay integers
+        kinds : kinds of inputs by the types of the rows, so that integers stay integers
         """
         gaps = _gaps(X, self.inputs, self.adapted, self._takes_missing) & self._tested
         wanted = {j: kind for j, kind in (kinds or {}).items() if kind is not Kind.NUMERIC and self._tested[j]}
@@ -421,8 +423,8 @@ class Explained(Space):
         return self._in_space(np.flatnonzero(gaps).tolist(), {**wanted, **broken})
 
     def _fractions(self, X: FloatArray) -> IntArray:
-        """Inputs that hold integers, though the user does not say so, and in which some row has another number."""
-        # A type is not a promise: such a row is asked about in a space in which the column holds any number:
+        """Inputs of integers that the user did not declare, and in which some row has a number with a fraction."""
+        # A type is not a promise: such a row is explained in a space in which the column holds any number:
         # decisions/0053-whole-numbers-by-type.
         loose = np.array(sorted(self.loose), dtype=np.int64)
         values = X[:, loose]
@@ -434,24 +436,27 @@ class Explained(Space):
         return frozenset(np.flatnonzero(self._tested).tolist())
 
     def predict_codes(self, X: FloatArray) -> IntArray:
-        """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""
+        """(n_rows,) class codes that the real model predicts, by ``vote``, for rows as :meth:`read` returns them."""
         return self._asked.predict(np.ascontiguousarray(X, dtype=np.float64))
 
     def are_plausible(self, X: FloatArray) -> BoolArray:
-        """(n_rows,) whether rows as :meth:`read` returns them are plausible, as the isolation forest itself says."""
+        """(n_rows,) whether the isolation forest itself finds rows plausible, for rows as :meth:`read` returns them."""
         if self.plausible is None:
             return np.ones(len(X), dtype=bool)
         return self.plausible.holds(np.asarray(X, dtype=np.float64))
 
     def of_every_row(self, what: str) -> None:
-        """ValueError where only plausible rows count, and ``what`` cannot be asked about these alone."""
+        """Raise ValueError if only plausible rows count; the question ``what`` is answered only for all rows."""
         if self.plausible is not None:
-            raise ValueError(f"{what} cannot be asked about plausible rows only: ask without plausible, about all rows")
+            raise ValueError(
+                f"plausible= does not work for this question ({what}): use an explainer without plausible=, which "
+                "considers all rows"
+            )
 
     def cells_of(self, X: FloatArray) -> IntArray:
-        """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; DataError as there.
+        """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; raises DataError like it.
 
-        A row may lack a value only in columns that may be missing, or that no tree tests.
+        A value may be missing only in columns that may be missing in the space, or that no tree tests.
         """
         values = np.asarray(X, dtype=np.float64)
         self._check_rows(values)
@@ -465,8 +470,8 @@ class Explained(Space):
         broken = [j for j in self._fractions(values).tolist() if self._tested[j]]
         if broken:
             raise DataError(
-                f"column {self.inputs[broken[0]].name!r} holds numbers that are not integers, and only integers are "
-                "considered here, as in the table of training or in X=: take with_gaps_of(rows)"
+                f"column {self.inputs[broken[0]].name!r} holds numbers that are not integers, but only integers are "
+                "considered here, as in the training table or in X=: use the model that with_gaps_of(rows) returns"
             )
         return self.grid.cells_of(values)
 
@@ -478,12 +483,12 @@ class Explained(Space):
         return np.asarray(self.cells_of(row[np.newaxis])[0])
 
     def sums_of(self, cells: IntArray) -> IntArray:
-        """(n_rows, n_classes) integer sums of rows given by their cells (n_rows, n_columns); fast for many rows."""
+        """(n_rows, n_classes) integer sums of rows, given as cells (n_rows, n_columns); fast for many rows."""
         return self._walker.sums_of(np.asarray(cells))
 
 
 def _nothing_kept() -> dict[str, Any]:
-    """The attributes in which a conversion keeps other conversions of the same model."""
+    """Empty values for the attributes in which a conversion stores other conversions of the same model."""
     return {"_wider": {}, "_around": {}, "_typed": []}
 
 
@@ -515,26 +520,27 @@ def explained(
     target : for a regressor, the question about its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
         ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
         of cuts between bands
-    confidence : of a classifier, the least probability that counts: rows where no class has it are "unsure", a
-        class of its own
+    confidence : for a classifier, the least probability that counts; rows in which no class reaches it get the extra
+        class "unsure"
     feature_groups : from the name of a feature to its columns. A list means 0/1 columns, exactly one of which is 1;
-        :class:`Group` states other kinds. The categories of a pipeline's OneHotEncoder are found without it.
-    bounds : from a column, by name or index, to its least and greatest value: other values are not of the space
-    feature_names : names of the columns, where the model does not know them
-    integer : columns, by name or index, that hold integers only; integer columns of a frame ``X`` are found without it
-    missing : columns that may be missing in the space, besides those that are missing in a row of ``X``. In
-        all others every row of the space has a value, whatever the model was learned from.
+        :class:`Group` states other kinds. The categories of a pipeline's OneHotEncoder are found automatically.
+    bounds : from a column, by name or index, to its least and greatest value; the space contains no other values
+    feature_names : names of the columns, if the model has none
+    integer : columns, by name or index, that hold integers only; integer columns of a frame ``X`` are found
+        automatically
+    missing : columns that may be missing in the space, in addition to those that are missing in a row of ``X``. In all
+        other columns, every row of the space has a value, even if the training table had missing values.
     knowledge : conditions that every possible row satisfies, such as ``"age >= 18 or job == 'student'"`` or
         ``"age < 18 -> income == 0"``; see :mod:`proofwood.ensembles.knowledge`
-    plausible : an isolation forest over the same columns, or a pair of one and a least score: rows that it takes for
-        outliers are not considered; see :mod:`proofwood.ensembles.plausible`
-    X : rows that the conversion is checked on beside the random ones
-    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0
-    compared : whether the model is asked about the rows of ``X`` now; else who reads them with :meth:`Explained.admit`
-        asks it then
-    adapted : what :func:`reading_of` gives for the same model, vote, confidence, names, ``X`` and output, if it was
-        asked before
-    max_bytes : that the model of a file may take in memory, by what the file declares; 4 GiB by default
+    plausible : an isolation forest over the same columns, or a pair (forest, least score); its outliers are not
+        considered; see :mod:`proofwood.ensembles.plausible`
+    X : rows on which the conversion is checked, in addition to random rows
+    output : index from 0 of the target to explain, for a model that predicts several targets (outputs, labels) at once
+    compared : whether the rows of ``X`` are compared with the model now; otherwise :meth:`Explained.admit` does it
+        later
+    adapted : the result of :func:`reading_of` for the same model, vote, confidence, names, ``X`` and output, if it is
+        known
+    max_bytes : maximum memory in bytes that a model from a file may need, as the file declares; 4 GiB by default
 
     Returns
     -------
@@ -543,13 +549,13 @@ def explained(
     Raises
     ------
     TypeError
-        If the model is of no supported kind.
+        If this kind of model is not supported.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If the statements about the columns do not fit, or ``X`` breaks them.
+        If the options about columns do not fit the model, or ``X`` breaks them.
     MisreadError
-        If the model predicts something else than its trees, as they are read, say; the message names the row.
+        If the predictions of the model and of its trees, as they are read, differ for a row; the message names the row.
     """
     # Start-up time: the readers load scikit-learn; reading explanations or certificates does not need it.
     from proofwood.ensembles.plausible import read_plausible
@@ -598,7 +604,7 @@ def explained(
     for key in missing:
         chosen[position(key, [column.name for column in inputs], "missing")] = True
     if (chosen & ~takes).any():
-        raise ValueError("missing names " + _refusal([inputs[j].name for j in np.flatnonzero(chosen & ~takes)]))
+        raise ValueError(_refusal([inputs[j].name for j in np.flatnonzero(chosen & ~takes)]))
     known = read_knowledge(knowledge, inputs)
     if given is not None:
         readable = _considering(inputs, adapted, takes)
@@ -620,7 +626,7 @@ def reading_of(
     X: Any = None,
     output: int | None = None,
 ) -> Adapted:
-    """How a model is read: the first step of :func:`explained`, which has the parameters and errors."""
+    """Read a model: the first step of :func:`explained`, which documents the parameters and errors."""
     # Start-up time: the readers load scikit-learn; reading explanations or certificates does not need it.
     from proofwood.ensembles.readers.native_files import opened
     from proofwood.ensembles.readers.supported import adapt
@@ -642,9 +648,9 @@ def _converted(
     given: tuple[Given, FloatArray] | None = None,
     loose: frozenset[int] = frozenset(),
 ) -> Explained:
-    """The model over the grid of these inputs, checked on random rows, and on those that are given, which are read."""
+    """Convert the model to the grid of these inputs, and check it on random rows and on the ``given`` rows."""
     asked = classified(adapted, outcome.around(0.0) if isinstance(outcome, Within) else outcome)
-    # the tests of the model itself: around one row others may be needless than around another
+    # use the tests of the model itself: which tests are redundant may differ from row to row
     own = adapted.forest
     further = () if plausible is None else plausible.trees_from(len(adapted.sources))
     sources = adapted.sources if plausible is None else (*adapted.sources, *plausible.sources)
@@ -660,7 +666,8 @@ def _converted(
         second = Walker(beside.trees, every[len(own.trees) :], integer_scores(beside), grid)
         scores = replace(scores, beside=second.score_model(ties_low=beside.ties_low))
     classes = np.asarray(forest.classes)
-    # rows are read with missing values wherever the model takes them, and any numbers unless the user says no
+    # rows are read with missing values wherever the model takes them, and with any numbers unless the user declared
+    # integers
     freed = [_of_kind(given, Kind.NUMERIC) if j in loose else given for j, given in enumerate(inputs)]
     readable = _considering(freed, adapted, takes_missing)
     tested = np.zeros(len(inputs), dtype=bool)
@@ -699,27 +706,27 @@ def _converted(
 
 
 def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Explained:
-    """The model that an answer is about, in the space that it is about.
+    """The model of an answer, over the space of the answer.
 
     Parameters
     ----------
-    outline : what the answer has of the model: all of it, or an outline
-    model : the Explainer that gave the answer, or its ``model``; None if the answer has it
-    row : (n_inputs,) that the answer is about, if it is about one
+    outline : the model that the answer holds, or its outline
+    model : the Explainer that gave the answer, or its ``model``; None if the answer holds the model
+    row : (n_inputs,) row of the answer, if it is about one row
 
     Raises
     ------
     TypeError
-        If ``model`` is something else.
+        If ``model`` is neither an Explainer nor its model.
     ValueError
-        If it is another model, or None where only an outline is there.
+        If ``model`` is another model, or None although the answer holds only an outline.
     """
     if model is None:
         if isinstance(outline, Explained):
             return outline
         raise ValueError(
-            "this answer was loaded without its model, which is not kept with it: give the Explainer of the same "
-            "model, with_model(explainer), or verify(model=explainer) of an explanation"
+            "this answer was loaded without its model, because a pickle does not contain the model: call "
+            "with_model(explainer) with an Explainer of the same model, or, for an explanation, verify(model=explainer)"
         )
     given = getattr(model, "model", model)
     if not isinstance(given, Explained):
@@ -729,14 +736,14 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
     given = given if row is None else given.about(row)
     if given.fingerprint != outline.fingerprint:
         raise ValueError(
-            "this answer is about another model, or about other rows by bounds, groups or knowledge: expected the "
-            "Explainer that gave it"
+            "this answer is about another model, or about other bounds, groups or knowledge: expected the Explainer "
+            "that gave the answer"
         )
     return given
 
 
 def sample_rows(explained: Explained, n: int, random_state: int) -> FloatArray:
-    """Rows within the bounds: values on thresholds, one float64 beside them, and between and around them."""
+    """Random rows within the bounds, with values on thresholds, one float64 beside them, and between and around."""
     generator = np.random.default_rng(random_state)
     rows = np.zeros((n, len(explained.inputs)))
     for j, given in enumerate(explained.inputs):
@@ -785,13 +792,13 @@ def _sample_column(grid: Grid, j: int, given: Input, n: int, generator: np.rando
 
 
 def _check(explained: Explained, rows: FloatArray, where: str) -> None:
-    """MisreadError if the integers and the model disagree about a row, made here, by more than the margin."""
+    """Raise MisreadError if the integer sums and the model disagree about a row by more than the margin."""
     scores, wrong = explained.scores, explained._other_classes(rows, explained.predict_codes(rows))
     if wrong is not None:
         row, said, here = wrong
         raise MisreadError(
-            f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: it predicts {said!r}, and its trees, as they "
-            f"are read here, say {here!r}. {_WHY}",
+            f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: the model predicts {said!r}, the trees "
+            f"{here!r}. {_WHY}",
             predicted=said,
             read=here,
         )
@@ -801,18 +808,20 @@ def _check(explained: Explained, rows: FloatArray, where: str) -> None:
     possible = explained.knowledge.holds(part, explained.inputs)
     for row in range(min(len(part), 2 if not explained.knowledge else 32)):
         if not np.array_equal(scores.sums(cells[row]), sums[row]) or scores.meets_clauses(cells[row]) != possible[row]:
-            raise AssertionError(f"the leaves do not add up on {where.format(row)}, {part[row].tolist()}")
+            raise AssertionError(
+                f"the scores of the leaves do not add up to the sums on {where.format(row)}, {part[row].tolist()}"
+            )
 
 
-_REFUSED = "the model itself disagrees with its reading"
+_REFUSED = "the model disagrees with its trees as they are read here"
 _WHY = (
-    "Such a model is not explained. Likely it, or a step before it, is of a class of its own with another predict or "
-    "transform: explain the model that it is made of; or its library stores something here that is not known yet"
+    "Such a model cannot be explained. Probably it, or a step before it, has a custom class with another predict or "
+    "transform: explain the model inside it. Otherwise its library stores something that is not supported yet"
 )
 
 
 def _check_outputs(explained: Explained, rows: FloatArray, where: str) -> None:
-    """MisreadError if the sums of the trees are not what the model's numbers or probabilities are made of."""
+    """Raise MisreadError if the model's numbers or probabilities do not follow from the sums of its trees."""
     adapted = explained.adapted
     forest, link = adapted.forest, adapted.forest.link
     if link is None or adapted.output is None:
@@ -831,14 +840,14 @@ def _check_outputs(explained: Explained, rows: FloatArray, where: str) -> None:
     if wrong.size:
         row = int(wrong[0])
         raise MisreadError(
-            f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: it gives {np.asarray(given)[row].tolist()}, "
-            f"which is a sum of {theirs[row].tolist()}, and its trees, as they are read here, add up to "
+            f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: the model gives "
+            f"{np.asarray(given)[row].tolist()}, which means a sum of {theirs[row].tolist()}, but the trees add up to "
             f"{ours[row].tolist()}. {_WHY}"
         )
 
 
 def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, where: str) -> None:
-    """MisreadError if the integers and the isolation forest disagree about a row by more than the margin."""
+    """Raise MisreadError if the integer sums and the isolation forest disagree about a row beyond the margin."""
     beside = explained.scores.beside
     assert beside is not None
     says = explained.are_plausible(rows).astype(np.int64)
@@ -849,8 +858,8 @@ def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, whe
     if wrong.size:
         row = int(wrong[0])
         raise MisreadError(
-            f"plausible: the isolation forest and the way it is read here disagree on {where.format(row)}, "
-            f"{rows[row].tolist()}: the forest calls it an {'in' if says[row] else 'out'}lier. {_WHY}"
+            f"plausible: the isolation forest disagrees with its trees as they are read here, on {where.format(row)}, "
+            f"{rows[row].tolist()}: only the forest calls this row an {'in' if says[row] else 'out'}lier. {_WHY}"
         )
 
 
@@ -858,7 +867,7 @@ def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, whe
 
 
 def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> BoolArray:
-    """(n_inputs,) whether a missing value is accepted by the model and by the group that the column is in."""
+    """(n_inputs,) whether the model, and the group of the column, accept a missing value in the column."""
     takes = np.zeros(len(adapted.inputs), dtype=bool)
     if adapted.forest.takes_missing is not None:
         takes[[source.column for source in adapted.sources]] = True
@@ -872,15 +881,15 @@ def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...],
 
 def _refusal(names: Sequence[str]) -> str:
     return (
-        f"{shown(names)}, where the model takes no missing value, or which is in a group of 0/1 columns: expected "
-        "other columns"
+        f"missing values are not possible in {shown(names)}: the model accepts none there, or the column is in a group "
+        "of 0/1 columns. Leave these columns out"
     )
 
 
 def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missing: BoolArray) -> BoolArray:
-    """(n_inputs,) whether some row lacks a value where none is considered so far.
+    """(n_inputs,) whether some row has a missing value in an input that may not be missing in the space so far.
 
-    A category that the model does not know is to some models a missing one, and counts as such.
+    An unknown category counts as a missing value if the model treats it as one.
     """
     gaps = np.zeros(len(inputs), dtype=bool)
     if not adapted.unknown_missing and not np.isnan(X).any():
@@ -896,16 +905,16 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
 
 
 def _with_gaps(adapted: Adapted, inputs: Sequence[Input], table: Any, values: FloatArray) -> FloatArray:
-    """Rows whose missing values stay missing where a step fills in a number that the column itself never holds.
+    """The rows, with a value missing again if a step filled it with a number that the column itself cannot hold.
 
-    The mean of 0 and 1 is not a value that a column of truth values may have, so a missing value in it is a value of
-    its own, and what is proved is proved of 0, 1 and a missing value, and of no number between.
+    For example, the mean of 0 and 1 cannot occur in a boolean column. A missing value there remains a separate value:
+    proofs are then about 0, 1 and the missing value, and about no number between.
 
     Parameters
     ----------
-    adapted : the reading
-    inputs : what its columns hold
-    table : rows as readers read them
+    adapted : the model as its reader returns it
+    inputs : the columns and their kinds
+    table : rows as readers take them
     values : (n_rows, n_inputs) as they were read
     """
     if adapted.filled is None or not len(values):
@@ -927,7 +936,7 @@ def _with_gaps(adapted: Adapted, inputs: Sequence[Input], table: Any, values: Fl
 
 
 def _of_kind(given: Input, kind: Kind) -> Input:
-    """An input of numbers as one of integers, of 0 and 1, or of any numbers; others as they are."""
+    """The input of numbers, changed to integers, 0 and 1, or any numbers; other inputs are returned unchanged."""
     free = (Kind.NUMERIC, Kind.INTEGER)
     if given.kind not in free or kind not in (*free, Kind.BOOLEAN) or kind is given.kind:
         return given
@@ -940,14 +949,14 @@ def _of_kind(given: Input, kind: Kind) -> Input:
 
 
 def _reaching(keys: Iterable[Key], adapted: Adapted) -> list[Key]:
-    """Keys of columns that reach the model: what the others hold makes no difference."""
+    """The keys of the columns that reach the model; other columns have no effect on it."""
     assert adapted.header is not None
     idle = set(adapted.header.told) - {given.name for given in adapted.inputs}
     return [key for key in keys if key not in idle]
 
 
 def _considering(inputs: Sequence[Input], adapted: Adapted, missing: BoolArray) -> tuple[Input, ...]:
-    """The inputs, with the columns marked that may be missing in the space."""
+    """The inputs, each marked with whether it may be missing in the space."""
     unknown = adapted.unknown_missing
     return tuple(
         replace(column, missing=m, other=column.other or (unknown and m and column.kind is Kind.NOMINAL))

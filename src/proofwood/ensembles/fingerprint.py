@@ -1,4 +1,4 @@
-"""Values as JSON knows them, and short texts that differ where these do."""
+"""Convert values to types that JSON supports, and compute short digests of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: arrays and sets become lists, numbers of NumPy those of Python."""
+    """The value in types that JSON supports: arrays and sets become lists, NumPy numbers become Python numbers."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -28,7 +28,7 @@ def plain(value: Any) -> Any:
 
 
 def fingerprint(parts: Sequence[Any]) -> str:
-    """A short text that differs between lists of arrays and plain values."""
+    """A short digest of a list of arrays and plain values; it differs between different lists."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):

@@ -1,8 +1,8 @@
-"""A fitted model as trees of floats: what the readers of the libraries produce and the grid turns into integers.
+"""A fitted model as floating-point trees, which readers produce and the grid converts to integers.
 
-An inner node sends a row low iff ``x[feature] <= threshold`` in float64, a missing value where ``missing_low`` says,
-and, where it tests categories, the codes of its set. How a library compares (float32, strict, bins) is decided by the
-reader, which moves the threshold so that this one comparison gives the same answer for every float64.
+An inner node sends a row low iff ``x[feature] <= threshold`` in float64. ``missing_low`` decides the side of a missing
+value, and a test of categories sends the codes of its set low. Libraries compare in different ways (float32, strict,
+bins); the reader moves the threshold so that this one comparison gives the same result for every float64.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from proofwood.ensembles.space import Gap
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 OTHER = -1
-"""Code of a category that the model does not know, and of a missing one."""
+"""Code of an unknown category, and of a missing value in a column of categories."""
 
 Codes = frozenset[int]
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24
-"""Half the distance from 1 to the next float64, float32."""
+"""Half the distance from 1 to the next float64, and to the next float32."""
 
 
 def codes_in(values: FloatArray, n_levels: int) -> IntArray:
-    """Codes of a column of categories; those that the model does not know, and missing ones, are ``OTHER``."""
+    """Codes of a column of categories; unknown categories and missing values become ``OTHER``."""
     known = (values >= 0) & (values < n_levels) & (values == np.floor(values))
     return np.where(known, values, OTHER).astype(np.int64)
 
@@ -41,11 +41,11 @@ class ScoredTree:
     Parameters
     ----------
     feature : (n_nodes,) column tested, ``LEAF`` at a leaf; node 0 is the root, the order of the others is free
-    threshold : (n_nodes,) not NaN at threshold tests; +-inf where only a missing value goes the other way
-    low, high : (n_nodes,) next node
+    threshold : (n_nodes,) not NaN at threshold tests; +-inf if only a missing value goes to the other side
+    low, high : (n_nodes,) next node of rows that go low, and of those that go high
     missing_low : (n_nodes,) whether a missing value goes low
     value : (n_nodes, n_classes) scores; used at leaves
-    levels : per node the codes that go low, None where the test is not a level test
+    levels : per node the codes that go low, None if the node does not test categories
     """
 
     feature: IntArray
@@ -58,7 +58,7 @@ class ScoredTree:
 
     @classmethod
     def leaf(cls, value: FloatArray) -> ScoredTree:
-        """A tree without a test, with its scores (n_classes,)."""
+        """A tree that is a single leaf with the scores ``value`` (n_classes,)."""
         none = np.array([LEAF])
         return cls(none, np.array([np.nan]), none, none, np.array([True]), np.asarray(value)[np.newaxis])
 
@@ -70,7 +70,7 @@ class ScoredTree:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """The nodes of several trees, one tree after the other: what is done to all of them at once.
+    """The nodes of several trees in common arrays, one tree after the other, to process all trees at once.
 
     Loops over trees and nodes took 2 to 4 s for a boosted model, and 17 s for a large forest, before the first answer
     (decisions/0059-all-trees-at-once).
@@ -78,9 +78,9 @@ class Stack:
     Parameters
     ----------
     begins : (n_trees + 1,) first node of each tree
-    feature, threshold, low, high, missing_low, value : as of a ``ScoredTree``; the numbers in ``low`` and ``high`` are
-        those within the tree, as are those of nodes of the trees that :meth:`trees` gives
-    levels : from the nodes that test categories, by their place in the stack, to the codes that go low
+    feature, threshold, low, high, missing_low, value : as in ``ScoredTree``; ``low`` and ``high`` number nodes within
+        their tree
+    levels : from the nodes that test categories, by their index in the stack, to the codes that go low
     """
 
     begins: IntArray
@@ -94,7 +94,7 @@ class Stack:
 
     @classmethod
     def of(cls, trees: Sequence[ScoredTree], *, scores: bool = True) -> Stack:
-        """The nodes of one or more trees; without ``scores`` these may have different numbers of them."""
+        """The stack of one or more trees; without ``scores``, the trees may have different numbers of scores."""
         begins = np.concatenate([[0], np.cumsum([tree.feature.size for tree in trees])])
         levels = {
             begin + node: codes
@@ -119,7 +119,7 @@ class Stack:
         return np.repeat(np.arange(self.begins.size - 1), np.diff(self.begins))
 
     def trees(self) -> tuple[ScoredTree, ...]:
-        """The trees, whose arrays are parts of these."""
+        """The trees, with arrays that are views of the arrays of the stack."""
         found = []
         levels: list[tuple[Codes | None, ...] | None] = [None] * (self.begins.size - 1)
         if self.levels:
@@ -142,7 +142,7 @@ class Stack:
         return tuple(found)
 
     def merged(self) -> Stack:
-        """The trees without tests whose two sides are leaves of equal scores."""
+        """The trees in which a test is replaced by a leaf if its two sides are leaves of equal scores."""
         feature, value = self.feature.copy(), self.value.copy()
         inner = np.flatnonzero(feature != LEAF)
         root = self.begins[self.tree_of[inner]]
@@ -158,19 +158,19 @@ class Stack:
         return replace(self, feature=feature, value=value)
 
     def largest(self, numbers: FloatArray) -> FloatArray:
-        """(n_trees, ...) the largest of the numbers (n_leaves, ...) of the leaves of each tree."""
+        """(n_trees, ...) for each tree, the largest of the ``numbers`` (n_leaves, ...) of its leaves."""
         leaves = np.add.reduceat((self.feature == LEAF).astype(np.int64), self.begins[:-1])
         return np.asarray(np.maximum.reduceat(numbers, np.cumsum(leaves) - leaves))
 
     def reach(self, base: FloatArray) -> FloatArray:
-        """(n_scores,) what no sum of the base and a leaf of each tree is farther from 0 than, except for rounding."""
+        """(n_scores,) largest absolute value that a sum of the base and one leaf per tree can have, before rounding."""
         largest = self.largest(np.abs(self.value[self.feature == LEAF]))
         # added up one after the other, so that the bound does not depend on how NumPy groups them
         return np.asarray(np.cumsum(np.concatenate([np.abs(base)[np.newaxis], largest]), axis=0)[-1])
 
 
 LINKED = 16
-"""Roundings between a sum and what is made of it: a generous bound for exp, sum and division."""
+"""Bound on the roundings between a sum and the number computed from it; generous for exp, sum and division."""
 
 
 LinkKind = Literal["mean", "log", "logistic"]
@@ -178,15 +178,15 @@ LinkKind = Literal["mean", "log", "logistic"]
 
 @dataclass(frozen=True)
 class Link:
-    """What a model makes of the sum of its trees: a number that grows with it.
+    """The increasing function that turns the sum of a model's trees into the number that the model predicts.
 
     Parameters
     ----------
-    kind : ``"mean"``: the sum divided by ``divisor``; ``"log"``: the exponential function of that, less ``shift``;
-        ``"logistic"``: its logistic function. A probability of a class is the first or the last
+    kind : ``"mean"``: the sum divided by ``divisor``; ``"log"``: the exponential function of this quotient, less
+        ``shift``; ``"logistic"``: the logistic function of this quotient. Probabilities are never of kind ``"log"``
     divisor : above 0
     unit : half the distance from 1 to the next number of the model's arithmetic
-    shift : of ``"log"``: 0, or 1 where the model computes ``expm1``
+    shift : for ``"log"``: 0, or 1 if the model computes ``expm1``
     """
 
     kind: LinkKind = "mean"
@@ -195,12 +195,12 @@ class Link:
     shift: float = 0.0
 
     def cut(self, value: float) -> tuple[float, float]:
-        """The sum at which the number passes a value, and by how much rounding may move that.
+        """The sum at which the number reaches ``value``, and how much rounding may change this sum.
 
         Raises
         ------
         ValueError
-            If the number never gets to the value.
+            If the number never reaches ``value``.
         """
         if self.kind == "mean":
             cut = value * self.divisor
@@ -216,25 +216,25 @@ class Link:
             slop = (LINKED * self.unit + 4 * DOUBLE) * steep + 4 * DOUBLE * abs(cut)
             return cut * self.divisor, self.divisor * slop
         if not 0 < value < 1:
-            raise ValueError(f"this model predicts numbers between 0 and 1 only: {value:g} is none")
+            raise ValueError(f"this model predicts only numbers between 0 and 1: {value:g} cannot occur")
         cut = math.log(value / (1 - value))
         slope = value * (1 - value)
         return cut * self.divisor, self.divisor * (LINKED * self.unit + 4 * DOUBLE) / slope
 
     def exact_cut(self, value: float, step: float, *, reached: bool) -> float | None:
-        """The sum that parts the numbers at a value where all sums are multiples of a step, and added up exactly.
+        """The sum that separates the numbers at ``value``, if all sums are exact multiples of ``step``.
 
         Parameters
         ----------
-        value : of the number
+        value : a number that the model may predict
         step : a power of two
-        reached : whether a number equal to the value is on the upper side
+        reached : whether a number equal to ``value`` is on the upper side
 
         Returns
         -------
         float or None
             A multiple of the step: the least sum whose number is on the upper side if ``reached``, else the greatest
-            whose number is on the lower one. None where the number is more than a quotient, or too large for that.
+            sum whose number is on the lower side. None if the link is not a float64 quotient, or the sum is too large.
         """
         near = value * self.divisor / step
         if self.kind != "mean" or not abs(near) < 2**40 or self.unit != DOUBLE:
@@ -245,12 +245,12 @@ class Link:
         return (least if reached else least - 1) * step
 
     def beyond(self, value: float, *, reached: bool) -> int:
-        """-1 if every sum has a number on the upper side of a value, 1 if every sum is on the lower side, else 0.
+        """-1 if the numbers of all sums are on the upper side of ``value``, 1 if all are on the lower side, else 0.
 
         Parameters
         ----------
-        value : of the number
-        reached : whether a number equal to the value is on the upper side
+        value : a number
+        reached : whether a number equal to ``value`` is on the upper side
         """
         if self.kind == "mean":
             return 0
@@ -260,7 +260,7 @@ class Link:
         return int(self.kind == "logistic" and (value > 1 or (value == 1 and not reached)))
 
     def slop(self, values: FloatArray) -> FloatArray:
-        """How much rounding may move the sums behind these numbers; infinite at the ends."""
+        """How much rounding may change the sums that give these numbers; infinite for a probability of 0 or 1."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(4 * (DOUBLE + self.unit) * np.abs(numbers) * self.divisor)
@@ -272,7 +272,7 @@ class Link:
             return np.asarray(self.divisor * 2 * (LINKED * self.unit + 8 * DOUBLE) / np.abs(numbers * (1 - numbers)))
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sums that the model turns into these numbers, up to rounding; infinite at the ends of a link."""
+        """Sums from which the model computes these numbers, up to rounding; infinite for a probability of 0 or 1."""
         numbers = np.asarray(values, dtype=np.float64)
         if self.kind == "mean":
             return np.asarray(numbers * self.divisor)
@@ -282,7 +282,7 @@ class Link:
             return np.asarray((np.log(numbers) - np.log1p(-numbers)) * self.divisor)
 
     def number(self, total: float) -> tuple[float, float]:
-        """The number of a sum, and by how much rounding may move it."""
+        """The number that the model computes from a sum, and how much rounding may change it."""
         scaled = total / self.divisor
         if self.kind == "mean":
             return scaled, 4 * (DOUBLE + self.unit) * abs(scaled)
@@ -294,7 +294,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees whose scores are added up to a base; the largest sum wins.
+    """Trees whose scores are added to a base; the class with the largest sum wins.
 
     Parameters
     ----------
@@ -302,22 +302,22 @@ class Forest:
     base : (n_classes,) score before any tree
     classes : (n_classes,) labels
     n_columns : columns of the matrix that the model takes
-    noise : what rounding in the model itself may change in the difference of two class sums, in the unit of the scores
-    predict : class codes that the real model gives to a matrix (n_rows, n_columns); of a regressor its numbers
-    ties_low : whether the lowest class wins a tie, else the highest
-    takes_missing : (n_columns,) whether the model accepts a missing value; None: it never does
-    majority : whether the trees vote where the model itself does not
-    names : names of the columns, None if the model does not know them
-    link : what becomes of the sums: the number that a regressor predicts, or the probabilities of a classifier; None
-        where these are nothing of the kind
-    for_missing : per column, numbers that the model takes for a missing value; only the texts need it
-    output : these numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model for a matrix; None with
-        ``link``
-    decision : of a classifier whose ``decision_function`` is made of the sums: what it divides them by; for two classes
-        the sum of the second less that of the first, of more classes each sum. None where it has none such
+    noise : largest amount by which rounding in the model itself may change the difference of two class sums
+    predict : function from a matrix (n_rows, n_columns) to the class codes, or numbers, that the real model predicts
+    ties_low : whether the lowest class wins a tie; otherwise the highest wins
+    takes_missing : (n_columns,) whether the model accepts a missing value; None if it never does
+    majority : whether the trees vote here, although the model itself does not use votes
+    names : names of the columns, None if the model has none
+    link : function from the sums to the number that a regressor predicts, or to the probabilities of a classifier; None
+        if these do not follow from the sums
+    for_missing : per column, numbers that the model treats as a missing value; used only in texts
+    output : function from a matrix to the numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model;
+        None if ``link`` is None
+    decision : for a classifier whose ``decision_function`` follows from the sums, the number by which it divides them.
+        It uses the second sum less the first for two classes, and all sums for more classes. None for other models
     unordered : whether the model may add up its trees in another order at each call, as threads do
 
-    A regressor has one score per leaf and no classes until :mod:`proofwood.ensembles.outcomes` makes some.
+    A regressor has one score per leaf, and no classes until :mod:`proofwood.ensembles.outcomes` defines some.
     """
 
     trees: tuple[ScoredTree, ...]
@@ -348,7 +348,7 @@ class Forest:
 
     @property
     def step(self) -> float | None:
-        """The power of two that all sums are multiples of, if they are added up exactly; None if not."""
+        """A power of two of which all sums are multiples, if sums are computed exactly; None otherwise."""
         if self.noise != 0:
             return None
         bits = common_bits(np.concatenate([self.base, *(tree.value[tree.leaves].ravel() for tree in self.trees)]))
@@ -356,27 +356,27 @@ class Forest:
 
     @property
     def reach(self) -> float:
-        """A number above the absolute value of every sum, whatever rounding does."""
+        """A number above the absolute value of every sum, also after rounding."""
         parts = (float(np.abs(tree.value[tree.leaves]).max(initial=0.0)) for tree in self.trees)
         return 2.0 * (1.0 + float(np.abs(self.base).max(initial=0.0)) + sum(parts) + self.noise)
 
 
 def cut_of(forest: Forest, link: Link, value: float, *, reached: bool) -> tuple[float, float]:
-    """The sum that parts the numbers of a model at a value, and by how much rounding may move it.
+    """The sum that separates the numbers of a model at ``value``, and how much rounding may change this sum.
 
-    Where all numbers are on one side of the value, so are all sums.
+    If all numbers are on one side of ``value``, all sums are on the same side of the returned sum.
 
     Parameters
     ----------
     forest : the model
-    link : from its sums, or differences of two, to these numbers
-    value : of the number
-    reached : whether a number equal to the value is on the upper side
+    link : function from its sums, or from differences of two sums, to the numbers
+    value : a number
+    reached : whether a number equal to ``value`` is on the upper side
 
     Raises
     ------
     ValueError
-        If no number gets to the value, but one that is rounded.
+        If a number can reach ``value`` only by rounding.
     """
     side = link.beyond(value, reached=reached)
     if side != 0:
@@ -391,17 +391,17 @@ NO_CLASSES: npt.NDArray[Any] = np.zeros(0, dtype=object)
 
 
 def one_hot(tree: ScoredTree) -> ScoredTree:
-    """The same tree with score 1 for the best class of each node (the first of the best), 0 for the others."""
+    """The same tree with score 1 for the best class of each node (the first of equally good ones), 0 for the others."""
     return replace(tree, value=np.eye(tree.value.shape[1])[tree.value.argmax(axis=1)])
 
 
 def merged(tree: ScoredTree) -> ScoredTree:
-    """The tree without tests whose two sides are leaves of equal scores."""
+    """The tree in which a test is replaced by a leaf if its two sides are leaves of equal scores."""
     return Stack.of([tree]).merged().trees()[0]
 
 
 def summing_noise(trees: Sequence[ScoredTree], base: FloatArray, unit: float, roundings: int = 0) -> float:
-    r"""Bound of what floating-point summation changes in the difference of two class sums.
+    r"""Bound on the error of floating-point summation in the difference of two class sums.
 
     A sum of :math:`n` numbers in any order, each of them rounded ``roundings`` times before, differs from the exact
     one by at most :math:`\gamma_{n+r} \sum |x_i|` with :math:`\gamma_k = k u / (1 - k u)` [1]_, sec. 4.2. For a class
@@ -414,7 +414,7 @@ def summing_noise(trees: Sequence[ScoredTree], base: FloatArray, unit: float, ro
     Parameters
     ----------
     unit : half the distance from 1 to the next number of the model's arithmetic (2**-53, 2**-24)
-    roundings : of each term, or of each sum after it was added up
+    roundings : number of further roundings of each term, or of each sum after the addition
 
     References
     ----------
@@ -434,7 +434,7 @@ def summing_noise(trees: Sequence[ScoredTree], base: FloatArray, unit: float, ro
 
 
 def common_bits(numbers: FloatArray, most: int = 40) -> int | None:
-    """Least ``k`` such that all numbers are multiples of ``2**-k``, None if it is above ``most``."""
+    """Least ``k`` from 0 such that all numbers are multiples of ``2**-k``; None if ``k`` would be above ``most``."""
     scaled = np.ldexp(numbers, most)
     if not np.array_equal(scaled, np.rint(scaled)):
         return None

@@ -1,20 +1,21 @@
-"""The threshold grid: columns of cells, what each test of the model asks of them, and the way back to values.
+"""The threshold grid: columns of cells, the tests of the model as literals over cells, and values for given cells.
 
-What a column of the table becomes:
+The columns of the table are converted as follows:
 
-- Numbers: one grid column whose cells are the intervals between all thresholds of the ensemble. Thresholds that no
-  value of the space lies beyond (bounds) are not tests, and thresholds of integer columns are moved down to an integer.
-- Where a value may be missing: a further 0/1 grid column. The missing value sits in the lowest cell of the numbers if
-  the model sends it low, else in the highest one. Where tests disagree, all thresholds have a grid column in which it
-  is low, and those that send it high a further one, linked by clauses, so that every test is one literal and no leaf is
-  split.
-- Categories: codes that no test distinguishes are one class of codes; each class has a 0/1 grid column, exactly one of
-  which is 1. A test for a set of several classes has a 0/1 grid column of its own, linked by clauses.
+- Numbers: one grid column whose cells are the intervals between all thresholds of the ensemble. A threshold is left
+  out if the bounds put all values on one side of it; thresholds of integer columns are rounded down.
+- If a value may be missing: a further 0/1 grid column. In the column of numbers, the missing value is in the lowest
+  cell if the model sends it low, else in the highest one. If tests disagree, there are two columns of numbers, linked
+  by clauses: one with all thresholds, in which the missing value is low, and one with the thresholds that send it high.
+  So every test is one literal, and no leaf is split.
+- Categories: codes that no test distinguishes form one class of codes. Each class has a 0/1 grid column, and exactly
+  one of these columns is 1. A test for a set of several classes has a separate 0/1 grid column, linked by clauses.
 
-What is known of rows adds thresholds, sets of categories, and clauses: a cell is possible as a whole or not at all.
+Knowledge about rows adds thresholds, sets of categories, and clauses, so that a cell is possible either as a whole or
+not at all.
 
-All grid columns of one table column, or of a group of them, are one feature. A test is a literal of ``ScoreModel``, or
-``ALWAYS`` or ``NEVER``, whichever makes it go low.
+All grid columns of one table column, or of a group of table columns, form one feature. A test becomes the literal of
+``ScoreModel`` with which rows go low, or ``ALWAYS`` or ``NEVER``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from proofwood.ensembles.space import GroupKind, Input
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 ALWAYS, NEVER = -2, -3
-"""Tests that every row of the space answers alike, in place of a literal."""
+"""Values in place of a literal, for tests that have the same result for every row of the space."""
 
 Side = Literal["low", "high"]
 Role = Literal["value", "value_missing_high", "missing", "codes"]
@@ -48,13 +49,13 @@ class GridColumn:
 
     Parameters
     ----------
-    column : index of the input it belongs to
-    role : ``"value"``: intervals; ``"value_missing_high"``: intervals of the same numbers, of fewer thresholds;
+    column : index of the input that it belongs to
+    role : ``"value"``: intervals; ``"value_missing_high"``: wider intervals of the same numbers;
         ``"missing"``: 0/1; ``"codes"``: 0/1, whether the category is one of ``codes``
     thresholds : (q,) ascending; the cell of a value is the number of thresholds below it
     missing_cell : cell of a missing value
-    codes : of the categories that a ``"codes"`` column stands for
-    single : whether these codes are one class of codes that no test distinguishes
+    codes : codes of the categories for which a ``"codes"`` column is 1
+    single : whether ``codes`` is one class of codes that no test distinguishes
     """
 
     column: int
@@ -67,7 +68,7 @@ class GridColumn:
 
 @dataclass(eq=False)
 class Grid:
-    """Grid columns, their variables, clauses, and the literal of every test.
+    """Grid columns, their variables, and the clauses over them.
 
     Parameters
     ----------
@@ -76,11 +77,11 @@ class Grid:
     first : (n_columns + 1,) first variable of each grid column
     features : grid columns of each feature
     feature_names : one per feature
-    clauses : what rows of the space satisfy
-    knowledge : those of them that say what is known of rows
-    widths : per input from the least to the greatest threshold of the trees, 0 if there are not two
+    clauses : clauses that all rows of the space satisfy
+    knowledge : those of the clauses that come from the user's knowledge
+    widths : per input, the distance from the least to the greatest threshold of the trees; 0 for fewer than two
     of_input : grid columns of each input
-    ranges : see ``ScoreModel``; one per input that is in no group of 0/1 columns
+    ranges : see ``ScoreModel``; one for each input outside the groups of 0/1 columns
     """
 
     inputs: tuple[Input, ...]
@@ -96,7 +97,7 @@ class Grid:
 
     @property
     def n_thresholds(self) -> IntArray:
-        """(n_columns,) thresholds of each grid column."""
+        """(n_columns,) number of thresholds of each grid column."""
         return np.array([column.thresholds.size for column in self.columns], dtype=np.int64)
 
     def cells_of(self, X: FloatArray) -> IntArray:
@@ -118,7 +119,7 @@ class Grid:
     def has_rows(
         self, low: IntArray | None = None, high: IntArray | None = None, also: Iterable[tuple[int, ...]] = ()
     ) -> bool:
-        """Whether some cells satisfy all clauses, and further ones, in a box if one is given."""
+        """Whether some cells satisfy all clauses and ``also``, within the box from ``low`` to ``high`` if given."""
         with Solver(name="minisat22") as solver:
             for column in range(len(self.columns)):
                 start, end = int(self.first[column]) + 1, int(self.first[column + 1]) + 1
@@ -148,14 +149,14 @@ class Grid:
         return low, low_open, high, not math.isfinite(high)
 
     def ends(self, column: int) -> tuple[FloatArray, FloatArray]:
-        """(n_cells,) least and greatest float64 of each cell of a column of numbers; infinite where it has no end."""
+        """(n_cells,) least and greatest float64 of each cell of a column of numbers; infinite if a cell has no end."""
         grid = self.columns[column]
         given = self.inputs[grid.column]
         above = grid.thresholds + 1 if given.whole else np.nextafter(grid.thresholds, math.inf)
         return np.concatenate([[given.low], above]), np.concatenate([grid.thresholds, [given.high]])
 
     def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
-        """A row of the table inside the cells, each value as near to that of ``like`` as can be.
+        """A row of the table inside the cells, with each value as near as possible to that of the row ``like``.
 
         Raises
         ------
@@ -165,7 +166,7 @@ class Grid:
         return np.asarray(self.rows([cells], like)[0])
 
     def rows(self, many: Sequence[IntArray], like: FloatArray) -> FloatArray:
-        """(n_rows, n_inputs) rows inside of several cells, each as :meth:`row` makes it."""
+        """(n_rows, n_inputs) one row for each array of cells in ``many``, as :meth:`row` makes it."""
         now = self.cells_of(like[np.newaxis])[0]
         outside = {j for j in range(len(self.inputs)) if not self._within(j, like[j])}
         found = np.tile(like, (len(many), 1))
@@ -200,7 +201,7 @@ class Grid:
             low = math.nextafter(low, math.inf)
         if low > high:
             raise ValueError(f"no value of the column {given.name!r} is in these cells")
-        if math.isnan(like):  # nothing to be near to: half way, or the end that is finite
+        if math.isnan(like):  # no value to be near to: take the middle, or the finite end
             ends = [end for end in (low, high) if math.isfinite(end)]
             like = sum(end / len(ends) for end in ends) if ends else 0.0
             like = float(np.floor(like)) if given.whole else like
@@ -226,23 +227,23 @@ class Grid:
         return len(self.columns) - 1
 
     def above(self, column: int, threshold: int) -> int:
-        """Literal: the cell is above ``threshold``."""
+        """The literal that the cell of a grid column is above its threshold with the index ``threshold``."""
         return 2 * int(self.first[column] + threshold)
 
 
 @dataclass(frozen=True, eq=False)
 class _Tests:
-    """The threshold tests of a model column of numbers, and what they ask of the input; equal ones once.
+    """The distinct threshold tests of a model column of numbers, and the same tests for its input.
 
     Parameters
     ----------
     column : index of the input
-    thresholds : (n,) of the model, ascending, each once
-    at : (n_tests,) which of them a test has; tests are ordered by threshold
-    missing_low : (n_tests,) whether it sends a missing value low
-    cuts : (n_tests,) threshold of the input
-    gap_low : (n_tests,) whether a missing value of the input is with the numbers up to the threshold
-    falls : whether these numbers go high
+    thresholds : (n,) distinct thresholds of the model, ascending
+    at : (n_tests,) index of the threshold of each test; tests are ordered by threshold
+    missing_low : (n_tests,) whether the test sends a missing value low
+    cuts : (n_tests,) threshold for the values of the input
+    gap_low : (n_tests,) whether a missing value of the input goes to the same side as the numbers up to the cut
+    falls : whether the numbers up to the cut go high
     """
 
     column: int
@@ -256,7 +257,7 @@ class _Tests:
 
 @dataclass(frozen=True, eq=False)
 class _Coded:
-    """The threshold tests of a model column of numbers that stand for categories, as :class:`_Tests`."""
+    """Like :class:`_Tests`, for a model column whose numbers encode categories of the input."""
 
     column: int
     thresholds: FloatArray
@@ -270,20 +271,20 @@ NONE: FloatArray = np.zeros(0)
 
 @dataclass(eq=False)
 class _Asked:
-    """What the trees ask of one input."""
+    """The thresholds and sets of categories that are tested for one input."""
 
     low: FloatArray = field(default_factory=lambda: NONE)  # thresholds of tests that send missing low, ascending
     high: FloatArray = field(default_factory=lambda: NONE)
     sets: set[Codes] = field(default_factory=set)
-    gap: bool = False  # whether missing values and numbers are kept apart even if no tree tests the column
+    gap: bool = False  # whether missing values differ from numbers even if no tree tests the column
 
     def add(self, side: Side, cuts: FloatArray) -> None:
-        """More thresholds."""
+        """Add the thresholds ``cuts`` to those of one side."""
         setattr(self, side, np.union1d(getattr(self, side), cuts))
 
     @property
     def width(self) -> float:
-        """From the least to the greatest threshold."""
+        """Distance from the least to the greatest finite threshold."""
         cuts = np.concatenate([self.low, self.high])
         cuts = cuts[np.isfinite(cuts)]
         return float(cuts.max() - cuts.min()) if cuts.size else 0.0
@@ -324,7 +325,7 @@ class GridBuilder:
             self._ask_atom(atom)
 
     def _distinct_sets(self) -> dict[int, set[Codes]]:
-        """Per model column the sets of codes that it is tested for."""
+        """For each model column, the sets of codes in its tests."""
         found: dict[int, set[Codes]] = {}
         for node, codes in self._stack.levels.items():
             if self._stack.feature[node] != LEAF:
@@ -332,7 +333,7 @@ class GridBuilder:
         return found
 
     def _distinct_tests(self) -> dict[int, _Tests | _Coded]:
-        """Per model column its tests of thresholds."""
+        """For each model column, its distinct threshold tests."""
         stack, tests = self._stack, {}
         plain = stack.feature != LEAF
         plain[list(stack.levels)] = False
@@ -349,7 +350,7 @@ class GridBuilder:
         return tests
 
     def _asks(self, m: int, thresholds: FloatArray, at: IntArray, missing_low: BoolArray) -> _Tests | _Coded:
-        """What the tests of a model column ask of its input."""
+        """Convert the threshold tests of a model column to tests of its input."""
         source = self.sources[m]
         if source.table is not None:
             pairs = zip(thresholds[at].tolist(), missing_low.tolist(), strict=True)
@@ -368,7 +369,7 @@ class GridBuilder:
         )
 
     def _clean(self, column: int, thresholds: FloatArray) -> FloatArray:
-        """Thresholds of an input; -inf and inf where all present values of the space are on one side."""
+        """The thresholds of an input: integer columns round them down, and bounds make those outside infinite."""
         given = self.grid.inputs[column]
         if given.whole:
             thresholds = np.floor(thresholds)
@@ -377,7 +378,7 @@ class GridBuilder:
         return np.where(thresholds < max(given.low, -largest), -np.inf, thresholds) + 0.0  # no -0.0
 
     def _codes_low(self, source: Source, threshold: float, missing_low: bool) -> Codes:
-        """Codes that go low where the model tests a number that stands for a category."""
+        """Codes of the categories that go low if the model tests their numbers against ``threshold``."""
         numbers, other = source.codes
         low = (numbers <= threshold) | (np.isnan(numbers) & missing_low)
         chosen = frozenset(np.flatnonzero(low).tolist())
@@ -394,13 +395,13 @@ class GridBuilder:
             asked.add(side, tests.cuts[mine])
 
     def _sides(self, tests: _Tests) -> list[tuple[Side, IntArray]]:
-        """Which tests are in the chain of thresholds in which a missing value is low, and which in the other."""
+        """Divide the tests between the grid column in which a missing value is low, and the one in which it is high."""
         low = tests.gap_low if self.grid.inputs[tests.column].missing else np.ones(tests.cuts.size, dtype=bool)
         sides: list[tuple[Side, IntArray]] = [("low", np.flatnonzero(low)), ("high", np.flatnonzero(~low))]
         return [(side, mine) for side, mine in sides if mine.size]
 
     def _ask_atom(self, atom: Atom) -> None:
-        """Let the grid distinguish what a condition distinguishes."""
+        """Add the threshold or the set of categories of a condition to the grid."""
         asked, given = self._asked[atom.column], self.grid.inputs[atom.column]
         if atom.codes is not None:
             asked.sets.add(atom.codes)
@@ -415,7 +416,7 @@ class GridBuilder:
     # -------------------------------------------------------------------------------------------------- laying out
 
     def build(self, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> Grid:
-        """The grid, with one feature per input outside the groups and one per group, in the order of the columns."""
+        """Lay out the grid, with one feature per group and per input outside the groups, in the order of columns."""
         grid = self.grid
         exclusive = {j for columns, kind in groups.values() if kind != "together" for j in columns}
         for j, given in enumerate(grid.inputs):
@@ -426,7 +427,7 @@ class GridBuilder:
                     grid.ranges.append((tuple(range(start, len(grid.columns))), SET))
             else:
                 if j in exclusive and given.low < given.high:
-                    self._asked[j].add("low", np.zeros(1))  # the clauses of the group speak of every column of it
+                    self._asked[j].add("low", np.zeros(1))  # the clauses of the group need every column of it
                 self._lay_numbers(j)
                 if j not in exclusive:
                     mine = range(start, len(grid.columns))
@@ -454,7 +455,7 @@ class GridBuilder:
     def _exactly_one(self, ones: list[int], fixed: int, *, at_least: bool) -> None:
         clauses = self.grid.clauses
         if fixed > 1 or (at_least and not ones and not fixed):
-            raise ValueError("bounds leave no row in which exactly one column of a group is 1")
+            raise ValueError("bounds contradict a group of 0/1 columns: no row has a 1 in exactly one of its columns")
         if fixed:
             clauses.extend((one ^ 1,) for one in ones)
             return
@@ -466,9 +467,9 @@ class GridBuilder:
         grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
         lows, highs = asked.low[np.isfinite(asked.low)], asked.high[np.isfinite(asked.high)]
         both = lows.size > 0 and highs.size > 0
-        # With a part of the thresholds in each chain prices were only bounded, and most nearest rows ended as
+        # With a part of the thresholds in each chain, prices were only bounded, and most nearest rows ended as
         # "feasible": decisions/0051-one-chain-prices-a-column.
-        if both:  # the first chain has all, so that its cells alone say what a value costs
+        if both:  # the first chain has all thresholds, so that its cells determine the price of a value
             lows = np.union1d(lows, highs)
         main_is_high = lows.size == 0 and highs.size > 0
         main = grid._add(GridColumn(j, "value", highs if main_is_high else lows, highs.size if main_is_high else 0))
@@ -491,7 +492,7 @@ class GridBuilder:
             self._link(main, second, missing)
 
     def _link(self, lows: int, highs: int, missing: int) -> None:
-        """Present values are in cells of the two chains that overlap."""
+        """Add clauses by which a value that is not missing is in overlapping cells of the two grid columns."""
         grid = self.grid
         a, b = grid.columns[lows].thresholds, grid.columns[highs].thresholds
         for i, t in enumerate(a.tolist()):  # x > t, hence x > s for the greatest s <= t
@@ -547,24 +548,27 @@ class GridBuilder:
     # ---------------------------------------------------------------------------------------------------- what is known
 
     def _state_knowledge(self) -> None:
-        """The clauses of all conditions; ValueError if no row satisfies them."""
+        """Add the clauses of all conditions; ValueError if no row satisfies them."""
         grid = self.grid
         for text, formula in zip(self.knowledge.texts, self.knowledge.formulas, strict=True):
             try:
                 clauses = formula.clauses(self._clauses_of)
             except OverflowError:
                 raise ValueError(
-                    f"the knowledge {text!r} is too long, its parts multiplied out: state it as several conditions"
+                    f"the knowledge {text!r} becomes too many clauses: state it as several conditions"
                 ) from None
             if frozenset() in clauses:
-                raise ValueError(f"the knowledge {text!r} leaves no row that is possible")
+                raise ValueError(f"no row satisfies the knowledge {text!r}: correct this condition, or leave it out")
             grid.knowledge.extend(tuple(sorted(clause)) for clause in clauses)
         grid.clauses.extend(grid.knowledge)
         if grid.knowledge and not grid.has_rows():
-            raise ValueError(f"no row is possible by the knowledge {', '.join(map(repr, self.knowledge.texts))}")
+            raise ValueError(
+                f"no row satisfies all of the knowledge {', '.join(map(repr, self.knowledge.texts))}: correct a "
+                "condition, or leave it out"
+            )
 
     def _clauses_of(self, atom: Atom) -> list[Clause]:
-        """A comparison of a condition as clauses of literals."""
+        """The clauses of literals for a comparison in a condition."""
         given = self.grid.inputs[atom.column]
         if atom.codes is not None:
             return _as_clauses(self._literal_of[atom.column, atom.codes])
@@ -580,14 +584,14 @@ class GridBuilder:
         return together([_as_clauses(low), negated(_as_clauses(gap))])
 
     def _gap_of(self, j: int) -> int:
-        """Literal: the number is missing."""
+        """The literal that the number of an input is missing; ``NEVER`` if it cannot be."""
         flags = [g for g in self.grid.of_input[j] if self.grid.columns[g].role == "missing"]
         return self.grid.above(flags[0], 0) if flags else NEVER
 
     # -------------------------------------------------------------------------------------------------- translating
 
     def _literals_up_to(self, j: int, side: Side, cuts: FloatArray) -> IntArray:
-        """(n,) the literals "the number is at most the cut", for cuts that the trees or the knowledge ask for."""
+        """(n,) the literals that the number of an input is at most a cut; a tree or a condition must test each cut."""
         literals = np.where(cuts > 0, ALWAYS, NEVER)
         finite = np.isfinite(cuts)
         if finite.any():
@@ -600,7 +604,7 @@ class GridBuilder:
         return literals
 
     def _literals_of(self, tests: _Tests | _Coded) -> IntArray:
-        """(n_tests,) the literals with which they go low."""
+        """(n_tests,) for each test, the literal with which rows go low."""
         if isinstance(tests, _Coded):
             return np.array([self._literal_of[tests.column, codes] for codes in tests.sets], dtype=np.int64)
         literals = np.zeros(tests.cuts.size, dtype=np.int64)
@@ -611,7 +615,7 @@ class GridBuilder:
         return literals
 
     def literals(self) -> tuple[IntArray, ...]:
-        """Per tree, the literal with which each node goes low; undefined at leaves."""
+        """For each tree, the literal with which rows go low at each node; undefined at leaves."""
         stack = self._stack
         literals = np.full(stack.feature.size, NEVER)
         for m, tests in self._tests.items():

@@ -1,4 +1,4 @@
-"""Scores of leaves as integers, and the margin that covers what rounding could tip."""
+"""Leaf scores as integers, and the margin that covers the effect of rounding."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SCORE_BITS = 40
 
 @dataclass(frozen=True, eq=False)
 class IntegerScores:
-    """Integer scores of a forest.
+    """Integer scores of a forest, with bounds on the effect of rounding.
 
     Parameters
     ----------
     values : (n_nodes, n_classes) int64 of the nodes of all trees, one tree after the other; used at leaves
     base : (n_classes,) int64
-    margin : rounding, in the model and here, changes no difference of two class sums by more
-    error : rounding here changes no sum by more, in integer units
+    margin : largest amount by which rounding, in the model and here, can change the difference of two class sums
+    error : largest amount by which rounding here can change a class sum, in integer units
     scale : integer units per unit of the model's scores, a power of two
     """
 
@@ -35,14 +35,14 @@ class IntegerScores:
 
 
 def integer_scores(forest: Forest) -> IntegerScores:
-    r"""Scale by a power of two, round to the nearest integer, and say how much that may change.
+    r"""Scale the scores by a power of two, round them to the nearest integers, and bound the error of rounding.
 
     Multiplying by a power of two is exact, so the only error made here is the rounding of each number. With the
     residuals :math:`r_{lc}` of leaf :math:`l` and class :math:`c`, which float64 holds exactly, the difference of two
-    class sums is off by at most :math:`\sum_{trees} \max_l (\max_c r_{lc} - \min_c r_{lc})`, the base counted as one
-    more tree. The margin is that sum plus ``forest.noise``, in integer units, rounded up: if the integer sums differ
-    by more, then so do, with the same sign, the exact sums and the sums that the model itself computes. Scores that
-    are all multiples of :math:`2^{-k}`, as votes are, become integers without any error.
+    class sums is off by at most :math:`\sum_{trees} \max_l (\max_c r_{lc} - \min_c r_{lc})`, where the base counts
+    as one more tree. The margin is that sum plus ``forest.noise``, in integer units, rounded up. If the integer sums
+    differ by more, the exact sums and the sums that the model itself computes differ with the same sign. Scores that
+    are all multiples of :math:`2^{-k}`, such as votes, become integers without any error.
 
     Raises
     ------
@@ -54,9 +54,7 @@ def integer_scores(forest: Forest) -> IntegerScores:
     table = stack.value[leaf]
     numbers = np.concatenate([forest.base, table.ravel()])
     if not np.all(np.isfinite(numbers)):
-        raise ValueError(
-            "a leaf of the model has a score that is not a finite number: its predictions cannot be explained"
-        )
+        raise ValueError("a leaf of the model has a score that is not a finite number: the model cannot be explained")
     largest = float(np.abs(numbers).max(initial=0.0))
     exponent = SCORE_BITS - math.frexp(largest)[1] if largest > 0 else 0
     exact = common_bits(numbers)

@@ -1,4 +1,4 @@
-"""Answers that are pickled without their model, and get it back."""
+"""Answers that are pickled without their model, and that can get it back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from proofwood.model.node_table import FloatArray
 
 
 class Kept(ABC):
-    """An answer that is pickled with the outline of its model. A copy is the answer itself: nothing changes it."""
+    """An answer that is pickled with only an outline of its model. It never changes, so a copy is the same object."""
 
     model: Any
 
     @abstractmethod
     def _outlined(self) -> dict[str, Any]:
-        """The attributes that are pickled in place of those that lean on the whole model, ``model`` among them."""
+        """The attributes to pickle in place of those that need the whole model, including ``model``."""
 
     def __getstate__(self) -> dict[str, Any]:
         other = {} if isinstance(self.model, Outline) else self._outlined()
@@ -31,10 +31,10 @@ class Kept(ABC):
 
 
 class Rejoined(Kept):
-    """An answer that gets the model back that a pickle did not keep."""
+    """An answer to which its model can be attached again after unpickling."""
 
     def with_model(self, model: Any) -> Self:
-        """The same answer with its model, after it was loaded from a pickle, which does not keep the model.
+        """Return the answer with its model attached, after it was loaded from a pickle, which does not hold the model.
 
         Parameters
         ----------
@@ -43,15 +43,15 @@ class Rejoined(Kept):
         Raises
         ------
         TypeError, ValueError
-            If it is something else, or another model.
+            If ``model`` is not an Explainer, or explains another model.
         """
         whole = model_of(self.model, model, self._of_row())
         return self._joined(whole, self.model) if isinstance(self.model, Outline) else self
 
     def _of_row(self) -> FloatArray | None:
-        """The row (n_inputs,) that the answer is about, if it is about one."""
+        """The row (n_inputs,) that the answer is about; None if it is not about one row."""
         return None
 
     @abstractmethod
     def _joined(self, whole: Explained, outline: Outline) -> Self:
-        """The same answer about the model, not about its outline."""
+        """The same answer with the whole model in place of its outline."""

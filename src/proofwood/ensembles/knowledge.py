@@ -1,11 +1,11 @@
-"""What is known of rows beside the bounds of single columns: conditions that every possible row satisfies.
+"""Knowledge about rows beyond the bounds of single columns: conditions that every possible row satisfies.
 
 A condition is a text as ``pandas.DataFrame.query`` takes it. It compares columns with values, and joins comparisons
-with ``and``, ``or``, ``not``, or ``->``: "if ..., then ...". Python's own parser reads it, and nothing in it is run. A
+with ``and``, ``or``, ``not``, or ``->`` ("if ..., then ..."). Python's parser reads it, but it is never executed. A
 comparison with a missing value is false, except for ``!=`` and ``not in``, as in pandas.
 
-The grid gets a threshold wherever a condition mentions one, so that a cell is possible as a whole or not at all. A
-condition then is a set of clauses over literals of the grid, which all engines respect; see
+The grid gets a threshold for every number in a condition, so that a cell is possible either as a whole or not at all.
+A condition then becomes a set of clauses over literals of the grid, which all engines respect; see
 :class:`proofwood.ensembles.grid.GridBuilder`.
 """
 
@@ -30,11 +30,11 @@ from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.printable import shown
 
 MOST_CLAUSES = 2000
-"""Clauses that one condition may become."""
+"""Maximum number of clauses that one condition may become."""
 EXAMPLE = "\"age >= 18 or job == 'student'\""
 Clause = frozenset[int]
 Named = Callable[["Atom"], list[Clause]]
-"""Says what an atom is as clauses of literals: no clause stands for always, an empty one for never."""
+"""Function that converts an atom to clauses of literals: no clause if it is always true, an empty clause if never."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,8 @@ class Atom:
     Parameters
     ----------
     column : index of the input
-    codes : the categories that the value may be; ``OTHER`` is one of them for unknown categories and missing values;
-        None for numbers
-    threshold : of numbers: the value is there, and at most this; nan: it is missing
+    codes : the permitted categories, with ``OTHER`` for unknown categories and missing values; None for numbers
+    threshold : for numbers: the value is not missing and at most this; nan: the value is missing
     """
 
     column: int
@@ -55,15 +54,15 @@ class Atom:
 
     @property
     def asks_for_gap(self) -> bool:
-        """Whether it says that a number is missing."""
+        """Whether the atom says that a number is missing."""
         return self.codes is None and math.isnan(self.threshold)
 
     def atoms(self) -> Iterator[Atom]:
-        """Itself."""
+        """Yield this atom."""
         yield self
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
+        """(n_rows,) whether the condition is true for each of the rows (n_rows, n_inputs)."""
         values = X[:, self.column]
         if self.codes is not None:
             return np.isin(codes_in(values, len(inputs[self.column].levels)), sorted(self.codes))
@@ -72,49 +71,49 @@ class Atom:
         return np.asarray(values <= self.threshold)  # not where it is missing
 
     def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """It or, unless ``positive``, its negation as clauses of literals."""
+        """The condition, or its negation if not ``positive``, as clauses of literals."""
         found = named(self)
         return found if positive else negated(found)
 
 
 @dataclass(frozen=True)
 class Negated:
-    """What is true where a condition is not."""
+    """The negation of a condition."""
 
     part: Formula
 
     def atoms(self) -> Iterator[Atom]:
-        """Its comparisons."""
+        """The comparisons of the condition."""
         return self.part.atoms()
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
+        """(n_rows,) whether the condition is true for each of the rows (n_rows, n_inputs)."""
         return ~self.part.holds(X, inputs)
 
     def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """It or, unless ``positive``, its negation as clauses of literals."""
+        """The condition, or its negation if not ``positive``, as clauses of literals."""
         return self.part.clauses(named, positive=not positive)
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Several conditions: all of them hold, or at least one."""
+    """Several conditions, of which all must hold (``every``), or at least one."""
 
     parts: tuple[Formula, ...]
     every: bool
 
     def atoms(self) -> Iterator[Atom]:
-        """Comparisons of all parts."""
+        """The comparisons of all parts."""
         for part in self.parts:
             yield from part.atoms()
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
+        """(n_rows,) whether the condition is true for each of the rows (n_rows, n_inputs)."""
         each = [part.holds(X, inputs) for part in self.parts]
         return np.asarray(np.logical_and.reduce(each) if self.every else np.logical_or.reduce(each))
 
     def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """It or, unless ``positive``, its negation as clauses of literals."""
+        """The condition, or its negation if not ``positive``, as clauses of literals."""
         parts = [part.clauses(named, positive=positive) for part in self.parts]
         return together(parts) if self.every is positive else one_of(parts)
 
@@ -124,7 +123,7 @@ Formula = Atom | Negated | Joined
 
 
 def together(parts: Iterable[list[Clause]]) -> list[Clause]:
-    """All of some sets of clauses, without what others say already."""
+    """The union of several sets of clauses, without clauses that follow from another one."""
     kept: list[Clause] = []
     distinct = {clause for part in parts for clause in part}
     for clause in sorted(distinct, key=lambda clause: (len(clause), sorted(clause))):
@@ -136,7 +135,7 @@ def together(parts: Iterable[list[Clause]]) -> list[Clause]:
 
 
 def one_of(parts: Iterable[list[Clause]]) -> list[Clause]:
-    """At least one of some sets of clauses, as clauses."""
+    """Clauses that hold iff all clauses of at least one of several sets hold."""
     found: list[Clause] = [frozenset()]
     for part in parts:
         if len(found) * len(part) > 100 * MOST_CLAUSES:
@@ -147,7 +146,7 @@ def one_of(parts: Iterable[list[Clause]]) -> list[Clause]:
 
 
 def negated(clauses: Sequence[Clause]) -> list[Clause]:
-    """What holds where one of some clauses does not."""
+    """Clauses that hold iff at least one of ``clauses`` does not hold."""
     return one_of([[frozenset({literal ^ 1}) for literal in clause] for clause in clauses])
 
 
@@ -157,8 +156,8 @@ class Knowledge:
 
     Parameters
     ----------
-    texts : as the user wrote them
-    formulas : what they mean
+    texts : the conditions as the user wrote them
+    formulas : the same conditions as formulas
     """
 
     texts: tuple[str, ...] = ()
@@ -168,7 +167,7 @@ class Knowledge:
         return bool(self.texts)
 
     def atoms(self) -> Iterator[Atom]:
-        """All comparisons."""
+        """The comparisons of all conditions."""
         for formula in self.formulas:
             yield from formula.atoms()
 
@@ -178,20 +177,20 @@ class Knowledge:
         return frozenset(atom.column for atom in self.atoms())
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """(n_rows,) whether all conditions are true of rows (n_rows, n_inputs)."""
+        """(n_rows,) whether all conditions are true for each of the rows (n_rows, n_inputs)."""
         found = np.ones(len(X), dtype=np.bool_)
         for formula in self.formulas:
             found &= formula.holds(X, inputs)
         return found
 
     def check(self, X: FloatArray, inputs: Sequence[Input]) -> None:
-        """DataError if a condition is false of one of the rows; the message names both."""
+        """Raise DataError if a condition is false for one of the rows; the message names both."""
         for text, formula in zip(self.texts, self.formulas, strict=True):
             broken = ~formula.holds(X, inputs)
             if broken.any():
                 raise DataError(
-                    f"row {int(np.argmax(broken))} cannot be, by the knowledge {text!r}: correct the row, or leave out "
-                    "the condition"
+                    f"row {int(np.argmax(broken))} does not satisfy the knowledge {text!r}: correct the row, or leave "
+                    "out the condition"
                 )
 
 
@@ -201,7 +200,7 @@ class Knowledge:
 # Conditions are clauses over a finer grid, which every engine and the checker know already. Two columns in one
 # comparison would break "a feature keeps its value" into "keeps its cell": decisions/0042-impossible-rows.
 def read_knowledge(texts: Any, inputs: Sequence[Input]) -> Knowledge:
-    """The conditions that a user states about the columns.
+    """Read the conditions that a user states about the columns.
 
     Parameters
     ----------
@@ -233,12 +232,12 @@ _GAP_CALLS = {"isna": True, "isnull": True, "notna": False, "notnull": False}
 
 
 class Text:
-    """A text about columns, read by Python's parser and run by nobody.
+    """A text about columns, which Python's parser reads and which is never executed.
 
     Parameters
     ----------
-    text : as the user wrote it
-    what : how messages call it
+    text : the text as the user wrote it
+    what : name of the text in messages
     inputs : columns
     """
 
@@ -248,7 +247,7 @@ class Text:
         self.quoted: dict[str, str] = {}
 
     def sides(self) -> list[ast.expr | None]:
-        """What stands between arrows, None where it cannot be read; names between backticks are stood in for."""
+        """The parsed parts between arrows; None for a part that is not valid. Placeholders replace backtick names."""
         sides, last = [""], 0
         for piece in _PIECES.finditer(self.text):
             sides[-1] += self.text[last : piece.start()]
@@ -275,13 +274,13 @@ class Text:
             return None
 
     def error(self, why: str) -> ValueError:
-        """An error about this text."""
+        """A ValueError about this text, with the reason ``why``."""
         return ValueError(f"{self.what}: {why}")
 
     def column(self, node: ast.expr) -> int:
-        """Index of the column with a name; ValueError if no column has it."""
+        """Index of the column that ``node`` names; ValueError if no column has this name."""
         if not isinstance(node, ast.Name):
-            raise self.error(f"{self.shown(node)} is not a column: expected the name of one")
+            raise self.error(f"{self.shown(node)} is not a column: expected the name of a column")
         name = self.quoted.get(node.id, node.id)
         if name not in self.names:
             raise self.error(f"{name!r} is not a column: the columns are {shown(self.names)}")
@@ -296,15 +295,15 @@ class Text:
 
 
 class _Reader(Text):
-    """One condition."""
+    """Reader of one condition."""
 
     def read(self) -> Formula:
-        """The condition; ValueError if it is none."""
+        """The condition; ValueError if the text is not a condition."""
         parts = self.sides()
         if len(parts) > 2 or any(part is None for part in parts):
             raise self.error(
-                f'cannot be read. Expected a condition such as {EXAMPLE} or "age < 18 -> income == 0"; a column whose '
-                "name is not one word stands between backticks"
+                f'cannot be read. Expected a condition such as {EXAMPLE} or "age < 18 -> income == 0"; write a column '
+                "name that is not one word in backticks"
             )
         *given, then = (self._formula(part) for part in parts if part is not None)
         return Joined((*(Negated(part) for part in given), then), every=False) if given else then
@@ -327,7 +326,7 @@ class _Reader(Text):
             case ast.Name():
                 j = self.column(node)
                 if not self._is_boolean(j):
-                    raise self.error(f"the column {self.names[j]!r} is compared with nothing")
+                    raise self.error(f"the column {self.names[j]!r} is not boolean: expected a comparison with a value")
                 return self._order(j, ">=", 1.0)
         raise self.error(
             f"{self.shown(node)} is not a condition: expected comparisons of a column with a value, joined by and, or, "
@@ -345,7 +344,7 @@ class _Reader(Text):
         if all(both):
             raise self.error(
                 f"{self.shown(left)} {sign} {self.shown(right)} compares two columns: expected a column and a value. "
-                "constraints= of a counterfactual takes such comparisons"
+                "Only constraints= of a counterfactual accepts such comparisons"
             )
         if both[0]:
             return self._to_value(self.column(left), sign, self._constant(right))
@@ -393,7 +392,7 @@ class _Reader(Text):
         return Joined((Negated(lower), Negated(Atom(j))), every=True)
 
     def _before(self, j: int, value: float) -> float:
-        """The greatest number of the column below a value."""
+        """The greatest number below ``value`` that the column can hold."""
         if self.inputs[j].whole:
             return float(math.ceil(value) - 1) if abs(value) < 2**53 else math.nextafter(value, -math.inf)
         return math.nextafter(value, -math.inf)

@@ -1,4 +1,4 @@
-"""From trees whose tests are literals to the leaves of a ``ScoreModel`` with their needs."""
+"""Convert trees whose tests are literals to the leaves of a ``ScoreModel`` and the literals on their paths."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Walker:
     Parameters
     ----------
     trees : one or more
-    literals : per tree what its tests are, see :meth:`proofwood.ensembles.grid.GridBuilder.literals`
-    scores : of the leaves
-    grid : that the literals mention
+    literals : per tree, its tests as literals, see :meth:`proofwood.ensembles.grid.GridBuilder.literals`
+    scores : integer scores of the leaves
+    grid : the grid to which the literals refer
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Walker:
 
     @cached_property
     def native(self) -> _native.CellTrees:
-        """The trees in native code, which is not part of what is pickled."""
+        """The trees in native code; this attribute is not pickled."""
         stack = Stack.of(self._trees)
         return _native.CellTrees(
             self._grid.n_thresholds,
@@ -50,11 +50,11 @@ class Walker:
         )
 
     def sums_of(self, cells: IntArray) -> IntArray:
-        """(n_rows, n_classes) sums of rows given by their cells (n_rows, n_columns)."""
+        """(n_rows, n_classes) integer sums of rows, which are given as cells (n_rows, n_columns)."""
         return np.asarray(self.native.sums(self._checked(cells), self.scores.values, self.scores.base))
 
     def nodes_of(self, cells: IntArray) -> IntArray:
-        """(n_trees, n_rows) the leaf of each tree that each row gets to, numbered within the tree."""
+        """(n_trees, n_rows) the leaf that each row reaches in each tree, numbered within the tree."""
         return np.asarray(self.native.reached(self._checked(cells)))
 
     def _checked(self, cells: IntArray) -> IntArray:

@@ -1,8 +1,8 @@
 """Constraints between columns: comparisons of sums of columns, such as ``"debts <= 0.5 * income"``.
 
-A constraint is read by Python's parser, and nothing in it is run. It is two things here. *Exactly* it is a row of
-rational numbers, with a bound on what rounding may change where float64 works it out as it is written. And it is the
-text itself, which :meth:`Constraint.holds` works out in float64 for a row.
+Python's parser reads a constraint, but it is never executed. A constraint has two forms. The *exact* form is a row of
+rational numbers, with a bound on the rounding if the text is evaluated in float64. The other form is the text itself,
+which :meth:`Constraint.holds` evaluates in float64 for a row.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from proofwood.model.node_table import FloatArray
 EXAMPLE = "'debts <= 0.5 * income'"
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 EXACT_BITS = 20
-"""Sums of integers below ``2**EXACT_INTEGER`` times numbers are exact where these numbers, in units of the last bit of
-all of them, add up to less than ``2**EXACT_BITS``: no partial sum reaches ``2**53`` units."""
+"""A sum of integers below ``2**EXACT_INTEGER`` times factors is exact in float64 if the factors, in units of their last
+common bit, add up to less than ``2**EXACT_BITS``: no partial sum reaches ``2**53`` units."""
 EXACT_INTEGER = 32
 
 
@@ -36,11 +36,11 @@ class Form:
 
     Parameters
     ----------
-    factors : from columns to what they are multiplied by
-    constant : what is added
-    sizes : from columns to the sum of the absolute values of their factors wherever they stand
-    size : the same of what is added
-    operations : roundings on the way at most
+    factors : from columns to their factors
+    constant : the number that is added
+    sizes : from columns to the sum of the absolute values of their factors, over all their places in the text
+    size : the same sum for the numbers that are added
+    operations : maximum number of roundings of an evaluation
     """
 
     factors: Mapping[int, Fraction]
@@ -50,7 +50,7 @@ class Form:
     operations: int = 0
 
     def plus(self, other: Form, sign: int = 1) -> Form:
-        """The sum of two, or their difference."""
+        """The sum of two forms, or their difference if ``sign`` is -1."""
         factors = {
             j: self.factors.get(j, Fraction(0)) + sign * other.factors.get(j, Fraction(0))
             for j in {*self.factors, *other.factors}
@@ -60,7 +60,7 @@ class Form:
         return Form(factors, constant, sizes, size, self.operations + other.operations + 1)
 
     def times(self, number: Fraction) -> Form:
-        """All of it times a number."""
+        """The form multiplied by a number."""
         factors = {j: factor * number for j, factor in self.factors.items()}
         sizes = {j: size * abs(number) for j, size in self.sizes.items()}
         return Form(factors, self.constant * number, sizes, self.size * abs(number), self.operations + 1)
@@ -68,15 +68,15 @@ class Form:
 
 @dataclass(frozen=True)
 class LinearRow:
-    r"""What every row that satisfies a constraint satisfies: :math:`\sum a_j x_j \le b`, up to rounding.
+    r"""An inequality :math:`\sum a_j x_j \le b` that follows from a constraint, up to rounding.
 
     Parameters
     ----------
     factors : from columns to :math:`a_j`
     bound : :math:`b`
-    slack : from columns to what rounding in float64 may add per unit of the absolute value of the column
-    slack_bound : what it may add beside
-    equation : whether it is one of the two rows of an equation
+    slack : from columns to the largest amount that rounding in float64 may add per unit of the absolute value
+    slack_bound : largest amount that rounding may add independently of the columns
+    equation : whether it is one of the two inequalities of an equation
     """
 
     factors: Mapping[int, Fraction]
@@ -92,10 +92,10 @@ class Constraint:
 
     Parameters
     ----------
-    text : as the user wrote it
-    rows : what follows from it exactly; two of an equation
+    text : the constraint as the user wrote it
+    rows : the exact inequalities that follow from it; an equation gives two
     columns : inputs that it mentions
-    parts : expressions and the signs between them
+    parts, signs : its expressions, and the comparison signs between them
     names : from names in the expressions to inputs
     """
 
@@ -107,7 +107,7 @@ class Constraint:
     names: Mapping[str, int]
 
     def holds(self, row: FloatArray) -> bool:
-        """Whether float64 finds it true of a row (n_inputs,); false where a value is missing."""
+        """Whether the constraint is true for a row (n_inputs,) in float64; false if a value is missing."""
         values = [_worked_out(part, self.names, row) for part in self.parts]
         return all(
             {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b}[sign]
@@ -116,7 +116,7 @@ class Constraint:
 
 
 def _worked_out(node: ast.expr, names: Mapping[str, int], row: FloatArray) -> float:
-    """An expression in float64, evaluated in the order of its text."""
+    """The value of an expression for a row, evaluated in float64 in the order of its text."""
     match node:
         case ast.Name(id=name):
             return float(row[names[name]])
@@ -137,11 +137,11 @@ def _worked_out(node: ast.expr, names: Mapping[str, int], row: FloatArray) -> fl
                         return float(a / b)
         case ast.Constant(value=value):
             return float(value)
-    raise AssertionError(f"{ast.dump(node)} was read as a sum of columns")
+    raise AssertionError(f"{ast.dump(node)} is not part of a sum of columns")
 
 
 def read_constraints(texts: Any, inputs: Sequence[Input]) -> tuple[Constraint, ...]:
-    """The constraints that a user states; none for None.
+    """Read the constraints that a user states; an empty tuple for None.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def read_constraints(texts: Any, inputs: Sequence[Input]) -> tuple[Constraint, .
     Raises
     ------
     TypeError, ValueError
-        If a text cannot be read, is not such a comparison, or mentions columns without numbers; the message names it.
+        If a text cannot be read, is not such a comparison, or mentions a column without numbers; the message names it.
     """
     if texts is None:
         return ()
@@ -164,16 +164,16 @@ def read_constraints(texts: Any, inputs: Sequence[Input]) -> tuple[Constraint, .
 
 
 class _Reader(Text):
-    """One constraint."""
+    """Reader of one constraint."""
 
     def read(self) -> Constraint:
-        """The constraint; ValueError if it is none."""
+        """The constraint; ValueError if the text is not a constraint."""
         sides = self.sides()
         node = sides[0]
         if len(sides) != 1 or not isinstance(node, ast.Compare):
             raise self.error(
-                f"expected one comparison of sums of columns, such as {EXAMPLE}; a column whose name is not one word "
-                "stands between backticks, and conditions with if, and, or are knowledge="
+                f"expected one comparison of sums of columns, such as {EXAMPLE}. Write a column name that is not one "
+                "word in backticks, and pass conditions with ->, and, or as knowledge="
             )
         if any(type(op) not in SIGNS for op in node.ops):
             raise self.error("expected <, <=, >, >= or == between sums of columns")
@@ -185,7 +185,7 @@ class _Reader(Text):
             rows += self._rows(left.plus(right, -1), sign)
         columns = frozenset(j for row in rows for j in row.factors)
         if not columns:
-            raise self.error("it mentions no column, or none that makes a difference")
+            raise self.error("it mentions no column, or its columns cancel out: expected a sum of columns")
         names = {name: self.column(ast.Name(id=name)) for name in _names(parts)}
         return Constraint(self.text, tuple(rows), frozenset(names.values()), parts, signs, names)
 
@@ -209,7 +209,7 @@ class _Reader(Text):
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 divisor = self._form(right)
                 if divisor.factors or divisor.constant == 0:
-                    raise self.error(f"{self.shown(node)} does not divide by a number: expected sums of columns")
+                    raise self.error(f"{self.shown(node)} does not divide by a number: expected a number other than 0")
                 return self._form(left).times(1 / divisor.constant)
         raise self.error(f"{self.shown(node)} is not a sum of columns times numbers: expected +, -, * and /")
 
@@ -229,7 +229,7 @@ class _Reader(Text):
         return j
 
     def _rows(self, form: Form, sign: str) -> list[LinearRow]:
-        """Rows of ``form`` compared with 0."""
+        """The inequalities that follow if ``form`` is compared with 0 by ``sign``."""
         if sign == "==":
             both = [*self._rows(form, "<="), *self._rows(form, ">=")]
             return [replace(row, equation=True) for row in both]
@@ -243,12 +243,12 @@ class _Reader(Text):
             return [LinearRow({j: factor * scale for j, factor in factors.items()}, bound, {}, Fraction(0))]
         unit = Fraction(form.operations + 2, 2**52)
         slack = {j: size * unit for j, size in form.sizes.items()}
-        # a column that cancels out in a sum is there nevertheless when float64 works it out
+        # a column that cancels out is still used when the text is evaluated in float64
         factors = {**dict.fromkeys(form.sizes, Fraction(0)), **factors} if factors else factors
         return [LinearRow(factors, -form.constant, slack, form.size * unit)]
 
     def _is_exact(self, form: Form) -> bool:
-        """Whether float64 adds up integers below ``2**EXACT_INTEGER`` without rounding."""
+        """Whether float64 evaluates ``form`` without rounding for integers below ``2**EXACT_INTEGER``."""
         every = [*form.sizes.values(), form.size]
         unit = math.lcm(*(size.denominator for size in every))
         largest = sum(form.sizes.values()) + form.size / 2**EXACT_INTEGER

@@ -1,9 +1,9 @@
-r"""Numbers as classes: in which band a regressor's prediction lies, and whether a probability is high enough.
+r"""Classes made from numbers: the band in which a regressor's prediction lies, or whether a probability is high enough.
 
-A regressor adds up one number per tree. Its sum is made a class by linear scores: with cuts :math:`c_1 < ... < c_k`,
-band :math:`b` has the score :math:`b F - \sum_{j \le b} c_j`, so that the sum :math:`F` lies in the band of the
-greatest score. A probability is the same with one class more, of constant score, which wins where no class reaches the
-level. Both are ensembles that add up scores, so that every question about classes can be asked of them.
+A regressor adds up one number per tree. Linear scores turn its sum into a class: with cuts :math:`c_1 < ... < c_k`,
+band :math:`b` has the score :math:`b F - \sum_{j \le b} c_j`, so that the sum :math:`F` lies in the band with the
+greatest score. A least probability adds one class of constant score, which wins if no class reaches the level. Both are
+ensembles that add up scores, so all questions about classes work for them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from proofwood.ensembles.readers.reading import Adapted
 from proofwood.model.node_table import FloatArray, IntArray
 
 UNSURE = "unsure"
-"""Class of rows whose most likely class is not likely enough."""
+"""Class of the rows whose most likely class is not likely enough."""
 COMPARISONS = (">=", ">", "<=", "<", "between", "within")
 EXPECTED = '(">=", number), with >, <=, < likewise, ("between", low, high), ("within", distance), or a list of cuts'
 
 
 @dataclass(frozen=True)
 class Bands:
-    """Bands of numbers between cuts, each a class.
+    """Bands of numbers between cuts; each band is a class.
 
     Parameters
     ----------
-    cuts : ascending; equal ones only where the first belongs to the band above and the second to that below
-    above : per cut whether a number equal to it belongs to the band above
-    labels : per band, from the lowest
+    cuts : ascending; two cuts may be equal if the first belongs to the band above it and the second to that below it
+    above : for each cut, whether a number equal to it belongs to the band above
+    labels : label of each band, from the lowest
     """
 
     cuts: tuple[float, ...]
@@ -47,12 +47,12 @@ class Bands:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Per class its band. Where ends belong to the band between two cuts, it comes first, as it wins ties."""
+        """The band of each class. If the middle of three bands contains both its ends, it is first and wins ties."""
         return (1, 0, 2) if self.above == (True, False) else tuple(range(len(self.labels)))
 
     @property
     def ties_low(self) -> bool:
-        """Whether the first of the classes with equal scores wins."""
+        """Whether the first of several classes with equal scores wins."""
         return not all(self.above)
 
     @property
@@ -61,7 +61,7 @@ class Bands:
         return np.array([self.labels[band] for band in self.order], dtype=object)
 
     def codes(self, values: FloatArray) -> IntArray:
-        """Class code of each number."""
+        """The class code of each number."""
         numbers = np.asarray(values, dtype=np.float64)
         band = np.zeros(numbers.shape, dtype=np.int64)
         for cut, above in zip(self.cuts, self.above, strict=True):
@@ -71,44 +71,44 @@ class Bands:
 
 @dataclass(frozen=True)
 class Within:
-    """A distance: numbers that are no farther from the prediction of the row that is asked about are a class.
+    """A class of numbers within a distance of the prediction for the explained row.
 
     Parameters
     ----------
-    distance : in the unit of the predictions
+    distance : largest difference, in the unit of the predictions
     """
 
     distance: float
 
     def around(self, value: float) -> Bands:
-        """The bands below, around, and above a number; both ends belong to the middle."""
+        """The bands below, around, and above a number; the middle band contains both its ends."""
         labels = ("lower", f"within {text(self.distance)}", "higher")
         return Bands((value - self.distance, value + self.distance), (True, False), labels)
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """The least probability of a class that counts.
+    """The least probability that a class must have to count.
 
     Parameters
     ----------
-    level : above 0, up to 1
+    level : the probability, above 0 and up to 1
     """
 
     level: float
 
 
 Outcome = Bands | Within | Confidence | None
-"""The outcome that is asked about; None for the class that the model predicts."""
+"""The outcome that is explained; None for the class that the model predicts."""
 
 
 def text(number: float) -> str:
-    """A number in few characters that is read as the same number again."""
+    """A number as a short text from which the same number is read."""
     return decimals.short(number + 0.0)  # no -0
 
 
 def read_target(target: Any) -> Bands | Within:
-    """What a user asks of a regressor.
+    """Read the target that a user states for a regressor.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def read_target(target: Any) -> Bands | Within:
     Raises
     ------
     TypeError, ValueError
-        If it is none of these.
+        If ``target`` has another form.
     """
     if isinstance(target, str) or not isinstance(target, Sequence | np.ndarray) or len(target) == 0:
         raise TypeError(f"target={target!r}: expected {EXPECTED}")
@@ -126,7 +126,7 @@ def read_target(target: Any) -> Bands | Within:
     if not isinstance(word, str):
         cuts = tuple(_number(cut, target) for cut in target)
         if any(low >= high for low, high in pairwise(cuts)):
-            raise ValueError(f"target={target!r}: expected cuts in ascending order, without equal ones")
+            raise ValueError(f"target={target!r}: expected different cuts in ascending order")
         inner = [f"{text(low)} to below {text(high)}" for low, high in pairwise(cuts)]
         return Bands(cuts, (True,) * len(cuts), (f"below {text(cuts[0])}", *inner, f"at least {text(cuts[-1])}"))
     if word not in COMPARISONS or len(rest) != (2 if word == "between" else 1):
@@ -134,11 +134,11 @@ def read_target(target: Any) -> Bands | Within:
     numbers = tuple(_number(number, target) for number in rest)
     if word == "within":
         if numbers[0] < 0:
-            raise ValueError(f"target={target!r}: expected a distance from 0")
+            raise ValueError(f"target={target!r}: expected a distance of at least 0")
         return Within(numbers[0])
     if word == "between":
         if numbers[0] > numbers[1]:
-            raise ValueError(f"target={target!r}: no number is in this interval")
+            raise ValueError(f"target={target!r}: this interval contains no number; expected low <= high")
         low, high = map(text, numbers)
         return Bands(numbers, (True, False), (f"below {low}", f"{low} to {high}", f"above {high}"))
     cut = text(numbers[0])
@@ -155,29 +155,29 @@ def _number(value: Any, target: Any) -> float:
 
 
 def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
-    """The outcome that is asked about, from what a user states.
+    """The outcome that is explained, from the ``target`` or ``confidence`` that a user states.
 
     Raises
     ------
     TypeError
-        If it does not fit the model.
+        If it does not fit the model, or has a wrong type.
     ValueError
-        If it is wrong.
+        If it has a wrong value.
     """
     if adapted.forest.is_regressor:
         if confidence is not None:
-            raise TypeError("confidence is for classifiers, and this model predicts numbers")
+            raise TypeError("confidence is for classifiers, but this model predicts numbers: use target instead")
         if target is None:
-            raise TypeError(f"this model predicts numbers: say what to explain of them by target, one of {EXPECTED}")
+            raise TypeError(f"this model predicts numbers, so target must say what to explain: expected {EXPECTED}")
         outcome = read_target(target)
         if isinstance(outcome, Bands) and adapted.forest.link is not None:
             for cut in outcome.cuts:
-                adapted.forest.link.cut(cut)  # ValueError where no number gets there
+                adapted.forest.link.cut(cut)  # ValueError if the numbers never reach the cut
         return outcome
     if target is not None:
         raise TypeError(
-            "target is for models that predict numbers, and this one predicts classes: pass the class to the question, "
-            "explainer.counterfactual(x, target=...), or a probability as confidence"
+            "target is for models that predict numbers, but this model predicts classes: pass a class to the method, "
+            "as in explainer.counterfactual(x, target=...), or a probability as confidence"
         )
     if confidence is None:
         return None
@@ -187,29 +187,29 @@ def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
 
 
 def classified(adapted: Adapted, outcome: Bands | Confidence | None) -> Adapted:
-    """The model with the classes that are asked for."""
+    """Convert a model so that it predicts the classes of ``outcome``; unchanged for None."""
     if outcome is None:
         return adapted
     return banded(adapted, outcome) if isinstance(outcome, Bands) else confident(adapted, outcome.level)
 
 
-# Classes with linear scores, so that no search had to learn to compare a sum with a number:
+# Classes with linear scores, so that no search needs to compare a sum with a number:
 # decisions/0041-numbers-as-classes.
 def banded(adapted: Adapted, bands: Bands) -> Adapted:
-    r"""A regressor as a classifier of the band that its prediction lies in.
+    r"""Convert a regressor to a classifier of the band in which its prediction lies.
 
-    The middle band has the score 0, so that scores stay small. Where the sums of two classes differ by
-    :math:`(j - i) F - c_{i+1} - ... - c_j`, an error of :math:`F` counts at most as often as there are cuts.
+    The middle band has the score 0, so that scores stay small. The sums of two classes differ by
+    :math:`(j - i) F - c_{i+1} - ... - c_j`, so an error of :math:`F` counts at most once per cut.
 
     Parameters
     ----------
-    adapted : its forest has one score per leaf, a ``link`` and ``output``
-    bands : what is asked
+    adapted : a model whose forest has one score per leaf, a ``link`` and ``output``
+    bands : the bands
     """
     forest = adapted.forest
     link, output = forest.link, adapted.output
     if link is None or output is None or forest.base.size != 1:
-        raise AssertionError("a forest of one number with a link is expected")
+        raise AssertionError("expected a forest with one score per leaf, a link and output")
     cuts = [cut_of(forest, link, value, reached=up) for value, up in zip(bands.cuts, bands.above, strict=True)]
     middle = len(cuts) // 2
     below = [Fraction(0)]
@@ -235,7 +235,7 @@ def banded(adapted: Adapted, bands: Bands) -> Adapted:
 
 
 def _coded(tree: ScoredTree, bands: Bands) -> ScoredTree:
-    """A tree whose leaves vote for the class of their number, without any rounding."""
+    """The tree with votes for the class of the number in each leaf, computed without rounding."""
     return merged(replace(tree, value=np.eye(len(bands.labels))[bands.codes(tree.value[:, 0])]))
 
 
@@ -244,32 +244,32 @@ def _banded(bands: Bands, output: Callable[[FloatArray], FloatArray], X: FloatAr
 
 
 def confident(adapted: Adapted, level: float) -> Adapted:
-    """A classifier with one more class: the rows for which no class reaches the probability.
+    """The classifier with one more class, for the rows in which no class reaches the probability ``level``.
 
     Parameters
     ----------
-    adapted : of a model whose probabilities are sums of its trees, or the logistic function of one sum
-    level : least probability that is enough
+    adapted : a model whose probabilities are sums of its trees, or the logistic function of one sum
+    level : minimum probability that a class must have
 
     Raises
     ------
     TypeError
         If the model has no such probabilities.
     ValueError
-        If the level is none.
+        If ``level`` is not a probability that decides between classes.
     """
     forest = adapted.forest
     link, output, n = forest.link, adapted.output, forest.n_classes
     if link is None or output is None or link.kind == "log":
         raise TypeError(
-            "confidence is for models whose probability is a mean over the trees (forests, bagged trees, majority "
-            "votes) or the logistic function of a sum (boosted trees with two classes)"
+            "confidence is not supported for this model: expected one whose probability is a mean over the trees "
+            "(forests, bagged trees, majority votes) or the logistic function of a sum (boosted trees of two classes)"
         )
     least = 0.5 if link.kind == "logistic" else 0.0
     if not least < level <= 1:
         raise ValueError(f"confidence={level!r}: expected a probability above {least:g} and up to 1")
     if link.kind == "logistic" and level == 1:
-        raise ValueError("confidence=1: the probabilities of this model never get there; expected less than 1")
+        raise ValueError("confidence=1: the probabilities of this model never reach 1; expected a number below 1")
     cut, slop = cut_of(forest, link, float(level), reached=True)
     if link.kind == "logistic":
         spread = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])

@@ -1,7 +1,7 @@
-"""What is said of a model: names, columns, cells and values, with the trees or without them.
+"""The names, columns, cells and values of a model, with or without its trees.
 
-An answer that is pickled keeps an :class:`Outline` in place of its model: of each column the thresholds around the
-cells that the answer names. Cells are numbered anew, and have the ends that they had: every text stays the same.
+A pickled answer holds an :class:`Outline` in place of its model. For each column, the outline has only the thresholds
+around the cells that the answer mentions. Cells get new numbers but keep their ends, so every text stays the same.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 class Space:
-    """The columns of a model, and the way between rows and cells.
+    """The columns of a model, and the conversion between rows and cells.
 
     Attributes
     ----------
     scores : the model in integers; without leaves in an outline
-    grid : where the cells come from
+    grid : the grid of cells
     classes : (n_classes,) labels
-    knowledge : what every possible row satisfies beside the bounds of its columns
-    plausible : which rows are plausible; None if all are
+    knowledge : conditions that every possible row satisfies, in addition to the bounds of its columns
+    plausible : the rule for plausible rows; None if all rows are plausible
     """
 
     scores: ScoreModel
@@ -52,15 +52,15 @@ class Space:
 
         @property
         def plausible(self) -> Inliers | None:
-            """Which rows are plausible; None if all are."""
+            """The rule for plausible rows; None if all rows are plausible."""
 
         @property
         def fingerprint(self) -> str:
-            """A short text that differs between models, their grids and their names."""
+            """A short digest that identifies the model, its grid and its names."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """Columns of the matrix that :meth:`read` gives: name, kind, bounds, missing, categories."""
+        """The explained columns of the table, with their names, kinds, bounds, missing values and categories."""
         return self.grid.inputs
 
     @property
@@ -69,38 +69,38 @@ class Space:
         return self.grid.feature_names
 
     def group_kind(self, feature: int) -> GroupKind | None:
-        """What a feature that is a group of table columns is; None for a feature of one table column."""
+        """The kind of group, for a feature that is a group of table columns; None for a single table column."""
         group = self._groups.get(self.feature_names[feature])
         return None if group is None else group[1]
 
     @property
     def types(self) -> dict[str, list[str]]:
-        """Columns of the table that may hold only some numbers: whole ones (integer), 0 and 1 (boolean)."""
+        """Names of the table columns that hold only integers (``"integer"``) or only 0 and 1 (``"boolean"``)."""
         found = {kind: [str(one.name) for one in self.inputs if one.kind == kind] for kind in ("integer", "boolean")}
         return {kind: names for kind, names in found.items() if names}
 
     def group_of(self, name: str) -> tuple[tuple[int, ...], str]:
-        """The columns of the table that make up a feature, by its name, and how they belong together."""
+        """The table columns of the feature with this name, and the kind of their group, or ``"single"``."""
         if name in self._groups:
             return self._groups[name]
         return (next(j for j, given in enumerate(self.inputs) if given.name == name),), "single"
 
     def is_choice(self, feature: int) -> bool:
-        """Whether a feature is a group of 0/1 columns of the table with at most one 1."""
+        """Whether a feature is a group of 0/1 table columns of which at most one is 1."""
         return self.group_kind(feature) in ("one_hot", "at_most_one")
 
     def inputs_of(self, feature: int) -> list[int]:
-        """Columns of the table that make up a feature."""
+        """The table columns of a feature."""
         return sorted({self.grid.columns[g].column for g in self.scores.features[feature]})
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """One name per column of ``scores``: that of the table column, or what the 0/1 column says of it."""
+        """One name per column of ``scores``: the name of the table column, or a condition on it for a 0/1 column."""
         return tuple(self._column_name(g) for g in range(len(self.grid.columns)))
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """One kind per column of ``scores``: that of the table column, or boolean."""
+        """One kind per column of ``scores``: the kind of the table column, or boolean for a 0/1 column."""
         return tuple(
             Kind.BOOLEAN if column.role in ("missing", "codes") else self.inputs[column.column].kind
             for column in self.grid.columns
@@ -119,7 +119,7 @@ class Space:
         return name if column.role == "value" else f"{name} (tests that send a missing value high)"
 
     def texts_of(self, column: int) -> tuple[str, ...]:
-        """Texts of the categories that a 0/1 column of a category column means; empty for other columns."""
+        """Texts of the categories for which a 0/1 column is 1; empty for other columns."""
         grid = self.grid.columns[column]
         if grid.role != "codes":
             return ()
@@ -137,36 +137,37 @@ class Space:
         return tuple(j for j, given in enumerate(self.inputs) if given.missing)
 
     def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
-        """A row inside the cells whose values are as near to those of ``like`` as they can be.
+        """A row inside the cells, with each value as near as possible to that of the row ``like``.
 
-        A value of ``like`` in its cell stays as it is; integers stay integers, bounds are kept. ValueError if no row
-        of the space has these cells.
+        A value of ``like`` that is in its cell is unchanged. Integers and bounds are respected. Raises ValueError if no
+        row of the space has these cells.
         """
         return self.grid.row(np.asarray(cells), np.asarray(like, dtype=np.float64))
 
     def rows(self, many: Sequence[IntArray], like: npt.ArrayLike) -> FloatArray:
-        """(n_rows, n_inputs) rows inside of several cells, each as :meth:`row` makes it."""
+        """(n_rows, n_inputs) one row for each array of cells in ``many``, as :meth:`row` makes it."""
         return self.grid.rows(many, np.asarray(like, dtype=np.float64))
 
     def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:
-        """``(low, low_open, high, high_open)`` of a column of ``scores``, from one cell to another, in original units.
+        """The values in a range of cells of a column of ``scores``, as ``(low, low_open, high, high_open)``.
 
-        0/1 columns for categories and missing values answer in 0 and 1. Infinite ends are open.
+        Values are in original units, or 0 and 1 for 0/1 columns of categories and missing values. Infinite ends are
+        open.
         """
         return self.grid.interval(column, low_cell, high_cell)
 
 
 @dataclass(eq=False)
 class Outline(Space):
-    """What is left of a model where only its words are needed.
+    """The part of a model that is needed to write the texts of an answer.
 
     Parameters
     ----------
     scores : the model without leaves
-    grid : thresholds around the cells that matter
-    classes, knowledge, plausible : as of the model
-    fingerprint : of the model
-    kept : per column of the grid which of the thresholds of the model it has
+    grid : the grid with only the thresholds around the cells that are mentioned
+    classes, knowledge, plausible : those of the model
+    fingerprint : fingerprint of the model
+    kept : for each grid column, the indices of the model's thresholds that it has
     tested : columns of the table that some tree tests, or a condition mentions
     """
 
@@ -186,8 +187,8 @@ class Outline(Space):
 
         Parameters
         ----------
-        model : with its trees
-        told : per column of the grid the cells that are mentioned
+        model : the model with its trees
+        told : for each grid column, the cells that are mentioned
         """
         known = model.knowledge.columns
         kept = tuple(
@@ -228,17 +229,17 @@ class Outline(Space):
         )
 
     def cells_here(self, cells: IntArray) -> IntArray:
-        """(n_columns,) cells of the model as cells of the outline."""
+        """(n_columns,) the cells of the outline that contain the given cells of the model."""
         return np.array([self.cell_here(g, int(cell)) for g, cell in enumerate(cells)], dtype=np.int64)
 
     def cells_there(self, low: IntArray, high: IntArray, model: Space) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of a box of the outline as cells of the model."""
+        """A box of the outline, converted to least and greatest cells (n_columns,) of the model."""
         before = [self.low_there(g, cell) for g, cell in enumerate(low.tolist())]
         after = [self.high_there(model, g, cell) for g, cell in enumerate(high.tolist())]
         return np.array(before, dtype=np.int64), np.array(after, dtype=np.int64)
 
     def cell_here(self, column: int, cell: int) -> int:
-        """A cell of the model as one of the outline."""
+        """The cell of the outline that contains a cell of the model."""
         return int(np.searchsorted(self.kept[column], cell))
 
     def low_there(self, column: int, cell: int) -> int:
@@ -246,33 +247,33 @@ class Outline(Space):
         return int(self.kept[column][cell - 1]) + 1 if cell > 0 else 0
 
     def high_there(self, model: Space, column: int, cell: int) -> int:
-        """The greatest one."""
+        """The greatest cell of the model that is in a cell of the outline."""
         of = self.kept[column]
         return int(of[cell] if cell < of.size else model.scores.n_thresholds[column])
 
 
 def outline_of_rows(model: Space, rows: FloatArray | Sequence[FloatArray]) -> Outline:
-    """The outline of a model for what is said of some rows (n_rows, n_inputs)."""
+    """The outline of a model for an answer about some rows (n_rows, n_inputs)."""
     given = np.asarray(rows, dtype=np.float64).reshape(-1, len(model.inputs))
     return model if isinstance(model, Outline) else Outline.of(model, list(model.grid.cells_of(given).T))
 
 
 def _around(cells: IntArray, size: int, *, every: bool) -> IntArray:
-    """Which of the thresholds of a column are around cells, with the first and the last one."""
-    if every:  # what is known of rows joins columns
+    """Indices of the thresholds of a column that are next to ``cells``, and of the first and the last threshold."""
+    if every:  # conditions connect columns
         return np.arange(size, dtype=np.int64)
     near = np.unique(np.concatenate([[0, size - 1], cells - 1, cells]))
     return near[(near >= 0) & (near < size)].astype(np.int64)
 
 
 def _numbered(grid: Grid, kept: Sequence[IntArray]) -> dict[int, int]:
-    """From the variables of a grid that are kept to their new numbers."""
+    """Map the variables of a grid that are kept to their new numbers."""
     old = [int(grid.first[g]) + t for g, of in enumerate(kept) for t in of.tolist()]
     return {variable: number for number, variable in enumerate(old)}
 
 
 def _renamed(clauses: Iterable[tuple[int, ...]], variables: Mapping[int, int]) -> list[tuple[int, ...]]:
-    """The clauses all of whose variables are kept."""
+    """The clauses whose variables are all kept, with their new numbers."""
     return [
         tuple(2 * variables[literal >> 1] + (literal & 1) for literal in clause)
         for clause in clauses

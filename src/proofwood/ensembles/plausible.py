@@ -1,7 +1,7 @@
-"""Which rows are plausible: those that an isolation forest over the same columns holds for inliers.
+"""Plausible rows: those that an isolation forest over the same columns classifies as inliers.
 
-The score of an isolation forest grows with the sum of the lengths of the paths in its trees. So "plausible" is one more
-sum that has to reach a goal, over one grid of the thresholds of both models.
+The score of an isolation forest grows with the sum of the path lengths in its trees. So a row is plausible if one more
+sum reaches a limit, over a common grid of the thresholds of both models.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ WHOLE = "give the isolation forest with its own preparation, such as make_pipeli
 
 @dataclass(frozen=True, eq=False)
 class Inliers:
-    """What it takes to be plausible.
+    """The condition under which a row is plausible.
 
     Parameters
     ----------
-    least : least score of an inlier, as ``score_samples`` gives scores
-    stated : whether that is what the user states, and not the isolation forest's own
+    least : lowest score of an inlier, in the unit of ``score_samples``
+    stated : whether the user states this score; otherwise it is that of the isolation forest
     """
 
     least: float
@@ -49,28 +49,28 @@ class Inliers:
 
     @property
     def text(self) -> str:
-        """What is plausible, in words."""
+        """The condition for plausible rows, in words."""
         if self.stated:
             return f"the isolation forest gives a score of at least {short(self.least)}"
-        return "the isolation forest holds them for inliers"
+        return "the isolation forest classifies them as inliers"
 
     @property
     def words(self) -> Inliers:
-        """The same without an isolation forest."""
+        """The same condition without the isolation forest."""
         return Inliers(self.least, self.stated)
 
 
-# Plausibility is one more sum that must reach a goal, not one more class: no linear scores have the three regions:
+# Plausibility is one more sum with a limit, not one more class: linear scores cannot describe the three regions:
 # decisions/0045-what-people-can-do.
 @dataclass(frozen=True, eq=False)
 class Plausible(Inliers):
-    """An isolation forest over the inputs of a model, and what it takes to be plausible.
+    """An isolation forest over the inputs of a model, with the condition under which a row is plausible.
 
     Parameters
     ----------
     least, stated : see :class:`Inliers`
-    adapted : the isolation forest, class 1 for inliers
-    columns : inputs of the model that are its inputs, in its order
+    adapted : the isolation forest; class 1 for inliers
+    columns : the model's inputs that the isolation forest takes, in the order of the isolation forest
     """
 
     adapted: Adapted
@@ -78,11 +78,11 @@ class Plausible(Inliers):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where its columns come from among the inputs of the model."""
+        """The sources of the isolation forest's columns, over the inputs of the model."""
         return tuple(replace(source, column=self.columns[source.column]) for source in self.adapted.sources)
 
     def trees_from(self, first: int) -> tuple[ScoredTree, ...]:
-        """Its trees, over columns that come behind ``first`` others."""
+        """The trees of the isolation forest, with their columns numbered from ``first``."""
         return tuple(
             replace(tree, feature=np.where(tree.feature >= 0, tree.feature + first, tree.feature))
             for tree in self.adapted.forest.trees
@@ -90,7 +90,7 @@ class Plausible(Inliers):
 
     @property
     def takes_missing(self) -> tuple[int, ...]:
-        """Inputs of the model that may be missing for it."""
+        """The model's inputs in which the isolation forest accepts a missing value."""
         flags = self.adapted.forest.takes_missing
         takes: dict[int, bool] = {}
         for source, flag in [] if flags is None else zip(self.adapted.sources, flags.tolist(), strict=True):
@@ -99,7 +99,7 @@ class Plausible(Inliers):
         return tuple(column for column, does in takes.items() if does)
 
     def holds(self, X: FloatArray) -> BoolArray:
-        """(n_rows,) whether rows (n_rows, n_inputs) are plausible, as the isolation forest itself says."""
+        """(n_rows,) whether the isolation forest itself classifies the rows (n_rows, n_inputs) as inliers."""
         return np.asarray(self.adapted.predict(np.ascontiguousarray(X[:, list(self.columns)])) == 1)
 
 
@@ -111,21 +111,21 @@ def read_plausible(
     feature_names: Sequence[str] | None,
     X: Any = None,
 ) -> Plausible | None:
-    """What a user states of plausible rows; None for nothing.
+    """Read the ``plausible`` option of a user; None if it is None.
 
     Parameters
     ----------
-    stated : None, an isolation forest, a pipeline that ends with one, or one of these and a least score
-    model : what is explained
-    adapted : its reading
-    inputs : its inputs
-    feature_names : names of its columns that the user states
+    stated : None, an isolation forest, a pipeline that ends with one, or a pair of one of these and a least score
+    model : the model that is explained
+    adapted : the model as its reader returns it
+    inputs : the inputs of the model
+    feature_names : names of the model's columns that the user states
     X : rows for whose types the model was read
 
     Raises
     ------
     TypeError, ValueError
-        If it is none of these, or not over the same columns.
+        If ``stated`` is something else, or does not have the same columns.
     """
     if stated is None:
         return None
@@ -141,12 +141,15 @@ def read_plausible(
     if least is not None:
         if isinstance(least, bool) or not isinstance(least, int | float | np.floating) or not -1 < least < 0:
             raise ValueError(
-                f"plausible: the least score is {least!r}: expected a number between -1 and 0, as score_samples gives"
+                f"plausible: the least score is {least!r}: expected a number between -1 and 0, the range of "
+                "score_samples"
             )
         last = copy.copy(last)
         last.offset_ = float(least)  # a row is an inlier from this score on
     if not math.isfinite(last.offset_) or not -1 < last.offset_ < 0:
-        raise ValueError(f"plausible: the offset of the isolation forest is {last.offset_!r}: expected -1 to 0")
+        raise ValueError(
+            f"plausible: the offset_ of the isolation forest is {last.offset_!r}: expected a number between -1 and 0"
+        )
     whole = _with_preparation(forest, last, model, adapted)
     names = [given.name for given in inputs]
     own = getattr(whole, "feature_names_in_", None)
@@ -157,13 +160,16 @@ def read_plausible(
         elif n == len(inputs):
             own = names
         else:
-            raise ValueError(f"plausible: the isolation forest has {n} columns, and the model takes {shown(names)}")
+            raise ValueError(
+                f"plausible: the isolation forest has {n} columns, but the model takes {shown(names)}: fit both on the "
+                "same columns"
+            )
     read = adapt(whole, "auto", None if own is None else [str(name) for name in own], X)
     foreign = [given.name for given in read.inputs if given.name not in names]
     if foreign:
         raise ValueError(
-            f"plausible: the isolation forest has the columns {shown(foreign)}, which the model does not take: the "
-            f"columns are {shown(names)}"
+            f"plausible: the isolation forest has the columns {shown(foreign)}, which the model does not take: "
+            f"expected only columns of the model, {shown(names)}"
         )
     columns = tuple(names.index(given.name) for given in read.inputs)
     for given, j in zip(read.inputs, columns, strict=True):
@@ -172,7 +178,7 @@ def read_plausible(
 
 
 def _with_preparation(forest: Any, last: IsolationForest, model: Any, adapted: Adapted) -> Any:
-    """The isolation forest over columns of the table: as it is, or behind the preparation of the model's pipeline."""
+    """The isolation forest over columns of the table: unchanged, or after the preparation of the model's pipeline."""
     if isinstance(forest, Pipeline):
         made = copy.copy(forest)
         made.steps = [*forest.steps[:-1], (forest.steps[-1][0], last)]
@@ -191,17 +197,18 @@ def _with_preparation(forest: Any, last: IsolationForest, model: Any, adapted: A
     if names is None and n == given != made and len(adapted.inputs) == given:
         return last
     raise ValueError(
-        f"plausible: the isolation forest has {n} columns, the pipeline takes {given} and makes {made} of them, and "
-        f"which of them are meant cannot be told: fit it on a frame with the names of the table, or {WHOLE}"
+        f"plausible: the isolation forest has {n} columns, but the pipeline takes {given} columns and turns them into "
+        f"{made}, so it is unclear which of them are meant: fit the isolation forest on a frame with the column names "
+        f"of the table, or {WHOLE}"
     )
 
 
 def _check_column(own: Input, given: Input) -> None:
-    """ValueError unless a column means the same to both models."""
+    """Raise ValueError unless a column has the same categories in both models."""
     categories = (Kind.NOMINAL, Kind.ORDERED)
     same = own.kind is given.kind and own.levels == given.levels and own.other == given.other
     if (own.kind in categories or given.kind in categories) and not same:
         raise ValueError(
-            f"plausible: the categories of the column {own.name!r} are other ones, or in another order, to the "
-            f"isolation forest than to the model: {WHOLE}"
+            f"plausible: the isolation forest and the model have different categories, or a different order of them, "
+            f"for the column {own.name!r}: {WHOLE}"
         )

@@ -1,14 +1,14 @@
-"""Regions of rows: what a rule with ranges is about, in cells.
+"""Regions of rows, given by cells; a rule with ranges is about a region.
 
-A feature consists of *units*, each with a range of its own:
+A feature consists of *units*, each with its own range:
 
-- the numbers of one column of the table: an interval of them, with or without a missing value. The grid may hold them
-  in two columns (thresholds that send a missing value low, and those that send it high) and a 0/1 column that says
-  that the value is missing;
-- several 0/1 columns, such as the categories of a one-hot group: a set of values.
+- the numbers of one table column: the range is an interval, with or without the missing value. The grid may hold these
+  numbers in two columns (one for thresholds that send a missing value low, one for those that send it high), and a 0/1
+  column says whether the value is missing;
+- several 0/1 columns, such as the categories of a one-hot group: the range is a set of values.
 
-A region is written as least and greatest cells. Where a range has numbers and the missing value, the cells of the
-number columns are about rows that have a number only. Such a region is not a box, but a box with clauses.
+A region is given by least and greatest cells. If a range contains numbers and the missing value, the cells of the
+number columns limit only rows that have a number. Such a region is not a box, but a box with clauses.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from proofwood.ensembles.scores import NUMBERS, SET, ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 
 MOST_VALUES = 4096
-"""Most values of a group that are widened one by one; a group with more is widened column by column."""
+"""Maximum number of values of a group that are widened one by one; a group with more is widened column by column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Columns with one range.
+    """Columns that share one range.
 
     Parameters
     ----------
-    columns : of the numbers, or 0/1 columns with a set of values
+    columns : the columns of the numbers, or the 0/1 columns of a set of values
     flag : 0/1 column that says that the value is missing, or -1
-    values : (n_values, n_columns) of the numbers all cells, ascending; of 0/1 columns all values
-    numbers : whether the range is an interval, else a set
+    values : (n_values, n_columns) all combinations of cells of the columns; ascending for numbers
+    numbers : whether the range is an interval; otherwise it is a set
     """
 
     columns: tuple[int, ...]
@@ -44,14 +44,14 @@ class Unit:
     numbers: bool
 
     def inside(self, low: IntArray, high: IntArray) -> BoolArray:
-        """(n_values,) which values are in the range, the missing one aside."""
+        """(n_values,) whether each value is in the range; the missing value is not among these values."""
         columns = list(self.columns)
         if self.flag >= 0 and low[self.flag] == 1:
             return np.zeros(len(self.values), dtype=bool)
         return np.asarray(((low[columns] <= self.values) & (self.values <= high[columns])).all(axis=1))
 
     def next(self, low: IntArray, high: IntArray) -> list[IntArray | None]:
-        """The values by which the range could be extended next; None stands for the missing value."""
+        """The values by which the range could be extended next; None means the missing value."""
         inside = self.inside(low, high)
         if not self.numbers or not inside.any():
             found: list[IntArray | None] = list(self.values[~inside])
@@ -63,7 +63,7 @@ class Unit:
         return found
 
     def with_value(self, low: IntArray, high: IntArray, value: IntArray | None) -> tuple[IntArray, IntArray]:
-        """The region whose range holds this value, too, and the numbers between; None for a missing value."""
+        """The region with a range that also contains this value and the numbers between; None for a missing value."""
         low, high, columns = low.copy(), high.copy(), list(self.columns)
         if value is None:
             high[self.flag] = 1
@@ -91,7 +91,7 @@ def units(scores: ScoreModel, feature: int) -> list[Unit]:
 
 
 def _set_units(scores: ScoreModel, columns: list[int]) -> list[Unit]:
-    """One unit of the values of several 0/1 columns; of other columns, or too many values, a unit each."""
+    """One unit for several 0/1 columns; one unit per column if they are not 0/1 or have too many values."""
     values = _group_values(scores, columns)
     if values is not None:
         return [Unit(tuple(columns), NUMBERS, values, numbers=False)]
@@ -99,7 +99,7 @@ def _set_units(scores: ScoreModel, columns: list[int]) -> list[Unit]:
 
 
 def _number_values(scores: ScoreModel, columns: Sequence[int], flag: int) -> IntArray:
-    """(n, n_columns) cells of all numbers in one or two columns, ascending: of two what the clauses allow."""
+    """(n, n_columns) cells of all numbers, ascending; of two columns, only the pairs that the clauses permit."""
     if len(columns) == 1:
         return np.arange(int(scores.n_thresholds[columns[0]]) + 1)[:, np.newaxis]
     own = {int(scores.first[c]) + t: (c, t) for c in columns for t in range(int(scores.n_thresholds[c]))}
@@ -124,7 +124,7 @@ def _number_values(scores: ScoreModel, columns: Sequence[int], flag: int) -> Int
 
 
 def group_values(scores: ScoreModel, feature: int) -> IntArray | None:
-    """The values of a feature made of several 0/1 columns, such as the categories of a one-hot group.
+    """The values of a feature of several 0/1 columns, such as the categories of a one-hot group.
 
     Returns
     -------
@@ -162,14 +162,14 @@ def _group_values(scores: ScoreModel, columns: list[int]) -> IntArray | None:
 
 
 def guarded(scores: ScoreModel, low: IntArray, high: IntArray) -> list[tuple[tuple[int, ...], int]]:
-    """Number columns, and their column for a missing value, whose ranges hold numbers and the missing value."""
+    """For each range that contains numbers and the missing value: its number columns, and its 0/1 column."""
     return [(columns, flag) for columns, flag in scores.ranges if flag >= 0 and low[flag] == 0 and high[flag] == 1]
 
 
 def box_and_clauses(
     scores: ScoreModel, low: IntArray, high: IntArray
 ) -> tuple[IntArray, IntArray, list[tuple[int, ...]]]:
-    """A box, and clauses, that together are a region: "the value is missing, or above this threshold"."""
+    """The box and the clauses, such as "the value is missing, or above this threshold", that define a region."""
     box_low, box_high = low.copy(), high.copy()
     clauses: list[tuple[int, ...]] = []
     for columns, flag in guarded(scores, low, high):
@@ -185,7 +185,7 @@ def box_and_clauses(
 
 
 def in_region(scores: ScoreModel, row: IntArray, low: IntArray, high: IntArray) -> bool:
-    """Whether a row is in a region."""
+    """Whether a row, given by its cells, is in the region from ``low`` to ``high``."""
     outside = np.asarray((row < low) | (row > high))
     for columns, flag in guarded(scores, low, high):
         if row[flag] == 1:

@@ -1,10 +1,10 @@
-"""An ensemble over the cells of its threshold grid, in integers: what every oracle sees.
+"""An ensemble over the cells of its threshold grid, in integers; all oracles work on it.
 
 Column ``f`` has ``q_f`` thresholds and so the cells ``0..q_f``; the Boolean ``above(f, t)`` says that the cell of a row
 is greater than ``t``, for ``0 <= t < q_f``, and ``above(f, t + 1)`` implies ``above(f, t)``. Variables are numbered
-column by column, ``first[f] + t``; the literal ``2 * v`` asks that variable ``v`` is true, ``2 * v + 1`` that it is
-false. A leaf is reached iff all its needs hold. Features are what explanations are made of: one column, or several that
-belong together.
+column by column, ``first[f] + t``; the literal ``2 * v`` holds if variable ``v`` is true, ``2 * v + 1`` if it is false.
+A leaf is reached iff all its needs hold; needs are literals. An explanation is a set of features, and a feature is one
+column, or several that belong together.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from proofwood.model.node_table import BoolArray, IntArray
 
 NUMBERS, SET = -1, -2
-"""In place of the column that says that a value is missing, in ``ScoreModel.ranges``."""
+"""Values in ``ScoreModel.ranges`` in place of the column that says whether a value is missing."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreModel:
-    """Leaves of all trees with their needs and scores, and what limits the rows of the space.
+    """Leaves of all trees with their needs and scores, and the clauses that limit the rows of the space.
 
     The predicted class of a row has the largest sum of ``base`` and of one leaf score per tree. Ties go to the lowest
     class if ``ties_low``, else to the highest.
@@ -36,15 +36,15 @@ class ScoreModel:
     scores : (n_leaves, n_classes) int64
     base : (n_classes,) int64
     needs_of : (n_leaves + 1,) first need of each leaf
-    needs : literals, at most one of each direction per column and leaf
-    clauses : of literals; every row of the space satisfies them (one-hot groups, bounds, missing values)
-    margin : rounding, in the model and here, changes no difference of two class sums by more
-    ties_low : who wins ties
-    ranges : columns that belong to one column of the table, and the 0/1 column that says that its value is missing,
-        ``NUMBERS`` if there is none, or ``SET`` if the columns are 0/1 and stand for categories. What a rule permits
-        of them is an interval of numbers, with or without a missing value, or a set of categories
-    beside : which rows are plausible: another ensemble over the same cells, which gives them class 1 and all others
-        class 0; None if all are
+    needs : literals that must all hold to reach a leaf; at most one of each direction per column and leaf
+    clauses : clauses of literals that every row of the space satisfies (one-hot groups, bounds, missing values)
+    margin : largest amount by which rounding, in the model and here, can change the difference of two class sums
+    ties_low : whether the lowest class wins a tie; otherwise the highest wins
+    ranges : columns of one table column, and the 0/1 column that says that its value is missing; ``NUMBERS`` if there
+        is no such column, or ``SET`` if the columns are 0/1 and represent categories. A rule permits an interval of
+        numbers, with or without a missing value, or a set of categories
+    beside : another ensemble over the same cells, which gives plausible rows the class 1 and all others 0; None if all
+        rows are plausible
     """
 
     n_thresholds: IntArray
@@ -110,28 +110,28 @@ class ScoreModel:
 
     @cached_property
     def _first_needs(self) -> tuple[IntArray, IntArray]:
-        """First need of each leaf that has one, and these leaves."""
+        """The first need of each leaf that has needs, and these leaves."""
         some = np.flatnonzero(self.needs_of[1:] > self.needs_of[:-1])
         return self.needs_of[some], some
 
     def threshold_of_win(self, winner: int, loser: int, *, margin: bool = True) -> int:
         """Least ``sum(winner) - sum(loser)`` with which ``winner`` may come before ``loser``.
 
-        With ``margin`` rounding is given the benefit of the doubt, so that what cannot reach it cannot happen.
+        With ``margin``, the difference may be smaller by the rounding margin: below the result, ``winner`` cannot win.
         """
         least = 0 if (winner < loser) == self.ties_low else 1
         return least - self.margin if margin else least
 
     def may_be_first(self, sums: IntArray, target: int) -> bool:
-        """Whether a class with these sums (n_classes,) may come before all others, rounding given the benefit."""
+        """Whether ``target`` may come before all other classes with these sums (n_classes,), within the margin."""
         return all(
             sums[target] - sums[k] >= self.threshold_of_win(target, k) for k in range(self.n_classes) if k != target
         )
 
     def may_win(self, sums: IntArray, codes: IntArray) -> BoolArray:
-        """(n_rows,) whether rows with these sums (n_rows, n_classes) may have these classes.
+        """(n_rows,) whether rows with these sums (n_rows, n_classes) may have the classes ``codes``.
 
-        Rounding is given the benefit of the doubt. A code below 0 is that of no class.
+        A class that wins within the rounding margin counts. A code below 0 means no class, and gives False.
         """
         every = np.arange(self.n_classes)
         least = np.where((codes[:, np.newaxis] < every) == self.ties_low, 0, 1) - self.margin
@@ -150,30 +150,30 @@ class ScoreModel:
         return np.asarray((cells[column] > variable - self.first[column]) == (asked & 1 == 0))
 
     def sums(self, cells: IntArray) -> IntArray:
-        """(n_classes,) score sums of a row given by its cells, counted leaf by leaf."""
+        """(n_classes,) score sums of a row given by its cells, computed leaf by leaf."""
         all_hold = np.ones(len(self.scores), dtype=np.bool_)
         begins, some = self._first_needs
         if begins.size:
             all_hold[some] = np.minimum.reduceat(self.holds(self.needs, cells).view(np.uint8), begins).view(np.bool_)
         reached = np.flatnonzero(all_hold)
         if reached.size != self.n_trees:
-            raise AssertionError(f"{reached.size} leaves reached in {self.n_trees} trees")
+            raise AssertionError(f"a row reaches {reached.size} leaves in {self.n_trees} trees: expected one per tree")
         return np.asarray(self.base + self.scores[reached].sum(axis=0))
 
     def winner(self, cells: IntArray) -> int:
-        """Class of a row given by its cells, by the integer sums."""
+        """The class with the largest integer sum, for a row given by its cells."""
         sums = self.sums(cells)
         if self.ties_low:
             return int(sums.argmax())
         return self.n_classes - 1 - int(sums[::-1].argmax())
 
     def sure(self) -> ScoreModel:
-        """The ensemble to which only those rows have a class, or are plausible, that are so whatever rounding does."""
+        """The ensemble in which a row has a class, or is plausible, only if rounding cannot change this."""
         beside = None if self.beside is None else self.beside.sure()
         return replace(self, margin=-self.margin, beside=beside)
 
     def allows(self, cells: IntArray) -> bool:
-        """Whether a row given by its cells belongs to the space and may be plausible, rounding given the benefit."""
+        """Whether a row given by its cells belongs to the space, and is plausible within the rounding margin."""
         return self.meets_clauses(cells) and (
             self.beside is None or self.beside.may_be_first(self.beside.sums(cells), 1)
         )
@@ -186,7 +186,7 @@ class ScoreModel:
         return not begins.size or bool(np.logical_or.reduceat(self.holds(literals, cells), begins).all())
 
     def clauses_about(self, owner: IntArray) -> tuple[IntArray, IntArray]:
-        """(n_clauses,) least and greatest owner of the columns that each clause mentions; it must have a literal.
+        """(n_clauses,) least and greatest owner of the columns in each clause; every clause must have a literal.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class ScoreModel:
 
     @cached_property
     def _flat_clauses(self) -> tuple[IntArray, IntArray]:
-        """Literals of all clauses, and where each clause begins that has some: one without asks for the impossible."""
+        """The literals of all clauses, and the start of each clause that is not empty; an empty one never holds."""
         sizes = np.array([len(clause) for clause in self.clauses], dtype=np.int64)
         literals = np.array([literal for clause in self.clauses for literal in clause], dtype=np.int64)
         return literals, (np.cumsum(sizes) - sizes)[sizes > 0]
@@ -213,12 +213,12 @@ class ScoreModel:
         return low, high
 
     def limits(self, low: IntArray, high: IntArray, columns: Iterable[int] | None = None) -> list[int]:
-        """Literals that together say that a row is in the box, in ``columns`` or all.
+        """Literals that all hold iff a row is in the box from ``low`` to ``high``.
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cell of each column
-        columns : those whose limits are meant
+        columns : columns to limit; None for all
         """
         literals = []
         for column in range(self.n_columns) if columns is None else columns:

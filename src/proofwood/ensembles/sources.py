@@ -1,4 +1,4 @@
-"""Where columns of a model come from: a column of the table, what its codes stand for, and the steps on the way."""
+"""The source of a model's column: a column of the table, the numbers for its codes, and the steps between."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SINGLE = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Thresholds of a column of the model as thresholds of the column of the table, found beforehand.
+    """Thresholds of a column of the model, and the matching thresholds of the column of the table.
 
     Parameters
     ----------
-    thresholds : (n,) of the model, ascending
-    cuts : (n,) for each the last number that is low, or the last one that is high
-    falls : whether numbers up to the cut are high
-    gap : what a missing value becomes; NaN if it stays one
+    thresholds : (n,) thresholds of the model, ascending
+    cuts : (n,) for each threshold, the last number of the table's column before the result crosses the threshold
+    falls : whether numbers up to the cut are above the threshold
+    gap : the number that a missing value becomes; NaN if it stays missing
     """
 
     thresholds: FloatArray
@@ -35,16 +35,16 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a column of the model comes from.
+    """The table column from which a column of the model is computed, and the steps between.
 
     Parameters
     ----------
     column : index of the input
-    table : of an input of categories the number that each code becomes, such as 0 and 1 for its indicator; None for a
-        column that is itself
+    table : for an input of categories, the number that each code becomes, such as 0 and 1 for an indicator; None for an
+        input of numbers
     other : the number that a code outside the table becomes
-    steps : on the way, in order, of the number
-    found : thresholds and where they are in the column, as the steps themselves say; else they are worked out
+    steps : the steps that are applied to the number, in order
+    found : thresholds of the model and of the column, as determined by running the steps; None to compute them
     """
 
     column: int
@@ -54,25 +54,25 @@ class Source:
     found: Cuts | None = None
 
     def scaled(self, values: FloatArray) -> FloatArray:
-        """What becomes of numbers, missing ones among them."""
+        """The numbers after all steps; they may include missing values."""
         return through(self.steps, np.asarray(values, dtype=np.float64))
 
     @property
     def codes(self) -> tuple[FloatArray, float]:
-        """The number that each code becomes after all steps (n_codes,), and the number of all other codes."""
+        """The number that each code becomes after all steps (n_codes,), and the number that all other codes become."""
         assert self.table is not None
         found = self.scaled(np.array([*self.table, self.other]))
         return found[:-1], float(found[-1])
 
     @property
     def gap(self) -> float:
-        """What a missing value becomes; NaN if it stays one."""
+        """The number that a missing value becomes; NaN if it stays missing."""
         if self.found is not None:
             return self.found.gap
         return float(self.scaled(np.array([math.nan]))[0])
 
     def takes_missing(self, model_does: bool) -> bool:
-        """Whether a missing value is accepted, given what the model does with one."""
+        """Whether a missing value is accepted; ``model_does`` says whether the model itself accepts it."""
         if self.table is not None:
             return False
         for step in self.steps:
@@ -83,23 +83,24 @@ class Source:
         return model_does
 
     def pulled_back(self, thresholds: FloatArray) -> tuple[FloatArray, bool]:
-        """For each threshold the last float64 that becomes at most it; or, with True, above it.
+        """For each threshold of the model, the last float64 of the column before the result crosses it, and a bool.
 
-        ``-inf`` if there is none, ``inf`` if all are. TypeError if that cannot be said for sure.
+        Numbers up to this float64 become at most the threshold, or, if the bool is True, more than the threshold. It is
+        ``-inf`` if no number does, and ``inf`` if all do. Raises TypeError if this cannot be proved.
         """
         asked = np.asarray(thresholds, dtype=np.float64)
         if self.found is None:
             return back(self.steps, asked)
         at = np.searchsorted(self.found.thresholds, asked)
         if not np.array_equal(np.append(self.found.thresholds, math.nan)[at], asked):
-            raise AssertionError("a threshold that the model did not have when its steps were read")
+            raise AssertionError("the model has a threshold that it did not have when its steps were read")
         return self.found.cuts[at], self.found.falls
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Least and greatest number that all steps take to a finite one, and the last also to a finite float32.
+        """Least and greatest number for which all steps give finite results, and the last step a finite float32.
 
-        Infinite where no step limits what it takes.
+        They are infinite if no step limits its numbers.
         """
         low, high = -math.inf, math.inf
         given = [(at, step.limits) for at, step in enumerate(self.steps)]

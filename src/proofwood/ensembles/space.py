@@ -1,6 +1,6 @@
-"""What columns mean to an explanation: kinds, bounds, categories, groups.
+"""The columns of an explanation: kinds, bounds, categories and groups.
 
-A *column* is one of the matrix that ``Explained.read`` gives.
+A *column* is a column of the matrix that ``Explained.read`` returns.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from proofwood.printable import shown as shown
 GroupKind = Literal["one_hot", "at_most_one", "together"]
 Key = str | int
 Gap = tuple[float, float, float]
-"""Numbers that a model takes for a missing value: all above the first up to the second; the third is one to name."""
+"""Numbers that a model treats as missing: all above the first, up to the second; the third is an example to show."""
 Bounds = Mapping[Key, tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that are one feature.
+    """Columns that form one feature.
 
     Parameters
     ----------
     columns : names or indices
-    kind : ``"one_hot"``: 0/1 columns, exactly one of them 1; ``"at_most_one"``: also none; ``"together"``: any columns
+    kind : ``"one_hot"``: 0/1 columns of which exactly one is 1; ``"at_most_one"``: 0/1 columns of which at most one is
+        1; ``"together"``: any columns
     """
 
     columns: tuple[Key, ...]
@@ -51,16 +52,16 @@ class Input:
     Parameters
     ----------
     name : str
-    kind : of its values; categories (nominal) are codes
+    kind : kind of its values; categories (nominal) are codes
     low, high : least and greatest value of the space
     missing : whether a missing value is part of the space
     levels : texts of the codes, for nominal and ordered columns
     other : whether codes outside ``levels`` are part of the space (nominal columns)
-    shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
-    for_missing : numbers that the model takes for a missing value; None if there are none
-    gap_levels : codes that stand for missing values, where these are categories like others
-    own_numbers : whether conditions show the thresholds of the model as its texts do, to the digit
-    zone : time zone of moments that have one; they are shown in it
+    shown_as : kind as which the numbers are shown: dates, times or durations, true or false; None for plain numbers
+    for_missing : numbers that the model treats as a missing value; None for none
+    gap_levels : codes of missing values, if the model treats them as categories like others
+    own_numbers : whether conditions show thresholds with exactly the digits that the model's own texts have
+    zone : time zone in which moments are shown; None if they have none
     """
 
     name: str
@@ -78,7 +79,7 @@ class Input:
 
     @property
     def whole(self) -> bool:
-        """Whether values are integers: dates and times are, which count days or microseconds."""
+        """Whether values are integers; this includes dates and times, which count days or microseconds."""
         return self.kind is not Kind.NUMERIC or self.shown_as in MOMENTS
 
 
@@ -86,7 +87,7 @@ class Input:
 
 
 def position(key: Key, names: Sequence[str], what: str) -> int:
-    """Index of a column given by name or index; ValueError if there is none."""
+    """Index of a column that is given by name or index; ValueError if no such column exists."""
     if isinstance(key, str):
         if key not in names:
             raise ValueError(f"{what} names {key!r}, which is not a column: the columns are {shown(names)}")
@@ -118,13 +119,13 @@ def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, 
         if column.whole:
             low, high = np.ceil(low).item(), np.floor(high).item()
         if not low <= high:
-            raise ValueError(f"bounds[{key!r}]={pair!r}: no value of the column {column.name!r} is within them")
+            raise ValueError(f"bounds[{key!r}]={pair!r}: no value of the column {column.name!r} is within these bounds")
         result[j] = replace(column, low=low, high=high)
     return tuple(result)
 
 
 def with_integers(inputs: Sequence[Input], integer: Iterable[Key] | None) -> tuple[tuple[Input, ...], frozenset[int]]:
-    """The inputs with the integer columns that the user states, and those that hold integers without that."""
+    """The inputs, with the user's integer columns marked, and the indices of other inputs that hold integers."""
     result, names = list(inputs), [column.name for column in inputs]
     loose = {j for j, column in enumerate(inputs) if column.kind is Kind.INTEGER}
     for key in integer or ():
@@ -138,7 +139,7 @@ def with_integers(inputs: Sequence[Input], integer: Iterable[Key] | None) -> tup
 def resolved_groups(
     inputs: Sequence[Input], groups: Mapping[str, Group | Sequence[Key]] | None
 ) -> tuple[tuple[Input, ...], dict[str, tuple[tuple[int, ...], GroupKind]]]:
-    """The inputs, 0/1 where a group says so, and per group its columns and kind."""
+    """The inputs, with 0/1 columns of groups marked, and the columns and kind of each group."""
     result, names = list(inputs), [column.name for column in inputs]
     resolved: dict[str, tuple[tuple[int, ...], GroupKind]] = {}
     owner: dict[int, str] = {}
@@ -148,7 +149,7 @@ def resolved_groups(
         group = given
         columns = tuple(position(key, names, f"feature_groups[{name!r}]") for key in group.columns)
         if not columns:
-            raise ValueError(f"feature_groups[{name!r}] names no column")
+            raise ValueError(f"feature_groups[{name!r}] names no column: expected at least one")
         for j in columns:
             if j in owner:
                 raise ValueError(
@@ -160,14 +161,17 @@ def resolved_groups(
             if group.kind != "together":
                 if result[j].kind in (Kind.NOMINAL, Kind.ORDERED):
                     raise ValueError(
-                        f"feature_groups[{name!r}]: column {names[j]!r} holds categories itself: it needs no group"
+                        f"feature_groups[{name!r}]: column {names[j]!r} holds categories, not 0 and 1: leave it out of "
+                        "the group"
                     )
                 result[j] = replace(result[j], kind=Kind.BOOLEAN, low=0.0, high=1.0)
         resolved[str(name)] = (columns, group.kind)
     alone = {inputs[j].name for j in range(len(inputs)) if j not in owner}
     for name in resolved:
         if name in alone:
-            raise ValueError(f"feature_groups names a group {name!r}, which is also the name of a column outside it")
+            raise ValueError(
+                f"feature_groups: the group {name!r} has the name of a column that is not in it: rename the group"
+            )
     return tuple(result), resolved
 
 
@@ -185,8 +189,8 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
         missing = np.isnan(values)
         if missing.any() and not column.missing:
             raise DataError(
-                f"column {column.name!r} has a missing value (NaN) in row {int(np.argmax(missing))}, where this model "
-                "(or a group of 0/1 columns) takes none: fill the gap, for example with sklearn.impute.SimpleImputer"
+                f"column {column.name!r} has a missing value (NaN) in row {int(np.argmax(missing))}, but this model "
+                "(or a group of 0/1 columns) accepts none there: fill it, for example with sklearn.impute.SimpleImputer"
             )
         present = values[~missing]
         if not np.all(np.isfinite(present)):
@@ -195,7 +199,7 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
             unknown = (values < 0) | (values >= len(column.levels))
             if column.levels and not column.other and unknown.any():
                 raise DataError(
-                    f"column {column.name!r} holds in row {int(np.argmax(unknown))} a category that the model does not "
+                    f"column {column.name!r} in row {int(np.argmax(unknown))} holds a category that the model does not "
                     f"know: expected one of {shown(column.levels)}"
                 )
             continue
@@ -224,7 +228,7 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
 
 
 def _plain(X: FloatArray, inputs: Sequence[Input]) -> bool:
-    """Whether all values are finite numbers within the bounds, of columns that hold any such numbers: at one look."""
+    """Whether a quick check suffices: no column is limited to integers or categories, and all values are in bounds."""
     if any(column.whole or column.kind is Kind.NOMINAL for column in inputs):
         return False
     low, high = np.array([column.low for column in inputs]), np.array([column.high for column in inputs])

@@ -1,16 +1,16 @@
-"""Steps that a column of a table goes through on its way to a model, and the way back for thresholds.
+"""The steps that transform a column of a table before a model, and the conversion of thresholds back through them.
 
-A step is a monotone function of float64 numbers, computed as the library computes it. The way back asks, for a
-threshold ``t``, which numbers the step takes to at most ``t``: all up to some float64, or all above one. That is found
-by bisection over the float64 numbers in their order, and what bisection takes for granted is proved:
+A step is a monotone function of float64 numbers, computed as its library computes it. For a threshold ``t`` of the
+result, the conversion back finds the numbers with a result of at most ``t``: all numbers up to some float64, or all
+above one. It uses bisection over all float64 numbers. Bisection needs a monotone function, which is proved as follows:
 
-- Rounded sums, products and quotients with a constant, limits, bins and steps of fills are monotone as computed.
-- A function such as a logarithm is monotone, and computed with an error of at most ``ulps`` units in the last place,
-  hence monotone up to twice that error. Around each threshold all float64 are asked whose results might be on the
-  wrong side: a *window* that is widened until the results at its ends are further away than that.
-- If a function has pieces that are monotone as computed, the ends of all pieces are asked.
+- Rounded sums, products and quotients with a constant, limits, bins and fills are monotone as computed.
+- A function such as a logarithm is monotone, but computed with an error of at most ``ulps`` units in the last place, so
+  its computed results may be out of order by twice that error. Around each threshold, all float64 numbers whose results
+  might be on the wrong side are evaluated: a *window*, which is widened until the results at its ends are far enough.
+- If a function consists of pieces that are monotone as computed, the ends of all pieces are evaluated.
 
-Where numbers are on the wrong side, or the window would have to be too wide, the threshold is refused.
+If a number is on the wrong side, or the window becomes too wide, the threshold is refused.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ What = Literal[
     "boxcox", "ppf", "ranks", "split", "own", "single", "single_subtract", "single_multiply",
 ]  # fmt: skip
 
-# Bisection takes for granted that a step is monotone as computed, which is proved, or asked number by number:
+# Bisection needs a step that is monotone as computed, which is proved, or checked number by number:
 # decisions/0046-steps-number-by-number.
 MOST_AROUND = 2**17
-"""Float64 numbers that are asked, to each side of a threshold, before it is refused."""
+"""Maximum number of float64 numbers that are evaluated on each side of a threshold before it is refused."""
 OWN_AROUND = 2**12
-"""The same for unknown functions, whose results further away are trusted."""
+"""The same limit for unknown functions, whose results farther away are not checked."""
 PROBES = 4096
-"""Numbers on which an unknown function has to be monotone."""
+"""Number of points per range at which an unknown function must be monotone."""
 ULPS = 8
-"""Units in the last place by which a function of NumPy may be off: its own tests demand 4."""
+"""Assumed largest error of a NumPy function, in units in the last place; NumPy's own tests permit 4."""
 NEAR_ZERO = 2.0**-40
-"""Results nearer to 0 than this have an uncertain sign where 1 was added and taken away."""
+"""Results closer to 0 than this may have the wrong sign if 1 was added and subtracted."""
 LARGEST = float(np.finfo(np.float64).max)
 
 EXACT = ("floor", "ceil", "rint", "trunc", "negative", "positive")
@@ -50,25 +50,25 @@ FUNCTIONS: dict[str, float] = {
     "expm1": 0.0, "arcsinh": 0.0, "arctan": 0.0, "sinh": 0.0, "tanh": 0.0, "floor": 0.0, "ceil": 0.0, "rint": 0.0,
     "trunc": 0.0, "negative": 0.0, "positive": 0.0,
 }  # fmt: skip
-"""Monotone functions of NumPy by name, each with a number at which it is finite."""
+"""Monotone functions of NumPy by name, each with a number at which its value is finite."""
 
 
 POWER = "a PowerTransformer"
-"""What messages call a step of such a one."""
+"""Name of a step of a PowerTransformer in messages."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One monotone step, in float64 as its library computes it: ``what`` with ``by``.
+    """One monotone step, computed in float64 as its library does: the operation ``what`` with the number ``by``.
 
-    For ``"bins"`` the result is the number of ``ends`` up to the value; for ``"above"`` 1 if the value is above ``by``;
-    for ``"fill"`` a missing value becomes ``by``; for ``"gap"`` the result is 1 for a missing value and 0 for a number;
-    ``"whole"`` changes nothing and takes no missing value. ``"function"`` is that of NumPy with the name ``name``;
-    ``"power"`` and ``"boxcox"`` are those with the exponent ``by``; ``"ppf"`` is the quantile function of the normal
-    distribution; ``"ranks"`` the share of ``ends`` below the value, which stand for the shares ``shares``, and 0 and 1
-    within ``by`` of the first and the last; ``"split"`` the steps ``below`` for numbers below 0, else ``rest``;
-    ``"own"`` the function ``call`` of a column. ``"single"`` rounds to float32, in which ``"single_subtract"`` and
-    ``"single_multiply"`` compute. ``of`` is the transformer in messages, where the step alone would name another.
+    ``"bins"`` gives the number of ``ends`` up to the value; ``"above"`` gives 1 if the value is above ``by``, else 0;
+    ``"fill"`` replaces a missing value by ``by``; ``"gap"`` gives 1 for a missing value and 0 for a number; ``"whole"``
+    changes nothing and accepts no missing value. ``"function"`` is the NumPy function ``name``; ``"power"`` and
+    ``"boxcox"`` have the exponent ``by``; ``"ppf"`` is the quantile function of the normal distribution; ``"ranks"``
+    interpolates between ``ends``, which have the shares ``shares``, and gives 0 and 1 within ``by`` of the first and
+    the last; ``"split"`` applies the steps ``below`` to numbers below 0, and ``rest`` to all others; ``"own"`` applies
+    the function ``call`` to a column. ``"single"`` rounds to float32, in which ``"single_subtract"`` and
+    ``"single_multiply"`` compute. ``of`` names the transformer in messages, if ``what`` would name another one.
     """
 
     what: What
@@ -89,15 +89,15 @@ class Step:
 
     @property
     def ulps(self) -> float:
-        """Units in the last place by which the result may be off; 0 if the step is monotone as computed."""
+        """Largest error of the result in units in the last place; 0 if the step is monotone as computed."""
         if self.what == "function":
             return 0 if self.name in EXACT or self.name == "sqrt" else ULPS
         return {"power": ULPS, "boxcox": 2.0**13, "ppf": 64, "own": math.inf}.get(self.what, 0)
 
     def ulps_at(self, cut: float) -> float:
-        """The same for results up to, or from, a cut; for unknown functions it does not matter.
+        """Largest error as in :attr:`ulps`, for results at ``cut``; for unknown functions the number is not used.
 
-        Box-Cox is expm1(z) / by with z = by * log(x): an error of z counts |z| + 1 times.
+        Box-Cox is expm1(z) / by with z = by * log(x), so an error of z is multiplied by |z| + 1.
         """
         if self.what == "boxcox" and self.by * cut > -1:
             return ULPS * (abs(math.log1p(self.by * cut)) + 2)
@@ -112,7 +112,7 @@ class Step:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Least and greatest number that the step takes to a finite one (or, in the end, to a finite one)."""
+        """Least and greatest number for which the step gives a finite result; 0 and 1 for ``"ppf"``."""
         if self.what == "ppf":
             return 0.0, 1.0
         if self.what not in ("function", "power", "boxcox", "split", "own"):
@@ -122,17 +122,17 @@ class Step:
         return (max(low, 5e-324), high) if self.what == "boxcox" else (low, high)  # which is refused for 0
 
     def back(self, cuts: FloatArray, *, check: bool = True) -> FloatArray:
-        """For each cut the last float64 that the step takes to at most it, or above it if the step falls.
+        """For each cut, the last float64 whose result is at most the cut, or above the cut if the step falls.
 
         Parameters
         ----------
         cuts : (n,) finite
-        check : whether what bisection takes for granted is proved; without, the result is a guess
+        check : whether to prove that the step is monotone around the cuts; if not, the result is a guess
 
         Returns
         -------
         (n,) float64
-            ``-inf`` if there is none among the numbers within the limits, ``inf`` if all are.
+            ``-inf`` if no number within the limits has such a result, ``inf`` if all have.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class Step:
         return found
 
     def _check_around(self, last: float, cut: float) -> None:
-        """All float64 up to ``last`` that might be on the wrong side of the cut are asked, and those above it."""
+        """Evaluate all float64 around ``last`` that might be on the wrong side of the cut; TypeError if one is."""
         least, greatest = self.limits
         margin = 4 * self.ulps_at(cut) * math.ulp(cut)
         at = int(rank(np.array([last]))[0])
@@ -188,15 +188,15 @@ class Step:
             alone <= cut, (near <= last) != self.falls
         ):
             raise TypeError(
-                f"the pipeline has {self.title}, which, as floating point computes it, is not monotone near {last!r}, "
+                f"the pipeline has {self.title}, which in floating-point arithmetic is not monotone near {last!r}, "
                 f"where the model has a threshold: expected {instead}"
             )
 
     def _check_pieces(self, cuts: FloatArray) -> None:
-        """The ends of all pieces of ``"ranks"``, which are monotone as computed: low ones come first."""
+        """Check ``"ranks"`` at the ends of its monotone pieces; TypeError if it is not monotone around a cut."""
         knots = np.unique(self.ends)
         border = [knots]
-        if self.by > 0:  # the last numbers that count as the first knot, and as none of the last
+        if self.by > 0:  # the last number that counts as the first knot, and the last that does not count as the last
             border.append(bisected(lambda values, _: values - self.by < knots[0], 1, -math.inf, math.inf))
             border.append(bisected(lambda values, _: values + self.by <= knots[-1], 1, -math.inf, math.inf))
         every = np.concatenate(border)
@@ -210,17 +210,20 @@ class Step:
             )
 
     def _back_of_split(self, cuts: FloatArray, *, check: bool) -> FloatArray:
-        """The cuts of the branch with the sign of the cut: results have the sign of the value, and 0 stays 0."""
+        """:meth:`back` for ``"split"``: each cut uses the branch of its sign, which is also that of the value."""
         last = math.nextafter(0.0, -math.inf)
         rounded = any(step.what == "power" for step in (*self.below, *self.rest))
         if check and rounded and (np.abs(cuts) < NEAR_ZERO).any():  # 1 is added and taken away: the sign may get lost
-            raise TypeError(f"the pipeline has {self.title}, and the model has a threshold too near to its 0")
+            raise TypeError(
+                f"the pipeline has {self.title}, and a threshold of the model is so close to 0 that rounding may "
+                "change the sign there: expected no threshold near 0"
+            )
         result = np.empty_like(cuts)
         for branch, mine, sign in ((self.below, cuts < 0, -1), (self.rest, cuts >= 0, 1)):
             if mine.any():
                 found, falls = back(branch, cuts[mine], check=check)
                 if falls:
-                    raise AssertionError(f"{branch} does not keep the order of numbers")
+                    raise AssertionError(f"the steps {branch} do not keep the order of numbers")
                 if sign > 0 and (found < 0).any():  # as releases of numpy round powers, none comes out above the cut
                     raise self._too_flat(float(cuts[mine][found < 0][0]))
                 result[mine] = np.minimum(found, last) if sign < 0 else found
@@ -229,13 +232,13 @@ class Step:
 
     def _too_flat(self, cut: float) -> TypeError:
         return TypeError(
-            f"the pipeline has {self.title}, which is too flat where the model has a threshold ({cut!r}) to say "
-            "which numbers are below it: expected a function that is not so flat"
+            f"the pipeline has {self.title}, which is too flat where the model has a threshold ({cut!r}), so it cannot "
+            "be proved which numbers are below it: expected a steeper function"
         )
 
     @property
     def title(self) -> str:
-        """The step in words, for messages."""
+        """The name of the step in messages."""
         names = {"function": f"a FunctionTransformer of np.{self.name}", "own": "a FunctionTransformer"}
         names |= {"ranks": "a QuantileTransformer", "ppf": "a QuantileTransformer"}
         return self.of or names.get(self.what, POWER)
@@ -271,14 +274,14 @@ _APPLIED: dict[What, Callable[[Step, FloatArray], Any]] = {
 
 
 def through(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
-    """What becomes of values."""
+    """The values after all steps."""
     for step in steps:
         values = step.apply(values)
     return values
 
 
 def back(steps: tuple[Step, ...], thresholds: FloatArray, *, check: bool = True) -> tuple[FloatArray, bool]:
-    """For each threshold the last float64 that the steps take to at most it; or, with True, to above it.
+    """For each threshold, the last float64 whose result is at most the threshold, or above it if the bool is True.
 
     Parameters
     ----------
@@ -288,29 +291,29 @@ def back(steps: tuple[Step, ...], thresholds: FloatArray, *, check: bool = True)
     Returns
     -------
     (n,) float64, bool
-        ``-inf`` if no number is, ``inf`` if all are.
+        ``-inf`` if no number has such a result, ``inf`` if all have.
     """
     cuts, falling = np.array(thresholds, dtype=np.float64), False
     for step in reversed(steps):
         inside = np.isfinite(cuts)
         if inside.any():
             cuts[inside] = step.back(cuts[inside], check=check)
-        if step.falls:  # what is low was all up to the cut: now it is all above the new one
+        if step.falls:  # numbers up to the cut were low: now numbers above the new cut are
             falling = not falling
             cuts[~inside] = -cuts[~inside]
     return cuts, falling
 
 
 _BITS: dict[str, Any] = {"float64": np.int64, "float32": np.int32, "float16": np.int16}
-"""Integers as wide as the floats of a type."""
+"""For each type of floats, the integer type of the same size."""
 
 
 def rank(values: FloatArray, floats: str = "float64") -> Any:
-    """Places of numbers in the order of all floats of a type, as int64; 0 of both zeros.
+    """Positions of numbers in the order of all floats of a type, as int64; both zeros have the position 0.
 
     Parameters
     ----------
-    values : float64 numbers that are of the type
+    values : float64 numbers that the type represents exactly
     floats : "float64", "float32" or "float16"
     """
     whole = _BITS[floats]
@@ -319,16 +322,16 @@ def rank(values: FloatArray, floats: str = "float64") -> Any:
 
 
 def ranked(ranks: Any, floats: str = "float64") -> FloatArray:
-    """The numbers at places in the order of the floats of a type, as float64."""
+    """The numbers at positions in the order of all floats of a type, as float64; the inverse of :func:`rank`."""
     whole = _BITS[floats]
     bits = np.where(ranks < 0, np.int64(np.iinfo(whole).min) - ranks, ranks).astype(whole)
     return np.asarray(bits.view(floats), dtype=np.float64)
 
 
 def bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float, high: float) -> FloatArray:
-    """For each of ``n`` questions the last float64 from ``low`` to ``high`` for which it holds; it holds up to that.
+    """For each of ``n`` conditions, the last float64 from ``low`` to ``high`` for which it holds.
 
-    ``-inf`` if it holds for none, ``inf`` if it holds for all.
+    A condition must hold for all numbers up to this one. ``-inf`` if it holds for none, ``inf`` if for all.
     """
     every = np.arange(n)
     first, last = (np.full(n, rank(np.array([end]))[0]) for end in (low, high))
@@ -346,14 +349,14 @@ def bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float, 
 
 @lru_cache(maxsize=256)
 def _limits(step: Step, inside: float) -> tuple[float, float]:
-    """The finite numbers around ``inside`` that a step takes to finite ones."""
+    """Least and greatest finite number around ``inside`` for which a step gives a finite result."""
     high = bisected(lambda values, _: np.isfinite(step.apply(values)), 1, inside, LARGEST)[0]
     low = -bisected(lambda values, _: np.isfinite(step.apply(-values)), 1, -inside, LARGEST)[0]
     return (float(low) if math.isfinite(low) else -LARGEST), (float(high) if math.isfinite(high) else LARGEST)
 
 
 def _shares(values: FloatArray, ends: FloatArray, shares: FloatArray, near: float) -> FloatArray:
-    """As a QuantileTransformer computes them."""
+    """The shares of ``values`` as a QuantileTransformer computes them."""
     found = 0.5 * (np.interp(values, ends, shares) - np.interp(-values, -ends[::-1], -shares[::-1]))
     found[values + near > ends[-1] if near else values == ends[-1]] = 1
     found[values - near < ends[0] if near else values == ends[0]] = 0
@@ -362,7 +365,7 @@ def _shares(values: FloatArray, ends: FloatArray, shares: FloatArray, near: floa
 
 
 def _of_scipy(what: str, values: FloatArray, by: float) -> Any:
-    """Functions of SciPy, which scikit-learn brings along."""
+    """A function of SciPy, which scikit-learn requires, by name."""
     if what == "boxcox":
         from scipy.special import boxcox  # start-up time: few pipelines have it
 

@@ -1,1 +1,1 @@
-"""One way to run many independent pieces of work: in order, by joblib, or on a Dask cluster."""
+"""Run many independent pieces of work: one after the other, with joblib, or on a Dask cluster."""

@@ -1,8 +1,8 @@
-"""The same work on many items: in this process, in processes of joblib, or on a Dask cluster.
+"""Run the same function on many items: in this process, in processes of joblib, or on a Dask cluster.
 
-All three give ``work(shared, item)`` for each item, as results come, in any order. ``shared`` is what all items need,
-such as a model; it travels to each worker once. A worker that is lost costs the items it had in hand: they are worked
-on anew, which is right for work that is a function of its arguments.
+All three executors yield ``work(shared, item)`` for each item, as results arrive, in any order. ``shared`` is data that
+all items need, such as a model; it is sent to each worker once. If a worker is lost, the items that it was working on
+are computed again, so ``work`` must depend only on its arguments.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 EXECUTORS = ("serial", "joblib", "dask")
-"""Names that :func:`make_executor` knows."""
+"""Names that :func:`make_executor` accepts."""
 LOSSES = 3
-"""How often in a row workers may be lost without a single result in between."""
+"""How many times in a row workers may be lost without a result in between."""
 
 
 class WorkersLostError(RuntimeError):
@@ -42,48 +42,48 @@ class WorkersLostError(RuntimeError):
 
 
 class Executor(Protocol):
-    """A way to run many pieces of work."""
+    """Interface of objects that run the same function on many items."""
 
     name: str
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """Give each item's index and result, as results come.
+        """Yield the index and result of each item, as results arrive. Exceptions of ``work`` are passed on.
 
         Parameters
         ----------
-        work : function of a module, without side effects: it may run twice for an item
+        work : module-level function without side effects, because it may run twice for an item
         shared : first argument of all calls
-        items : second arguments
+        items : second arguments of the calls
 
         Raises
         ------
         WorkersLostError
-            If no worker lives long enough to finish an item. What ``work`` raises is raised as it is.
+            If workers are lost again and again without finishing an item.
         """
         ...
 
 
 class SerialExecutor:
-    """One item after the other, in this process."""
+    """Executor that runs one item after the other, in this process."""
 
     name = "serial"
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """See :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`."""
         for index, item in enumerate(items):
             yield index, work(shared, item)
 
 
 class JoblibExecutor:
-    """Worker processes of joblib.
+    """Executor that runs items in worker processes of joblib.
 
     Parameters
     ----------
-    n_jobs : processes, see :func:`proofwood.jobs.jobs_of`
+    n_jobs : number of processes, see :func:`proofwood.jobs.jobs_of`
     """
 
     name = "joblib"
@@ -94,7 +94,7 @@ class JoblibExecutor:
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """See :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`."""
         n_jobs = jobs_of(self.n_jobs, "process")
         if n_jobs == 1 or len(items) <= 1:
             yield from SerialExecutor().run(work, shared, items)
@@ -120,16 +120,16 @@ class JoblibExecutor:
         except BrokenProcessPool as error:
             raise _LostError from error
         finally:
-            results.close()  # on Ctrl-C too: work that was not begun is not begun
+            results.close()  # on Ctrl-C too: items that have not started do not start
 
 
 class DaskExecutor:
-    """Workers of a Dask cluster.
+    """Executor that runs items on the workers of a Dask cluster.
 
     Parameters
     ----------
-    n_jobs : processes of a cluster on this machine, started for the run; see :func:`proofwood.jobs.jobs_of`
-    client : of a cluster that is there already; ``n_jobs`` then does not count
+    n_jobs : number of processes of a local cluster, started for the run; see :func:`proofwood.jobs.jobs_of`
+    client : client of an existing cluster; ``n_jobs`` is then ignored
 
     Raises
     ------
@@ -146,7 +146,7 @@ class DaskExecutor:
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        """See :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`."""
         if not items:
             return
         if self.client is not None:
@@ -194,7 +194,7 @@ class DaskExecutor:
 
 
 def _distributed() -> Any:
-    """Dask's ``distributed``, whose types differ from release to release."""
+    """Import Dask's ``distributed``, untyped, because its types differ from release to release."""
     try:
         return import_module("distributed")
     except ImportError as error:
@@ -202,13 +202,13 @@ def _distributed() -> Any:
 
 
 class _LostError(Exception):
-    """Workers were lost; what came so far is right."""
+    """Workers were lost; the results so far are valid."""
 
 
 def _until_done(
     run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], count: int
 ) -> Generator[tuple[int, Done], None, None]:
-    """Run all items, and those that were lost again."""
+    """Run all items, and repeat those whose worker was lost."""
     left, losses = dict.fromkeys(range(count)), 0
     while left:
         try:
@@ -221,17 +221,17 @@ def _until_done(
             losses += 1
             if losses > LOSSES:
                 raise WorkersLostError(
-                    f"workers died {losses} times in a row without finishing a piece of work. They may lack memory: "
-                    "try fewer of them"
+                    f"workers died {losses} times in a row without finishing an item. They may lack memory: use fewer "
+                    "workers (n_jobs)"
                 ) from error.__cause__
-            logger.warning("a worker was lost; its work begins again")
+            logger.warning("a worker was lost; its items are computed again")
 
 
 _kept: dict[str, Any] = {}
 
 
 def _with_shared(work: Callable[[Any, Item], Done], path: str, index: int, item: Item) -> tuple[int, Done]:
-    """Run in a worker: read the shared object when its first item comes, and keep it for the next ones."""
+    """Compute an item in a worker process; the shared object is read for the first item and reused for later ones."""
     if path not in _kept:
         _kept.clear()
         with Path(path).open("rb") as file:
@@ -240,24 +240,24 @@ def _with_shared(work: Callable[[Any, Item], Done], path: str, index: int, item:
 
 
 def make_executor(executor: str | Executor, n_jobs: int | None = None, client: Client | None = None) -> Executor:
-    """An executor by name.
+    """Return the executor with this name.
 
     Parameters
     ----------
-    executor : ``"serial"``, ``"joblib"``, ``"dask"``, or an executor, which is given back
-    n_jobs : workers, see :func:`proofwood.jobs.jobs_of`; ``"serial"`` has one
-    client : of Dask, for ``"dask"``
+    executor : ``"serial"``, ``"joblib"``, ``"dask"``, or an executor, which is returned unchanged
+    n_jobs : number of workers, see :func:`proofwood.jobs.jobs_of`; ``"serial"`` has one
+    client : Dask client, for ``"dask"`` only
 
     Raises
     ------
     ValueError
-        If the executor does not exist, ``client`` does not go with it, or ``n_jobs`` is not a number of workers.
+        If the name is unknown, ``client`` is given for another executor, or ``n_jobs`` is not a number of workers.
     ImportError
-        If it is not installed.
+        If Dask is needed and not installed.
     """
     require_jobs(n_jobs, "process")
     if client is not None and executor != "dask":
-        raise ValueError(f"client is for executor='dask', not for {executor!r}")
+        raise ValueError(f"client is for executor='dask' only: leave it out for executor={executor!r}")
     if not isinstance(executor, str):
         return executor
     if executor == "serial":

@@ -1,4 +1,4 @@
-"""Progress of a long run: one event per finished piece, and a bar for people at a terminal."""
+"""Progress of a long run: one event per finished item, and a progress bar in a terminal."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 0.1
-"""Seconds between two pictures of the bar."""
+"""Minimum seconds between two updates of the bar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is done so far.
+    """The progress of a run.
 
     Parameters
     ----------
-    done : results so far, those of an earlier run included
-    total : results in all
-    seconds : since the start of this run
+    done : number of results so far, including those of an earlier run
+    total : number of results at the end
+    seconds : time since the start of this run
     """
 
     done: int
@@ -40,15 +40,15 @@ Callback = Callable[[Progress], None]
 
 
 class Reporter:
-    """Tells a callback, and a person, how far a run is; a context manager.
+    """Context manager that reports the progress of a run to a callback, and in a progress bar or log.
 
     Parameters
     ----------
-    total : results in all
-    what : words in front of the bar
-    verbose : 0 for nothing; above 0 a bar on standard error if that is a terminal, else messages of ``logging``
-    callback : is given each :class:`Progress`; what it raises ends the run
-    done : results of an earlier run
+    total : number of results at the end
+    what : text in front of the bar
+    verbose : 0 for no bar; above 0 for a bar on standard error if that is a terminal, else for messages of ``logging``
+    callback : called with each :class:`Progress`; an exception that it raises ends the run
+    done : number of results of an earlier run
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Reporter:
             from rich.progress import Progress as Bar
 
             columns = Bar.get_default_columns()[:2]
-            # Refreshed as results come: a thread of its own might outlive what it draws on when the interpreter ends.
+            # Refreshed as results arrive: a separate thread might outlive its terminal at interpreter exit.
             self._bar = Bar(
                 *columns, MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), auto_refresh=False
             )

@@ -1,10 +1,10 @@
-"""What a search proves, in a file that a later search of the same problem begins with.
+"""A file with the proofs of a search, from which a later search for the same problem starts.
 
-The form is that of :mod:`proofwood.parallel.checkpoint`: a header that says which problem it is, by digests of rows,
-labels and weights and by all that the claim depends on, then records, each with a digest of itself and of the header.
-They are appended, and each time written to the disk, so that a process which is killed loses what came after the last
-time. A record is a claim about the problem and not about the run: it was proved by this library, and is trusted as an
-answer of the same run would be. Threads, instruction sets and limits are not part of the header.
+The form is that of :mod:`proofwood.parallel.checkpoint`. The header identifies the problem by digests of rows, labels
+and weights, and by everything else that its claims depend on. Records follow, each with a digest of itself and of the
+header. Each write appends records and reaches the disk, so a process that is killed loses only what it found since the
+last write. A record is a claim about the problem, not about the run. This library proved it, and trusts it like an
+answer of the current run. Threads, instruction sets and limits are not part of the header.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, RecordFile
 
 FORMAT = "proofwood search 1"
-"""What records mean; raised where a new version of the library would read them in another way."""
+"""Name and version of the meaning of records; the version is raised if the library reads records differently."""
 SECONDS = 30.0
-"""From one time of writing to the next."""
+"""Seconds between two writes."""
 
 
 class SearchFile(RecordFile):
-    """Records of the searches of one fit, each with its ``kind``, and ``of``: the search it belongs to.
+    """Records of the searches of one fit; each names its ``kind``, and as ``of`` the search that it belongs to.
 
-    The file is locked as long as it is open.
+    The file is locked while it is open.
 
     Parameters
     ----------
-    path : of the file, which is made if it is not there
-    problem : what the searches are about: plain values
+    path : path of the file, which is created if it does not exist
+    problem : description of the problem, as plain values
 
     Raises
     ------
     ValueError
-        If the file is about something else, of another format, changed, or damaged before its last line. It is left
-        as it was.
+        If the file has a different header or format, was changed, or is damaged before its last line. The file is not
+        modified then.
     OSError
         If the file cannot be written, or another fit is writing it.
     """
@@ -58,7 +58,8 @@ class SearchFile(RecordFile):
         require_writable(place)
         if not is_regular(place):
             raise ValueError(
-                f"checkpoint={os.fspath(path)!r} is not a regular file and could not be read again: name one"
+                f"checkpoint={os.fspath(path)!r} is not a regular file, so it could not be read again: give the path "
+                "of a regular file"
             )
         self._file = self._open(place)
         try:
@@ -84,14 +85,14 @@ class SearchFile(RecordFile):
         self.close()
 
     def known(self, search: str) -> list[Record]:
-        """The records of a search that were in the file, in the order of writing."""
+        """The records of ``search`` that were in the file when it was opened, in the order of writing."""
         return self._known.get(search, [])
 
     def add(self, search: str, records: Iterable[Record]) -> None:
-        """Append records of a search; they are on the disk when this returns, unless the file cannot be written."""
+        """Append records of ``search``; they are on the disk when this returns, unless writing fails with a warning."""
         new = [{**record, "of": search} for record in records]
         if new:
-            self._append_if_possible(new, "the search goes on, and what it proves from here on is not kept")
+            self._append_if_possible(new, "the search continues, but its new proofs are not saved")
 
     def _written(self, file: BinaryIO) -> None:
         os.fsync(file.fileno())
@@ -100,14 +101,14 @@ class SearchFile(RecordFile):
 def recorded_rows(
     X: FloatArray | npt.NDArray[np.int32], codes: IntArray, n_classes: int, weights: IntArray, real_weights: FloatArray
 ) -> dict[str, Any]:
-    """The rows of a problem, for the header of a file.
+    """Sizes and digests of the rows of a problem, for the header of a file.
 
     Parameters
     ----------
     X : (n_rows, n_columns) values, or their ranks
     codes : (n_rows,) class codes
     n_classes : int
-    weights, real_weights : (n_rows,) as integers, and as they were given
+    weights, real_weights : (n_rows,) integer weights, and weights as the user gave them
     """
     return {
         "n_rows": len(X),
@@ -120,7 +121,7 @@ def recorded_rows(
 
 
 def digest(*values: npt.NDArray[Any] | str) -> str:
-    """Digest of arrays, their shapes and types, and texts."""
+    """Digest of texts, and of arrays with their shapes and types."""
     state = hashlib.blake2b(digest_size=16)
     for value in values:
         if isinstance(value, str):
@@ -134,7 +135,7 @@ def digest(*values: npt.NDArray[Any] | str) -> str:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Keep other fits from the file until it is closed; the system ends the lock of a process that is killed."""
+    """Lock the file against other fits until it is closed; the system unlocks it if the process is killed."""
     try:
         if sys.platform == "win32":
             import msvcrt  # of this platform only
@@ -147,7 +148,9 @@ def _lock(file: BinaryIO, path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK):
-            message = "another fit is writing this checkpoint: wait for its end, or give each fit a path of its own"
+            message = "another fit is writing this checkpoint: wait until it ends, or give each fit its own path"
         else:
-            message = f"the file system cannot lock this checkpoint ({error.strerror}): give a path on another one"
+            message = (
+                f"the file system cannot lock this checkpoint ({error.strerror}): give a path on another file system"
+            )
         raise OSError(error.errno, message, os.fspath(path)) from None

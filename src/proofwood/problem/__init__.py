@@ -1,1 +1,1 @@
-"""What is to be solved, apart from how: rows, integer weights, objective, limits on the model."""
+"""The problems that engines solve: rows, integer weights, the objective, and limits on the model."""

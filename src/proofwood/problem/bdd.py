@@ -1,4 +1,4 @@
-"""The best binary decision diagram over a limited number of tests, as one frozen value."""
+"""The problem of the best binary decision diagram over a limited number of tests, as an immutable object."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from proofwood.problem.ranked import RankedRows
 
 
 class Unknown(StrEnum):
-    """What a cell that no row reaches predicts. Members compare equal to their strings."""
+    """Rule for the class of a cell that no training row reaches. Members compare equal to their strings."""
 
-    SMALLEST = "smallest"  # whatever makes the diagram smallest
+    SMALLEST = "smallest"  # the class that makes the diagram smallest
     PARENT = "parent"  # the majority of its branch (BDD-P)
-    MERGE = "merge"  # whatever makes subtrees compatible, level by level (BDD-C)
-    SOLVER = "solver"  # what the SAT or MaxSAT solver happened to choose (BDD-S)
+    MERGE = "merge"  # the class that makes subtrees compatible, layer by layer (BDD-C)
+    SOLVER = "solver"  # the class that the SAT or MaxSAT solver chose (BDD-S)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +27,12 @@ class BDDProblem:
     Parameters
     ----------
     rows : RankedRows
-    max_features : int from 0; more than there are tests means all of them
-    fewest : False: fewest errors within ``max_features``. True: fewest tests with no avoidable error, and
-        ``max_features`` is not a limit
+    max_features : int from 0; a number above that of the tests permits all tests
+    fewest : False: minimise errors over at most ``max_features`` tests. True: find the fewest tests that leave no
+        avoidable error, and ignore ``max_features``
     cost : prices; ``cost.leaf_price`` is the price of an inner node here
-    unknown : what unreached cells predict
-    smallest_set : among tests of equal cost, those with the smallest diagram
+    unknown : rule for the classes of unreached cells
+    smallest_set : among sets of tests of equal cost, choose one with the smallest diagram
     """
 
     rows: RankedRows
@@ -47,5 +47,5 @@ class BDDProblem:
         return self.cost.error_price * self.rows.errors(table) + self.cost.leaf_price * table.n_splits
 
     def real_cost(self, table: NodeTable) -> Fraction:
-        """The same in units of real weight, without rounding."""
+        """Cost of ``table`` in units of real weight, without rounding."""
         return self.cost.real_cost(self.rows.real_errors(table), table.n_splits)

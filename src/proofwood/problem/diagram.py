@@ -1,8 +1,8 @@
-"""The best decision diagram of a given skeleton, as one frozen value.
+"""The problem of the best decision diagram within a given skeleton, as an immutable object.
 
 A skeleton is a number of layers and their widths. A node of a layer sends rows to nodes of the next layer, or by long
-arcs to the terminals, one per class. What it costs is eq. 18 of [1]_: the share of the weight that is wrong, and
-``alpha`` times the share of nodes in use, the root not counted.
+arcs to the leaves, one per class. The cost of a diagram is eq. 18 of [1]_: the share of the weight that it
+misclassifies, plus ``alpha`` times the share of the nodes that it uses, not counting the root.
 
 References
 ----------
@@ -24,27 +24,27 @@ from proofwood.problem.objectives import LARGEST_TOTAL, Prices, Rounding, intege
 from proofwood.problem.ranked import RankedRows
 
 Norm: TypeAlias = Literal["box", "l1"]
-"""What limits the hyperplanes of oblique splits, over columns scaled to [0, 1]: every coefficient and the offset are in
+"""Limit on the hyperplanes of oblique splits, over columns scaled to [0, 1]: every coefficient and the offset are in
 [-1, 1], as in the paper ("box"), or the absolute coefficients add up to at most 1, as in the authors' code ("l1")."""
 LARGEST_SUM = 2**62
 """Sums of fairness constraints stay below this in absolute value."""
 MOST_NODES = 4096
-"""Nodes of a skeleton; more is refused before anything is built."""
+"""Maximum number of nodes of a skeleton; a larger skeleton is refused before anything is built."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiagramCost(Prices):
-    """Eq. 18 in integers: ``error_price`` for each wrong weight, ``node_price`` for each node beyond the root.
+    """Eq. 18 in integers: ``error_price`` per unit of wrong weight, plus ``node_price`` per node beyond the root.
 
     Parameters
     ----------
     total : sum of the integer weights of all rows
     error_price, node_price : integers; ``node_price / error_price`` is ``alpha * total / (n_slots - 1)``, or just below
-        if there is no such pair of integers
-    price : real weight that a node costs; None if ``node_price`` says it exactly
+        it if exact integers would be too large
+    price : real weight that a node costs; None if ``node_price`` is exact
     unit : real weight of one integer weight
-    above, below : of the :class:`~proofwood.problem.objectives.Rounding` of the weights
-    most : inner nodes of the skeleton
+    above, below : those of the :class:`~proofwood.problem.objectives.Rounding` of the weights
+    most : number of inner nodes of the skeleton
     """
 
     total: int
@@ -66,9 +66,10 @@ class DiagramCost(Prices):
         unit: Fraction = Fraction(1),
         rounding: Rounding | None = None,
     ) -> DiagramCost:
-        """Prices for ``alpha``, read as the decimal it shows, on a skeleton of the given widths.
+        """Prices for ``alpha`` on a skeleton of the given widths; an ``alpha`` of 0.1 is read as exactly 1/10.
 
-        ``unit`` and ``rounding`` are those of the rows; results are shares, so the unit matters with a rounding only.
+        ``unit`` and ``rounding`` are those of the rows. Costs are reported as shares, so the unit matters only if the
+        weights are rounded.
         """
         number = share_of(alpha)
         if number is None or not 0 <= number <= 1:
@@ -97,33 +98,33 @@ class DiagramCost(Prices):
         return self.node_price
 
     def finer(self, penalties: Iterable[Fraction]) -> DiagramCost:
-        """The same prices in a unit so small that each of ``penalties`` times ``error_price`` is an integer."""
+        """The same prices in a smaller unit, in which each of ``penalties`` times ``error_price`` is an integer."""
         parts = [(penalty * self.error_price).denominator for penalty in penalties]
         finer = math.lcm(*parts)
         return replace(self, error_price=finer * self.error_price, node_price=finer * self.node_price)
 
     def of_diagram(self, wrong: int, n_splits: int) -> int:
-        """Integer cost of a diagram that gets the integer weight ``wrong`` wrong; a lone leaf costs as much as a root.
+        """Integer cost, without penalties, of a diagram that misclassifies the integer weight ``wrong``.
 
-        Penalties are added to it.
+        A lone leaf costs as much as a diagram with one split.
         """
         return self.error_price * wrong + self.node_price * max(0, n_splits - 1)
 
     @property
     def per(self) -> Fraction:
-        """Real weight that costs are reported in shares of: that of all rows."""
+        """Real weight of all rows; costs are reported as shares of it."""
         return self.real_total
 
     def share(self, cost: int) -> float:
-        """``cost`` in the unit of eq. 18; equal integers give equal floats."""
+        """The integer ``cost`` as a share, the unit of eq. 18; equal integers give equal floats."""
         return float(Fraction(cost, self.error_price * self.total))
 
     def real_cost(self, wrong: Fraction, n_splits: int) -> Fraction:
-        """Eq. 18 of a diagram that gets ``wrong`` real weight wrong, without penalties and without rounding."""
+        """Eq. 18 for a diagram that misclassifies the real weight ``wrong``, without penalties and without rounding."""
         return (wrong + self.real_price * max(0, n_splits - 1)) / self.real_total
 
     def most_splits(self, below: int, wrong: int = 0) -> int:
-        """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` wrong; 0 if there is none."""
+        """Maximum number of inner nodes of a diagram with errors ``wrong`` and a cost below ``below``; 0 if none."""
         left = below - 1 - self.error_price * wrong
         if left < 0:
             return 0
@@ -132,16 +133,17 @@ class DiagramCost(Prices):
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """Share of ``left`` rows predicted ``positive`` is at least ``ratio`` times that share of ``right`` rows (eq. 19).
+    """A fairness constraint (eq. 19) on the shares of rows that are predicted ``positive`` in two groups.
 
-    Eq. 19 is printed with counts; shares are what the four-fifths rule compares.
+    The share among ``left`` rows must be at least ``ratio`` times the share among ``right`` rows. Eq. 19 is printed
+    with counts; shares are used here, as in the four-fifths rule.
 
     Parameters
     ----------
-    left, right : (n_rows,) rows of each side, of the rows of the problem; both hold some
+    left, right : (n_rows,) masks of the rows of the two groups; neither group is empty
     positive : class code
     ratio : from 0 to 1
-    text : what the user asked for, and of whom, for messages
+    text : the constraint and its groups as the user named them, for messages
     """
 
     left: BoolArray
@@ -151,29 +153,29 @@ class Rate:
     text: str = ""
 
     def coefficients(self, weights: IntArray) -> tuple[int, ...]:
-        """(n_rows,) integers; the constraint is that their sum over the rows predicted positive is not negative."""
+        """(n_rows,) integers; the constraint holds iff their sum over the rows predicted positive is at least 0."""
         gain, loss = self._sides(weights)
         terms = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
         return tuple(w * (gain * a - loss * b) for w, a, b in terms)
 
     def gain(self, weights: IntArray) -> int:
-        """What the sum gains with each unit of weight on the left that is predicted positive."""
+        """Amount that each unit of left weight predicted positive adds to the sum of the coefficients."""
         return self._sides(weights)[0]
 
     def _sides(self, weights: IntArray) -> tuple[int, int]:
-        """What a unit of weight predicted positive adds on the left, and takes away on the right."""
+        """Amounts that a unit of weight predicted positive adds to the sum on the left, and subtracts on the right."""
         on_left, on_right = int(weights[self.left].sum()), int(weights[self.right].sum())
         gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
         common = math.gcd(gain, loss) or 1
         return gain // common, loss // common
 
     def slack(self, weights: IntArray, predicted: IntArray) -> int:
-        """Integer that is not negative iff the constraint holds."""
+        """Integer that is at least 0 iff the constraint holds for the predictions (n_rows,)."""
         chosen = predicted == self.positive
         return sum(c for c, yes in zip(self.coefficients(weights), chosen.tolist(), strict=True) if yes)
 
     def attained(self, weights: IntArray, predicted: IntArray) -> float:
-        """Share of the left rows by that of the right rows; inf where no right row is predicted positive."""
+        """Share of left rows predicted positive divided by that of right rows; inf if the latter is 0."""
         chosen = predicted == self.positive
         left = float(weights[self.left & chosen].sum()) / float(weights[self.left].sum())
         right = float(weights[self.right & chosen].sum()) / float(weights[self.right].sum())
@@ -182,20 +184,20 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Penalty:
-    r"""A price for the weight of positive predictions that one group lacks, instead of constraints.
+    r"""A price for the weight of positive predictions that one group lacks, in place of constraints.
 
-    With :math:`n_A` the weight of the left rows that are predicted positive, :math:`W_A` that of all of them, and
-    :math:`n_B, W_B` those of the right rows of a rate, the group lacks
+    Let :math:`n_A` be the weight of the left rows that are predicted positive, :math:`W_A` the weight of all left rows,
+    and :math:`n_B, W_B` the same weights of the right rows of a rate. The group lacks
 
     .. math:: s = \max_B\ \max(0, \lceil \xi\,(W_A / W_B)\,n_B - n_A \rceil),
 
-    the least integer weight that would have to be predicted positive in addition, all else unchanged. It is 0 iff all
-    rates are met, and at most :math:`W_A`.
+    the least additional integer weight that would have to be predicted positive to meet all rates, if nothing else
+    changes. It is 0 iff all rates are met, and at most :math:`W_A`.
 
     Parameters
     ----------
     rates : constraints of the same ``left`` and ``positive``, at least one
-    price : integer cost of a unit of weight that lacks, in the unit of ``DiagramCost.error_price``
+    price : integer cost per unit of weight that the group lacks, in the unit of ``DiagramCost.error_price``
     """
 
     rates: tuple[Rate, ...]
@@ -203,15 +205,15 @@ class Penalty:
 
     @property
     def positive(self) -> int:
-        """Class code."""
+        """Class code of a positive prediction."""
         return self.rates[0].positive
 
     def most(self, weights: IntArray) -> int:
-        """Integer weight that can lack at most: that of the whole group."""
+        """Largest integer weight that the group can lack: the weight of the whole group."""
         return int(weights[self.rates[0].left].sum())
 
     def short(self, weights: IntArray, predicted: IntArray) -> int:
-        """Integer weight that lacks."""
+        """Integer weight of positive predictions that the group lacks."""
         return max(0, *(-(rate.slack(weights, predicted) // rate.gain(weights)) for rate in self.rates))
 
 
@@ -226,12 +228,12 @@ class DiagramProblem:
     widths : nodes per layer, ``widths[0] == 1``
     cost : prices of eq. 18
     columns : (n_rows, n_features) columns scaled to [0, 1] if splits are weighted sums of them (oblique), else None
-    norm : what limits these splits
-    tree : whether no node may have two parents
-    max_splits : most inner nodes; the root counts
-    min_weight : integer weight that must reach every inner node (eq. 20)
+    norm : limit on the hyperplanes of these splits
+    tree : whether the diagram must be a tree, in which no node has two parents
+    max_splits : maximum number of inner nodes, including the root
+    min_weight : minimum integer weight of the rows that reach each inner node (eq. 20)
     rates : fairness constraints (eq. 19)
-    penalties : added to the cost of eq. 18
+    penalties : penalties that are added to the cost of eq. 18
     """
 
     rows: RankedRows
@@ -250,22 +252,21 @@ class DiagramProblem:
         if (self.rates or self.penalties) and not self.cost.exact:
             what = next(rate.text for rate in (*self.rates, *(r for p in self.penalties for r in p.rates)))
             raise ValueError(
-                f"{what or 'a fairness constraint'} compares sums of weights exactly, and alpha or the weights of the "
-                "rows have too many digits for sums of 64 bits: round alpha and sample_weight, for example to three "
-                "digits"
+                f"{what or 'a fairness constraint'} needs exact sums of weights, but alpha or the weights of the rows "
+                "have too many digits for 64-bit sums: round alpha and sample_weight, for example to three digits"
             )
         if self.penalties:
             price = self.cost.error_price + sum(penalty.price for penalty in self.penalties)
             if price * self.cost.total >= LARGEST_TOTAL // 4:
                 raise ValueError(
-                    "penalties, alpha and the weights of the rows have too many digits between them for exact sums: "
+                    "penalty, alpha and the weights of the rows together have too many digits for exact sums: "
                     "round penalty, alpha or sample_weight, for example to three digits"
                 )
         for rate in (*self.rates, *(rate for penalty in self.penalties for rate in penalty.rates)):
             if sum(map(abs, rate.coefficients(self.rows.weights))) >= LARGEST_SUM:
                 raise ValueError(
-                    f"{rate.text or 'a fairness constraint'}: the weights of the rows have too many digits for sums of "
-                    "64 bits: round sample_weight, for example to three digits"
+                    f"{rate.text or 'a fairness constraint'}: the weights of the rows have too many digits for 64-bit "
+                    "sums: round sample_weight, for example to three digits"
                 )
 
     @property
@@ -275,40 +276,40 @@ class DiagramProblem:
 
     @property
     def n_slots(self) -> int:
-        """Inner nodes of the skeleton."""
+        """Number of inner nodes of the skeleton."""
         return sum(self.widths)
 
     @property
     def most_nodes(self) -> int:
-        """Inner nodes that a diagram can have."""
+        """Maximum number of inner nodes that a diagram can have."""
         return min(self.n_slots, self.max_splits)
 
     @property
     def leaf_errors(self) -> int:
-        """Integer weight that the best diagram without nodes gets wrong."""
+        """Integer weight that the best single leaf misclassifies."""
         rows = self.rows
         return rows.total - max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
 
     @property
     def counts_rows(self) -> bool:
-        """Whether it matters, beside errors, which rows go where: fairness, or a least weight of nodes."""
+        """Whether there are fairness constraints, penalties, or a minimum weight of nodes."""
         return bool(self.rates or self.penalties or self.min_weight)
 
     def penalty(self, predicted: IntArray) -> int:
-        """Integer cost of what groups lack, for predictions (n_rows,) of class codes."""
+        """Integer cost of all penalties, for predictions (n_rows,) of class codes."""
         return sum(penalty.price * penalty.short(self.rows.weights, predicted) for penalty in self.penalties)
 
     def cost_of(self, predicted: IntArray, n_splits: int) -> int:
-        """Integer cost of a diagram of ``n_splits`` inner nodes with these predictions (n_rows,): eq. 18, penalties."""
+        """Integer cost, with penalties, of a diagram of ``n_splits`` inner nodes with these predictions (n_rows,)."""
         wrong = int(self.rows.weights[predicted != self.rows.codes].sum())
         return self.cost.of_diagram(wrong, n_splits) + self.penalty(predicted)
 
     def real_cost(self, predicted: IntArray, n_splits: int) -> Fraction:
-        """The same as a share, with the real weights and without rounding."""
+        """Cost of a diagram as :meth:`cost_of` counts it, but as a share of the real weight, without rounding."""
         if self.cost.exact:
             return Fraction(self.cost_of(predicted, n_splits), self.cost.error_price * self.cost.total)
         if self.penalties:
-            raise AssertionError("penalties are added up in integer weight, which is rounded here")
+            raise AssertionError("penalties need exact integer weights, but these weights are rounded")
         return self.cost.real_cost(self.rows.real_sum(predicted != self.rows.codes), n_splits)
 
     def meets_rates(self, predicted: IntArray) -> bool:
@@ -317,15 +318,15 @@ class DiagramProblem:
 
 
 def check_widths(widths: tuple[int, ...]) -> None:
-    """Refuse widths that are not those of a skeleton, with ValueError."""
+    """Raise ValueError unless ``widths`` are the widths of a skeleton's layers."""
     what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
     if not widths or not all(map(is_integer, widths)) or min(widths) < 1 or widths[0] != 1:
         raise ValueError(f"widths={widths!r} are not widths of layers: {what}")
     for layer, (above, below) in enumerate(pairwise(widths), start=1):
         if below > 2 * above:
             raise ValueError(
-                f"widths={widths!r}: layer {layer} has {below} nodes, and the {above} nodes above it have only "
+                f"widths={widths!r}: layer {layer} has {below} nodes, but the {above} nodes above it have only "
                 f"{2 * above} arcs: {what}"
             )
     if sum(widths) > MOST_NODES:
-        raise ValueError(f"widths={widths!r} make {sum(widths)} nodes: at most {MOST_NODES} are searched")
+        raise ValueError(f"widths={widths!r} add up to {sum(widths)} nodes: expected at most {MOST_NODES}")

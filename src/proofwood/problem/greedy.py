@@ -1,4 +1,4 @@
-"""What a greedy tree gets wrong: the tree that a proof is compared with."""
+"""Training errors of a greedy tree, with which the optimum is compared."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 
 def greedy_errors(X: FloatArray, codes: IntArray, *, max_depth: int, min_rows: int = 1) -> int:
-    """Training errors of CART [1]_: each split is that of least Gini impurity in its two sides, never undone.
+    """Training errors of a CART tree [1]_: each split minimises the Gini impurity of its two sides and is final.
 
-    Rows that are all of one class are not split, nor those that leave a side fewer than ``min_rows``. Of equally good
-    splits the first column has its own, at its least threshold, where other programs draw lots.
+    Rows of one class are not split, and no side of a split has fewer than ``min_rows`` rows. Of equally good splits,
+    the one of the first column at its least threshold is used; other programs choose at random.
 
     Parameters
     ----------
     X : (n_rows, n_columns) numbers without missing values
     codes : (n_rows,) class codes
-    max_depth : most tests on a path
-    min_rows : least rows of a leaf
+    max_depth : maximum number of tests on a path
+    min_rows : minimum number of rows of a leaf
 
     References
     ----------
@@ -42,7 +42,7 @@ def greedy_errors(X: FloatArray, codes: IntArray, *, max_depth: int, min_rows: i
 def _best_sides(
     X: FloatArray, codes: IntArray, rows: IntArray, min_rows: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
-    """Rows of the two sides of the best split; None if there is none."""
+    """Rows of the two sides of the best split; None if no split is permitted."""
     totals = np.bincount(codes[rows])
     n_low = np.arange(1, rows.size)
     best: tuple[float, IntArray, int] | None = None
@@ -63,7 +63,7 @@ def _best_sides(
 
 
 def _before(codes: IntArray, totals: IntArray) -> IntArray:
-    """(n_rows,) how many rows before each one are of its class."""
+    """(n_rows,) for each row, the number of earlier rows of the same class."""
     by_class = np.argsort(codes, kind="stable")
     found = np.empty(codes.size, dtype=np.int64)
     found[by_class] = np.arange(codes.size) - np.repeat(np.cumsum(totals) - totals, totals)

@@ -1,4 +1,4 @@
-"""The smallest tree that makes no error, or at most so many, as one frozen value."""
+"""The problem of the smallest tree with no error, or with a limited weight of errors, as an immutable object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proofwood.problem.ranked import RankedRows
 
 
 class Minimize(StrEnum):
-    """What is smallest. Members compare equal to their strings."""
+    """The size that is minimised. Members compare equal to their strings."""
 
     DEPTH = "depth"  # least depth
     NODES = "nodes"  # least depth, then fewest nodes
@@ -24,7 +24,7 @@ class MinimalTreeProblem:
     Parameters
     ----------
     rows : RankedRows
-    minimize : what is smallest
+    minimize : the size that is minimised
     max_depth : only trees up to this depth are considered; None for any
     max_errors : integer weight of the rows that may be wrong; at least ``rows.unavoidable``, or no tree exists
     """
@@ -40,5 +40,8 @@ class MinimalTreeProblem:
         return within and table.is_tree and self.rows.errors(table) <= self.max_errors
 
     def size(self, table: NodeTable) -> int:
-        """What is minimised, for a tree of least depth where that comes first: its depth, or its number of nodes."""
+        """The minimised size of ``table``: its depth or its number of nodes.
+
+        With ``Minimize.NODES``, ``table`` must be a tree of least depth.
+        """
         return table.depth if self.minimize is Minimize.DEPTH else table.n_nodes

@@ -1,4 +1,4 @@
-"""Integer prices: weights, the price of a leaf, and how integer costs are reported as real ones."""
+"""Integer costs: how weights and prices become integers, and how integer costs are reported as real numbers."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, rounded_down, rounded_up
 from proofwood.result import Status
 
-# Weights beyond were flattened in silence, and a tree was "proved" at 16 where 2 is possible:
+# Larger weights were cut silently, and a tree of cost 16 was "proved" optimal although 2 is possible:
 # decisions/0014-claims-that-hold.
 LARGEST_TOTAL = 2**52
-"""Total integer cost stays below this: sums and products with small numbers fit 64 bits with room to spare, and sums of
-float64 numbers, as numpy counts with, are exact."""
+"""Total integer cost stays below this number. Sums of costs and their products with small numbers then fit 64 bits
+easily, and numpy adds them exactly as float64."""
 LARGEST_WEIGHT = 2.0**1000
-"""Real weights add up to less, so that costs stay finite as float64."""
+"""The sum of the real weights stays below this number, so that costs are finite as float64."""
 FEW = 1000
-"""Different weights up to which a common denominator of fractions is looked for."""
+"""A common denominator is searched for only if there are at most this many different weights."""
 LARGEST_DENOMINATOR = 10**7
 """Largest denominator of the fractions that weights are read as."""
 MOST_DIGITS = 22
-"""Decimal places that are looked for: 10**22 is the largest power of ten that float64 holds."""
+"""Maximum number of decimal places that are tried: 10**22 is the largest power of ten that float64 holds exactly."""
 
 
 class Rounding(NamedTuple):
-    r"""What integer weights differ from the real ones by, where no 64-bit sum holds the real ones.
+    r"""Bounds on the difference between integer weights and real ones, for weights that 64-bit sums cannot hold.
 
-    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that gets the rows :math:`M` wrong
-    costs :math:`\sum_M w_i`, which is at least :math:`u \sum_M v_i` - ``above`` and at most :math:`u \sum_M v_i` +
-    ``below``.
+    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that misclassifies the rows
+    :math:`M` costs :math:`\sum_M w_i`. This is at least :math:`u \sum_M v_i` - ``above`` and at most
+    :math:`u \sum_M v_i` + ``below``.
 
     Parameters
     ----------
     weights : (n_rows,) real weights
-    above : sum of what integers exceed the real weights by; only weights below the unit are rounded up, to it
-    below : sum of what integers fall short
+    above : total by which integers exceed their real weights; only weights below the unit are rounded up, to one unit
+    below : total by which integers fall short of their real weights
     """
 
     weights: FloatArray
@@ -56,7 +56,7 @@ class Rounding(NamedTuple):
         return exact_sum(self.weights)
 
     def take(self, rows: IntArray) -> Rounding:
-        """The same for some of the rows; these must include all rows of positive weight."""
+        """The same rounding restricted to ``rows``, which must include all rows of positive weight."""
         return self._replace(weights=self.weights[rows])
 
     def sum(self, chosen: BoolArray) -> Fraction:
@@ -65,13 +65,13 @@ class Rounding(NamedTuple):
 
 
 class IntegerWeights(NamedTuple):
-    """Integers that stand for real weights.
+    """Integers that represent real weights.
 
     Parameters
     ----------
-    values : (n_rows,) int64; 0 for weights of 0 only
+    values : (n_rows,) int64; 0 only for weights of 0
     unit : real weight of one integer weight
-    rounding : None if ``values * unit`` are the weights themselves
+    rounding : None if ``values * unit`` equals the weights exactly
     """
 
     values: IntArray
@@ -79,7 +79,7 @@ class IntegerWeights(NamedTuple):
     rounding: Rounding | None = None
 
     def positive(self) -> tuple[IntArray, IntegerWeights]:
-        """The rows of positive weight and their integers; ValueError if there is none."""
+        """Indices of the rows of positive weight, and their integers; ValueError if no weight is positive."""
         kept = np.flatnonzero(self.values > 0)
         if kept.size == 0:
             raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
@@ -88,15 +88,15 @@ class IntegerWeights(NamedTuple):
 
 
 class Prices:
-    """What integer prices of errors and size stand for in real weight.
+    """Integer prices of errors and of model size, with their values in real weight.
 
     Parameters
     ----------
     total : sum of the integer weights of all rows
     unit : real weight of one integer weight
     error_price : integer price of one integer weight that is wrong
-    price : real weight that a unit of size costs; None if its integer price says it exactly
-    above, below : of the :class:`Rounding` of the weights
+    price : real weight that a unit of size costs; None if its integer price is exact
+    above, below : those of the :class:`Rounding` of the weights
     most : largest size of a model
     """
 
@@ -117,7 +117,7 @@ class Prices:
 
     @property
     def exact(self) -> bool:
-        """Whether integer costs stand for real ones without rounding."""
+        """Whether integer costs equal real costs without rounding."""
         return self.price is None and not self.above and not self.below
 
     @property
@@ -132,19 +132,19 @@ class Prices:
 
     @property
     def left_out(self) -> Fraction:
-        """Real price of a unit of size that the integer price leaves out."""
+        """Part of the real price of a unit of size that the integer price, rounded down, leaves out."""
         return self.real_price - self.in_weight(self.size_price)
 
     def in_weight(self, cost: int) -> Fraction:
-        """An integer cost as real weight, if nothing is rounded."""
+        """Real weight of an integer cost, if nothing is rounded."""
         return Fraction(cost * self.unit.numerator, self.unit.denominator * self.error_price)
 
     def least_weight(self, lower: int) -> Fraction:
-        """Real weight that no model undercuts if none undercuts the integer cost ``lower``."""
+        """Lower bound on the real cost of all models whose integer cost is at least ``lower``."""
         return max(Fraction(0), self.in_weight(lower) - self.above)
 
     def most_weight(self, upper: int) -> Fraction:
-        """Real weight that a model of the integer cost ``upper`` costs at most."""
+        """Upper bound on the real cost of a model of the integer cost ``upper``."""
         if upper == 0 and self.price is None:
             return Fraction(0)  # every wrong row costs
         size = self.most if self.size_price == 0 else min(self.most, upper // self.size_price)
@@ -152,17 +152,17 @@ class Prices:
 
     @property
     def per(self) -> Fraction:
-        """Real weight that costs are reported in shares of."""
+        """Real weight by which costs are divided when they are reported."""
         return Fraction(1)
 
     def least(self, lower: int) -> Fraction:
-        """What no model undercuts, as it is reported, if none undercuts the integer cost ``lower``."""
+        """Lower bound to report, if ``lower`` is a lower bound on the integer costs of all models."""
         return self.least_weight(lower) / self.per
 
     def reported(self, upper: int, lower: int) -> tuple[float, float]:
-        """Objective and bound for an integer cost that a model has and one that no model undercuts.
+        """Objective and lower bound to report, for a model of integer cost ``upper`` and the bound ``lower``.
 
-        Equal integers give equal floats. If costs are rounded, the first is what the model costs at most.
+        Equal integers give equal floats. If costs are rounded, the objective is the most that the model can cost.
         """
         if not self.exact:
             return rounded_up(self.most_weight(upper) / self.per), rounded_down(self.least(min(lower, upper)))
@@ -172,19 +172,19 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class TreeCost(Prices):
-    """Cost of a model in integers: ``error_price * wrong`` and ``leaf_price`` for each unit of its size.
+    """Cost of a model in integers: ``error_price * wrong`` plus ``leaf_price`` for each unit of its size.
 
-    The size of a tree is its leaves beyond the first, the size of a diagram its inner nodes.
+    The size of a tree is its number of leaves beyond the first; that of a diagram is its number of inner nodes.
 
     Parameters
     ----------
     total : sum of the integer weights of all rows
     unit : real weight of one integer weight
-    error_price, leaf_price : integers; ``leaf_price / error_price`` is ``alpha * total``, or just below if there is no
-        such pair of integers
-    priced : what the size counts, in the unit that results report
-    price : real weight that a unit of size costs; None if ``leaf_price`` says it exactly
-    above, below : of the :class:`Rounding` of the weights
+    error_price, leaf_price : integers; ``leaf_price / error_price`` is ``alpha * total``, or just below it if exact
+        integers would be too large
+    priced : whether the size counts leaves or nodes; named in the unit of results
+    price : real weight that a unit of size costs; None if ``leaf_price`` is exact
+    above, below : those of the :class:`Rounding` of the weights
     most : largest size of a model
     """
 
@@ -209,12 +209,12 @@ class TreeCost(Prices):
         rounding: Rounding | None = None,
         most: int = 2**20,
     ) -> TreeCost:
-        """Prices for ``alpha`` (share of the total weight per unit of size), read as the decimal it shows."""
+        """Prices for ``alpha``, a share of the total weight per unit of size; 0.1 is read as exactly 1/10."""
         number = alpha if isinstance(alpha, Fraction) else share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
-                f"alpha={alpha!r} is not a price: expected a share of the total weight from 0 (size is free) to 1 "
-                f"(one of the {priced} must save everything). 0.01 asks one training row in a hundred."
+                f"alpha={alpha!r} is not a price: expected a share of the total weight from 0 ({priced} are free) to 1 "
+                f"(one of the {priced} costs as much as all rows), such as 0.01, one training row in a hundred"
             )
         price = number * (total * unit if rounding is None else rounding.total)
         return cls.at_price(price, total=total, unit=unit, priced=priced, rounding=rounding, most=most)
@@ -230,7 +230,7 @@ class TreeCost(Prices):
         rounding: Rounding | None = None,
         most: int = 2**20,
     ) -> TreeCost:
-        """Prices for a real weight that a unit of size costs."""
+        """Prices for which a unit of size costs the real weight ``price``."""
         error_price, leaf_price = integer_prices(price / unit, total, LARGEST_TOTAL)
         exact = leaf_price * unit == price * error_price
         return cls(
@@ -251,18 +251,20 @@ class TreeCost(Prices):
         return self.leaf_price
 
     def of_tree(self, wrong: int, n_leaves: int) -> int:
-        """Integer cost of a tree with ``wrong`` integer weight misclassified."""
+        """Integer cost of a tree of ``n_leaves`` leaves that misclassifies the integer weight ``wrong``."""
         return self.error_price * wrong + self.leaf_price * (n_leaves - 1)
 
     def real_cost(self, wrong: Fraction, size: int) -> Fraction:
-        """Cost of a model of this ``size`` that gets ``wrong`` real weight wrong."""
+        """Cost of a model of this ``size`` that misclassifies the real weight ``wrong``."""
         return wrong + self.real_price * size
 
     def gap_units(self, max_gap: float) -> int:
-        """``max_gap`` in integer cost, rounded down: an int counts weight, a float in [0, 1) is a share."""
+        """``max_gap`` in integer cost, rounded down: an int is a weight, a float in [0, 1) a share of the total."""
         if is_integer(max_gap):
             if max_gap < 0:
-                raise ValueError(f"max_gap={max_gap!r} is negative: expected errors (an int) or a share (a float)")
+                raise ValueError(
+                    f"max_gap={max_gap!r} is negative: expected an int from 0 (errors) or a float in [0, 1) (a share)"
+                )
             permitted = Fraction(int(max_gap))
         else:
             number = decimal(max_gap)
@@ -276,27 +278,28 @@ class TreeCost(Prices):
         return min(LARGEST_TOTAL, max(0, math.floor(permitted * self.error_price / self.unit)))
 
     def leaf_weight(self, share: float, *, surely: bool = False) -> int:
-        """Least integer weight of leaves of the real weight ``share`` of the total, for ``share`` in [0, 0.5].
+        """Minimum integer weight of a leaf that must hold ``share`` of the total real weight, from 0 to 0.5.
 
-        If weights are rounded, some lighter leaves may have it too; with ``surely`` some that are not lighter lack it.
+        If weights are rounded, some leaves that are too light reach this minimum. With ``surely``, no such leaf reaches
+        it, but some leaves that are heavy enough do not.
         """
         number = share_of(share)
         if number is None or not 0 <= number <= Fraction(1, 2):
             raise ValueError(
-                f"min_weight_fraction_leaf={share!r} is not a share of a leaf: expected a number from 0 to 0.5, "
+                f"min_weight_fraction_leaf={share!r} is not a share of weight: expected a number from 0 to 0.5, "
                 "the share of the total weight that every leaf must hold"
             )
         return least_integer(number * self.real_total, self, surely=surely)
 
     @property
     def name(self) -> str:
-        """Unit of reported objectives."""
+        """Name of the unit in which objectives are reported, such as ``"errors"``."""
         errors = "errors" if self.unit == 1 else "weighted errors"
         return errors if self.leaf_price == 0 and self.price is None else f"{errors} + price of {self.priced}"
 
 
 class Proof(NamedTuple):
-    """What a result says of a model."""
+    """The objective, lower bound and status that a result reports for a model."""
 
     objective: float
     lower_bound: float
@@ -304,17 +307,17 @@ class Proof(NamedTuple):
 
 
 def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *, complete: bool) -> Proof:
-    """What is proved of a model of integer cost ``upper``, where no model undercuts ``lower``.
+    """Return what is proved about a model of integer cost ``upper`` if all models cost at least ``lower``.
 
-    Integers that are equal prove a model optimal if they stand for the real costs exactly. Otherwise the objective is
-    the recount ``real``, the bound allows for the rounding, and the status is "optimal" only if both are equal still.
+    If integer costs are exact, a model is optimal if the two are equal. Otherwise the objective is the real cost that
+    ``real`` counts, the bound allows for the rounding, and the status is "optimal" only if these two are equal.
 
     Parameters
     ----------
     cost : prices
     upper, lower : integer costs
-    real : counts the real cost of the model
-    complete : whether the search came to its end
+    real : function that counts the real cost of the model
+    complete : whether the search finished
     """
     open_status = Status.WITHIN_GAP if complete or lower >= upper else Status.FEASIBLE
     if cost.exact:
@@ -322,23 +325,22 @@ def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *,
         return Proof(objective, bound, Status.OPTIMAL if lower == upper else open_status)
     counted, least = real(), cost.least(min(lower, upper))
     if counted < least:
-        raise AssertionError(f"a model costs {float(counted)}, and {float(least)} was proved to be the least")
+        raise AssertionError(f"a model costs {float(counted)}, less than the proved lower bound {float(least)}")
     if counted == least:
         return Proof(float(counted), float(counted), Status.OPTIMAL)
     return Proof(float(counted), rounded_down(least), open_status)
 
 
 def least_integer(weight: Fraction, cost: Prices, *, surely: bool = False) -> int:
-    """Integer weight that every set of rows of at least the real ``weight`` has.
+    """Integer weight that every set of rows reaches whose real weight is at least ``weight``.
 
-    ``surely``: integer weight that no set of rows of less than the real ``weight`` has. Both are the same number if
-    weights are not rounded.
+    With ``surely``: integer weight that only such sets of rows reach. The two are equal if weights are not rounded.
     """
     return max(0, math.ceil((weight + cost.above if surely else weight - cost.below) / cost.unit))
 
 
 def integer_prices(ratio: Fraction, total: int, largest: int) -> tuple[int, int]:
-    """Integers ``(error_price, size_price)`` in this ratio, or the second just below it if they would be too large."""
+    """Integers ``(error_price, size_price)`` with the quotient ``ratio``, or just below it if they are too large."""
     if ratio.denominator * total < largest:
         return ratio.denominator, ratio.numerator
     error_price = max(1, largest // (2 * total))
@@ -349,12 +351,12 @@ def integer_prices(ratio: Fraction, total: int, largest: int) -> tuple[int, int]
 
 
 def checked_weights(sample_weight: npt.ArrayLike, n_rows: int) -> FloatArray:
-    """Weights as float64.
+    """The checked weights as float64.
 
     Raises
     ------
     ValueError
-        If a weight is negative, not finite, the shape is not ``(n_rows,)``, or the sum is beyond float64.
+        If a weight is negative or not finite, if the shape is not ``(n_rows,)``, or if the sum is too large.
     """
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,):
@@ -373,20 +375,20 @@ def checked_weights(sample_weight: npt.ArrayLike, n_rows: int) -> FloatArray:
 
 
 def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int, *, as_floats: bool = False) -> IntegerWeights:
-    """Integers proportional to the weights, positive where these are, and the real weight of one of them.
+    """Integers proportional to the weights, and the real weight of one unit; positive weights get positive integers.
 
     Nothing is rounded if the weights are whole numbers, multiples of one power of two, decimals of few digits, or few
-    different fractions with a small common denominator (balanced class weights, say), and their sum is below
-    ``LARGEST_TOTAL`` of the common unit. Other weights are rounded down to multiples of a power of two, and those
-    below this unit up to it; ``rounding`` says what that can change. The integer of a row depends on its weight and on
-    the weights as a set, not on the order of the rows.
+    different fractions with a small common denominator (such as balanced class weights), and their sum is below
+    ``LARGEST_TOTAL`` of the common unit. Other weights are rounded down to multiples of a power of two, and weights
+    below this unit are rounded up to it; ``rounding`` bounds the difference. The integer of a row depends on its weight
+    and on the set of all weights, not on the order of the rows.
 
-    ``as_floats``: weights are the float64 numbers themselves, and 0.1 is not read as a tenth.
+    ``as_floats``: read weights as exact float64 numbers, so that 0.1 is not read as a tenth.
 
     Raises
     ------
     ValueError
-        If a weight is negative, not finite, the shape is not ``(n_rows,)``, or the sum is beyond float64.
+        If a weight is negative or not finite, if the shape is not ``(n_rows,)``, or if the sum is too large.
     """
     if sample_weight is None:
         return IntegerWeights(np.ones(n_rows, dtype=np.int64), Fraction(1))
@@ -412,7 +414,7 @@ def _as_whole_numbers(weights: FloatArray, total: Fraction) -> tuple[IntArray, F
 
 
 def _as_multiples(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
-    """Multiples of one power of two."""
+    """The weights as multiples of one power of two, and this power; None if the sum is too large."""
     part, exponent = np.frexp(weights[weights > 0])
     whole = np.ldexp(part, 53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # place of the last bit that is set
@@ -423,7 +425,7 @@ def _as_multiples(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fract
 
 
 def _as_fractions(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
-    """Few different weights over a common denominator, each read as the simplest fraction that rounds to it."""
+    """The weights over a common denominator, each read as a simple fraction; None if they are too many or too large."""
     distinct = _few_distinct(weights)
     if distinct is None:
         return None
@@ -444,7 +446,7 @@ def _as_fractions(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fract
 
 
 def _few_distinct(weights: FloatArray) -> FloatArray | None:
-    """The different weights in order, or None if they are more than ``FEW``."""
+    """The distinct weights in increasing order, or None if there are more than ``FEW``."""
     known = np.unique(weights[: 4 * FEW])
     if known.size > FEW:
         return None
@@ -456,7 +458,7 @@ def _few_distinct(weights: FloatArray) -> FloatArray | None:
 
 
 def _as_decimals(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
-    """Decimals of few digits, such as amounts in cents: multiples of a power of ten that round to the weights."""
+    """The weights as multiples of a power of ten, such as amounts in cents, and this power; None if no power fits."""
     some = weights[:64]
     for digits in range(-MOST_DIGITS, MOST_DIGITS + 1):
         unit = Fraction(10) ** -digits
@@ -471,8 +473,8 @@ def _as_decimals(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fracti
 
 
 def _decimal_multiples(weights: FloatArray, digits: int) -> tuple[FloatArray, FloatArray]:
-    """The nearest multiples of ``10**-digits``, as whole numbers, and the floats that these round to."""
-    power = 10.0 ** abs(digits)  # exact, so that the way back rounds once
+    """The multiples of ``10**-digits`` nearest to the weights, as whole numbers, and the floats of these multiples."""
+    power = 10.0 ** abs(digits)  # exact, so that the division rounds only once
     if digits < 0:
         values = np.rint(weights / power)
         return values, values * power
@@ -481,7 +483,7 @@ def _decimal_multiples(weights: FloatArray, digits: int) -> tuple[FloatArray, Fl
 
 
 def _rounded(weights: FloatArray, total: Fraction) -> IntegerWeights:
-    """Multiples of a power of two: rounded down, but from 0 up to 1."""
+    """The weights rounded down to multiples of a power of two, or up to it if they are positive and below it."""
     most = LARGEST_TOTAL - weights.size - 1
     place = (math.floor(total / most)).bit_length() if total >= most else -(math.floor(most / total).bit_length() - 1)
     unit = Fraction(2) ** place
@@ -496,12 +498,13 @@ def _rounded(weights: FloatArray, total: Fraction) -> IntegerWeights:
 def weight_products(weights: FloatArray, codes: IntArray, factors: list[Fraction]) -> FloatArray:
     """(n_rows,) weights times the factors of their classes, each product rounded once.
 
-    Few different weights are read as fractions first, so that a product is the float64 of a fraction as well.
+    The weights of a class are read as fractions first if few of them differ; each product is then the float64 number
+    nearest to the exact product.
 
     Raises
     ------
     ValueError
-        If a product is beyond float64, or so small that float64 has few digits or only 0 for it.
+        If a product is too large for float64, or below its normal numbers, where digits are lost.
     """
     products = np.empty(weights.size)
     for code, factor in enumerate(factors):
@@ -517,14 +520,15 @@ def weight_products(weights: FloatArray, codes: IntArray, factors: list[Fraction
                     products[rows] = given * float(factor)
         except OverflowError:
             products[rows] = np.inf
-        # Below the normal numbers, rounding would be no trifle of the product.
+        # Below the normal numbers, rounding would change much of the product.
         coarse = bool(factor) and factor != 1
         lost = (products[rows] < np.finfo(np.float64).tiny) & (given > 0) & coarse
         if lost.any() or not np.all(np.isfinite(products[rows])):
             raise ValueError(
-                "class_weight times sample_weight is beyond what float64 holds: weights of class "
-                f"{code} go from {given.min():g} to {given.max():g}, times {_shown(factor)}. Only ratios of weights "
-                "matter: divide sample_weight by one number, such as its maximum, or choose other class weights"
+                "class_weight times sample_weight is too large or too small for float64: the weights of class "
+                f"{code} range from {given.min():g} to {given.max():g} and are multiplied by {_shown(factor)}. Only "
+                "ratios of weights matter: divide sample_weight by one number, such as its maximum, or choose other "
+                "class weights"
             )
     return products
 
@@ -534,13 +538,13 @@ def _shown(number: Fraction) -> str:
 
 
 def simple_fraction(value: float) -> Fraction:
-    """The simplest fraction of a small denominator that rounds to ``value``, or else ``value`` itself."""
+    """The nearest fraction with a small denominator if it rounds to ``value``, else ``value`` exactly."""
     simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     return simple if float(simple) == value else Fraction(value)
 
 
 def share_of(value: float) -> Fraction | None:
-    """What a share in a parameter says: the decimal it shows, or a fraction such as 1/3; None if it is not a number."""
+    """The exact value of a share: its decimal form, or a simple fraction such as 1/3; None if it is not a number."""
     number = decimal(value)
     if number is None or number.denominator <= LARGEST_DENOMINATOR:
         return number
@@ -549,7 +553,7 @@ def share_of(value: float) -> Fraction | None:
 
 
 def decimal(value: float) -> Fraction | None:
-    """The fraction that the shortest decimal form of ``value`` shows, None if it is not a finite number."""
+    """The shortest decimal form of ``value`` as an exact fraction; None if it is not a finite number."""
     if isinstance(value, (str, bytes, bytearray, np.ndarray)):
         return None
     try:

@@ -1,9 +1,9 @@
-"""Rows as ranks: what learners over 0/1 tests see, with no bit made before it is asked for.
+"""Rows stored as ranks, the input of learners over 0/1 tests; bits are computed only when they are needed.
 
 A column with ``k`` thresholds is stored as one rank per row, the number of its thresholds below the value, so that
 test ``c`` of the column is ``rank <= c``. A 0/1 column, or the indicator of a level, has one test and ranks 0 and 1.
-Tests are numbered column by column, in the order of :class:`~proofwood.data.binarize.Binarizer`, and bit ``t`` of a
-row is 0 where test ``t`` holds: the row goes low.
+Tests are numbered column by column, in the order of :class:`~proofwood.data.binarize.Binarizer`. Bit ``t`` of a row
+is 0 if test ``t`` holds: the row goes low.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from proofwood.problem.objectives import Rounding, integer_weights
 
 RankArray = npt.NDArray[np.int32]
 CELL_BYTES = 16
-"""Memory that a rank takes, with the copies that searches make of it."""
+"""Bytes of memory per rank, including the copies that searches make."""
 _CELLS_AT_ONCE = 1_000_000
-"""Ranks written between two looks at the clock."""
+"""Ranks that are written between two checks of the deadline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +76,14 @@ class RankedRows:
         every_column: bool = False,
         deadline: float | None = None,
     ) -> tuple[Binarizer, RankedRows]:
-        """The tests of :meth:`Binarizer.of` on the rows of positive weight, and these rows: each column is sorted once.
+        """The tests of :meth:`Binarizer.of` on the rows of positive weight, and these rows; sorts each column once.
 
         Parameters
         ----------
         X : (n_samples, n_features) finite numbers, level codes in the columns ``nominal``
         max_thresholds : as for :meth:`Binarizer.of`
-        every_column : give a column without tests ranks too, all 0, so that ranks stand where the columns of ``X`` do
-        deadline : moment of ``time.monotonic()`` at which to give up, looked at after every column
+        every_column : also store a column without tests, with ranks of 0, so that columns of ranks match those of ``X``
+        deadline : time of ``time.monotonic()`` at which to give up, checked at every column
 
         Raises
         ------
@@ -127,7 +127,7 @@ class RankedRows:
         _require_room(n, len(tests_of))
         joined = np.empty((n, len(tests_of)), dtype=np.int32)
         together = max(1, _CELLS_AT_ONCE // max(1, len(tests_of)))
-        for first in range(0, n, together):  # rows lie together in memory, which is not touched before it is written
+        for first in range(0, n, together):  # rows are contiguous in memory, which is not touched before it is written
             require_time(deadline)
             some = slice(first, first + together)
             start = 0
@@ -191,7 +191,7 @@ class RankedRows:
         """Rows given as ranks, (n_samples, n_columns), over columns of ``tests_of`` tests each."""
         places, counts = np.asarray(ranks, dtype=np.int32), np.asarray(tests_of, dtype=np.int32)
         if places.ndim != 2 or counts.shape != places.shape[1:]:
-            raise ValueError(f"ranks of shape {places.shape} do not belong to {counts.size} columns of tests")
+            raise ValueError(f"ranks have shape {places.shape}: expected (n, {counts.size}), one column per tests_of")
         if np.any((places < 0) | (places > counts)):
             raise ValueError("a rank is below 0 or above the number of tests of its column")
         labels = np.asarray(codes, dtype=np.int64)
@@ -235,7 +235,7 @@ class RankedRows:
         return int(self.weights.sum())
 
     def bits(self, tests: npt.ArrayLike | None = None) -> BitArray:
-        """(n_rows, n_chosen) uint8: the bits of the given tests, of all in order if None."""
+        """(n_rows, n_chosen) uint8 bits of the given tests; None for all tests in order."""
         chosen = np.arange(self.n_tests) if tests is None else np.asarray(tests, dtype=np.int64)
         column = np.searchsorted(self.offsets, chosen, side="right") - 1
         cut = chosen - self.offsets[column]
@@ -243,9 +243,9 @@ class RankedRows:
 
     @cached_property
     def groups(self) -> tuple[IntArray, IntArray]:
-        """Rows that no test distinguishes: (n_rows,) number of each row's group, and (n_groups, n_classes) weights.
+        """Groups of rows that no test distinguishes, in the lexicographic order of their ranks.
 
-        Groups are in the lexicographic order of their ranks.
+        Two arrays: (n_rows,) the group number of each row, and (n_groups, n_classes) integer weights.
         """
         index = self._group(None)
         size = int(index.max(initial=0)) + 1
@@ -254,9 +254,10 @@ class RankedRows:
         return index, weights
 
     def _group(self, deadline: float | None) -> IntArray:
-        """(n_rows,) number of each row's group; OutOfTime at the deadline.
+        """(n_rows,) group number of each row; OutOfTime at the deadline.
 
-        Ranks of as many columns as fit 63 bits are one number; where they do not, the numbers so far are made dense.
+        The ranks of a row are joined into one number. Before it could exceed 63 bits, the numbers so far are replaced
+        by consecutive ones.
         """
         if self._index:
             return self._index[0]
@@ -295,7 +296,7 @@ class RankedRows:
 
     @property
     def unclear_majority(self) -> int | None:
-        """A group of equal rows whose heaviest classes by integers are not those by real weights; None if none is."""
+        """A group of equal rows whose heaviest classes differ between integer and real weights; None if none does."""
         if self.rounding is None:
             return None
         index, weights = self.groups
@@ -313,24 +314,24 @@ class RankedRows:
         return None
 
     def select(self, tests: npt.ArrayLike) -> RankedRows:
-        """The same rows over the given tests only, each a 0/1 column of its own."""
+        """The same rows over the given tests only, each test as a separate 0/1 column."""
         if np.all(self.tests_of == 1) and np.array_equal(tests, np.arange(self.n_tests)):
             return self  # with the groups, if they are known
         bits = np.ascontiguousarray(self.bits(tests), dtype=np.int32)
         return replace(self, ranks=bits, tests_of=np.ones(bits.shape[1], dtype=np.int32))
 
     def by_majority(self) -> RankedRows:
-        """The same rows, each with the class of largest integer weight among the rows that no test tells from it."""
+        """The same rows, each relabelled with the class of largest integer weight in its group of equal rows."""
         index, weights = self.groups
         relabelled = replace(self, codes=weights.argmax(axis=1)[index])
         relabelled._index.append(index)  # the groups are the same
         return relabelled
 
     def most_wrong(self, weight: int, *, surely: bool = False) -> int:
-        """Integer weight of wrong rows that a model of at most the real ``weight`` wrong does not exceed.
+        """Largest integer weight that a model can misclassify if the real weight is at most ``weight``.
 
-        ``surely``: integer weight of wrong rows up to which a model surely has at most the real ``weight`` wrong, or
-        -1. Both are the same number if weights are not rounded.
+        With ``surely``: the integer weight up to which the misclassified real weight is certainly at most ``weight``,
+        or -1 if it never is. The two are equal if weights are not rounded.
         """
         if self.rounding is None:
             return min(self.total, math.floor(weight / self.unit))
@@ -340,7 +341,7 @@ class RankedRows:
         return max(-1, min(self.total, math.floor((weight + slack) / self.unit)))
 
     def take(self, kept: IntArray) -> RankedRows:
-        """Only the rows ``kept``, in that order."""
+        """Only the rows with the indices ``kept``, in that order."""
         return replace(
             self,
             ranks=self.ranks[kept],
@@ -351,15 +352,15 @@ class RankedRows:
         )
 
     def predict(self, table: NodeTable) -> IntArray:
-        """(n_rows,) class codes that ``table``, a model over the tests (bits tested at 0.5), gives the rows."""
+        """(n_rows,) class codes that ``table``, a model over the tests (bits tested at 0.5), predicts."""
         return predict(*self._over_ranks(table))
 
     def errors(self, table: NodeTable) -> int:
-        """Integer weight of the rows that ``table``, a model over the tests, gets wrong."""
+        """Integer weight of the rows that ``table``, a model over the tests, misclassifies."""
         return int(self.weights[self.predict(table) != self.codes].sum())
 
     def real_errors(self, table: NodeTable) -> Fraction:
-        """Real weight of the rows that ``table``, a model over the tests, gets wrong."""
+        """Real weight of the rows that ``table``, a model over the tests, misclassifies."""
         return self.real_sum(self.predict(table) != self.codes)
 
     def real_sum(self, chosen: BoolArray) -> Fraction:
@@ -375,13 +376,13 @@ class RankedRows:
 
     @property
     def real_weights(self) -> FloatArray:
-        """(n_rows,) weights in the unit of results."""
+        """(n_rows,) real weights as float64."""
         return np.asarray(self.weights * float(self.unit)) if self.rounding is None else self.rounding.weights
 
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
-        """``table``, a model over the tests, with the weights and numbers of these rows at its nodes."""
+        """``table``, a model over the tests, with the weights and row counts of these rows at its nodes."""
         short, ranks = self._over_ranks(table)
-        if relabel and (self.rounding is not None or self.unit != 1):  # labels are those that integers make heaviest
+        if relabel and (self.rounding is not None or self.unit != 1):  # the heaviest classes by integer weight
             whole = self.weights.astype(np.float64)
             short = refresh(short, ranks, self.codes, self.n_classes, whole, relabel=True)
             relabel = False
@@ -389,7 +390,7 @@ class RankedRows:
         return replace(counted, feature=table.feature, threshold=table.threshold)
 
     def _over_ranks(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
-        """``table`` over the columns of ranks that it uses, and these; a row goes low if its rank is up to the cut."""
+        """``table`` over the columns of ranks that it uses, and these columns; ranks up to the cut go low."""
         inner = table.feature >= 0
         tests = table.feature[inner]
         column = np.searchsorted(self.offsets, tests, side="right") - 1
@@ -404,13 +405,13 @@ def _require_room(n_rows: int, n_columns: int) -> None:
 
 
 class OutOfTime(Exception):
-    """The deadline came before the rows were prepared."""
+    """The deadline passed before the rows were prepared."""
 
 
 def require_time(deadline: float | None, ahead: float = 0.0) -> None:
-    """Raise OutOfTime at the deadline, a moment of ``time.monotonic()``, or if it is less than ``ahead`` seconds away.
+    """Raise OutOfTime if at most ``ahead`` seconds are left until the deadline, a time of ``time.monotonic()``.
 
-    None is never. ``ahead`` is what the next step takes, which does not look at the clock.
+    ``ahead`` is the duration of the next step, which does not check the clock. A deadline of None never passes.
     """
     if deadline is not None and time.monotonic() + ahead >= deadline:
         raise OutOfTime

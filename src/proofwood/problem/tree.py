@@ -1,4 +1,4 @@
-"""The learning problem as one frozen value: rows, integer weights, price of size, limits on the model."""
+"""The problem of the best tree as an immutable object: rows, integer weights, price of size, limits on the model."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from proofwood.model.sums import exact_sums, holds_nan
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights, share_of
 
 MAX_DEPTH = 20
-# The best cut of one order is the best set only above two leaves; deeper, other sets win, and a search over all of them
-# costs little up to here: decisions/0019-sets-of-levels.
+# The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
+# over all sets is cheap up to this number: decisions/0019-sets-of-levels.
 SETS_ANYWHERE = 12
-"""Levels of a column up to which all sets of them are tests of every node."""
+"""Maximum number of levels of a column for which all sets of levels are tests at every node."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeProblem:
     """Find the axis-aligned tree of least cost: weight of the wrong rows plus ``alpha`` per leaf beyond the first.
 
-    Build it with :meth:`from_arrays`, which drops rows of weight 0 and scales the weights to integers once; from then
-    on costs are integers until they are reported, so that ``objective == lower_bound`` is a comparison of integers.
+    Build it with :meth:`from_arrays`, which drops rows of weight 0 and scales the weights to integers once. Costs are
+    integers until they are reported, so that ``objective == lower_bound`` is a comparison of integers.
 
     Parameters
     ----------
-    X : (n_rows, n_features) float64; infinity stands below or above all numbers
+    X : (n_rows, n_features) float64; infinities are below or above all numbers
     codes : (n_rows,) class codes ``0..n_classes - 1``
     weights : (n_rows,) positive int64; real weight = ``weights * cost.unit`` unless there is a ``rounding``
     n_classes : int
@@ -42,9 +42,9 @@ class TreeProblem:
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
     kept : indices of the rows that were kept, those of positive weight
     rounding : the real weights, if 64-bit integers do not hold them
-    by_sets : columns of ``X`` that hold levels without order; a test of them is a set of levels
-    sets_anywhere : levels of such a column up to which it is tested at every node; one of more is tested where the
-        tests on a path from there are two at most
+    by_sets : columns of ``X`` that hold levels without order; a test of such a column is a set of levels
+    sets_anywhere : maximum number of levels of such a column for a test at every node; a column with more levels is
+        tested only at nodes from which a path may have at most two tests
     """
 
     X: FloatArray
@@ -84,17 +84,17 @@ class TreeProblem:
         codes : (n_samples,) class codes
         n_classes : number of classes; None for those that occur
         sample_weight : (n_samples,), not negative, or None for ones
-        max_depth : most tests on a path
+        max_depth : maximum number of tests on a path
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
         min_samples_leaf : rows, unweighted, that every leaf must hold
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
-        max_gap : an int counts weight of wrong rows, a float in [0, 1) is a share of the total weight
-        by_sets : columns that are tested by sets of their values, at most 64 of them; leaves have no minimum then
+        max_gap : an int is a weight of wrong rows, a float in [0, 1) a share of the total weight
+        by_sets : columns that are tested by sets of their values, at most 64 values each; not with a minimum for leaves
 
         Raises
         ------
         ValueError
-            On a value outside its range; the message says what was expected.
+            If a value is outside its range; the message gives the range.
         """
         X = np.asarray(X, dtype=np.float64)
         codes = np.asarray(codes, dtype=np.int64)
@@ -126,10 +126,10 @@ class TreeProblem:
         )
 
     def capped(self, most: float) -> TreeProblem:
-        """The same rows and price of a leaf, none of them above ``most``: trees that cost less cost what they did.
+        """The same problem with row weights and the price of a leaf cut to ``most``, if they are above it.
 
-        Minimum weights of leaves are not looked at. Weights are the floats that they are here, and not read anew: as
-        decimals, 0.1 + 0.2 would cost what 0.3 does.
+        Trees that cost less than ``most`` keep their cost. Minimum weights of leaves are not adjusted. Weights are used
+        as the exact floats: if they were read as decimals again, 0.1 + 0.2 would cost the same as 0.3.
         """
         values, unit, rounding = integer_weights(np.minimum(self.real_weights, most), self.n_rows, as_floats=True)
         cost = TreeCost.at_price(
@@ -153,28 +153,28 @@ class TreeProblem:
 
     @property
     def real_weights(self) -> FloatArray:
-        """(n_rows,) weights in the unit of results."""
+        """(n_rows,) real weights as float64."""
         return np.asarray(self.weights * float(self.cost.unit)) if self.rounding is None else self.rounding.weights
 
     def integer_cost(self, table: NodeTable) -> int:
-        """Cost of ``table`` in the integer unit of ``cost``, counted from the model itself with no engine."""
+        """Cost of ``table`` in the integer unit of ``cost``, counted from the model itself, without an engine."""
         wrong = int(self.weights[predict(table, self.X) != self.codes].sum())
         return self.cost.of_tree(wrong, table.n_leaves)
 
     def real_cost(self, table: NodeTable) -> Fraction:
-        """The same in units of real weight, without rounding."""
+        """Cost of ``table`` in units of real weight, without rounding."""
         wrong = predict(table, self.X) != self.codes
         if self.rounding is None:
             return self.cost.real_cost(int(self.weights[wrong].sum()) * self.cost.unit, table.n_leaves - 1)
         return self.cost.real_cost(self.rounding.sum(wrong), table.n_leaves - 1)
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
-        """Whether all leaves hold a share of the real weight, which rounded weights may leave open.
+        """Whether every leaf holds at least a share of the real weight; rounded weights may not decide this.
 
         Parameters
         ----------
         table : a tree over the columns
-        share : of the total weight
+        share : share of the total weight
         """
         number = share_of(share)
         if self.rounding is None or not number or table.n_leaves == 1:

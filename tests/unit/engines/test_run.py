@@ -52,7 +52,7 @@ def test_a_bound_comes_before_the_first_answer():
     assert (run.upper, run.done) == (NO_ANSWER, False)
     run.prove(4)
     assert run.trace[0].objective == math.inf
-    with pytest.raises(AssertionError, match="4 was proved to be the least"):
+    with pytest.raises(AssertionError, match="below the proved lower bound 4"):
         run.offer(3)
     assert run.best is None
 

@@ -224,7 +224,7 @@ def test_probability_thresholds_of_catboost(threshold: float) -> None:
     assert (len(set(predicted)) == 1) is (threshold in (0.0, 1.0))
     _clear(result, rows, np.array(predicted).astype(np.int64))
     if threshold != 0.5:
-        with pytest.raises(TypeError, match="confidence is for models"):
+        with pytest.raises(TypeError, match="confidence is not supported for this model"):
             Explainer(model, confidence=0.9)
 
 

@@ -82,7 +82,7 @@ def test_calibrated_models_that_are_no_sums_are_refused() -> None:
     with pytest.raises(TypeError, match="of 3 classes cannot be explained"):
         Explainer(isotonic.fit(noisy, kinds))
     model = CalibratedClassifierCV(RandomForestClassifier(3, max_depth=2), cv=3, ensemble=False).fit(X, SICK)
-    with pytest.raises(TypeError, match="confidence is for models whose probability is a mean"):
+    with pytest.raises(TypeError, match="expected one whose probability is a mean"):
         Explainer(model, confidence=0.9)
 
 

@@ -169,7 +169,7 @@ def test_missing_values_go_where_the_model_says(name: str) -> None:
         model = MODELS[name]().fit(np.nan_to_num(X), y)
         with pytest.raises(ValueError):  # noqa: PT011 - the words are those of the library
             model.predict(X)
-        with pytest.raises(ValueError, match="the model takes no missing value"):
+        with pytest.raises(ValueError, match="the model accepts none there"):
             explained(model, missing=[0])
         return
     result = explained(model, X=X)
@@ -278,7 +278,7 @@ def test_missing_values_are_considered_where_rows_or_the_user_say_so() -> None:
             part = np.where(np.arange(5) == 0, X, whole)
             assert _missing_columns(explained(fitted, X=part)) == ["x0 is missing"]
             assert _missing_columns(explained(fitted, X=part, missing=["x1"])) == ["x0 is missing", "x1 is missing"]
-    with pytest.raises(ValueError, match="missing names 'x1', where the model takes no missing value"):
+    with pytest.raises(ValueError, match="missing values are not possible in 'x1': the model accepts none"):
         explained(GradientBoostingClassifier(n_estimators=2).fit(whole, y), missing=[1])
 
 
@@ -654,7 +654,7 @@ def test_errors_say_what_to_do() -> None:
         ({"bounds": {"q": (0, 1)}}, "'q', which is not a column"),
         ({"bounds": {"a": (1, 0)}}, "low <= high"),
         ({"feature_groups": {"g": ["a", "b"], "h": ["b"]}}, "belongs to one feature"),
-        ({"feature_groups": {"a": ["b", "c"]}}, "also the name of a column"),
+        ({"feature_groups": {"a": ["b", "c"]}}, "has the name of a column"),
         ({"feature_groups": {"g": [7]}}, "there are the columns 0 to 4"),
         ({"feature_names": ["a"]}, "has 1 names"),
         ({"vote": "soft"}, "expected one of 'auto'"),
@@ -679,7 +679,7 @@ def test_a_disagreement_names_the_row() -> None:
         explained(liar, X=X)
     read = from_forest(ExtraTreesClassifier(3, max_depth=3, random_state=0).fit(X, y), Asked())
     wrong = replace(read, predict=lambda rows: np.zeros(len(rows), dtype=np.int64), link=None, output=None)
-    with pytest.raises(MisreadError, match=r"disagrees with its reading, on the random row \d+") as refused:
+    with pytest.raises(MisreadError, match=r"its trees as they are read here, on the random row \d+") as refused:
         explained(wrong)
     assert refused.value.row is None
 

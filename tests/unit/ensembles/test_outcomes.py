@@ -141,8 +141,8 @@ WRONG: list[tuple[Any, str]] = [
     ((">=", "3"), "is not a number"),
     ((">=", True), "is not a number"),
     ((">=", math.nan), "finite"),
-    (("between", 3, 2), "no number is in this interval"),
-    (("within", -1), "a distance from 0"),
+    (("between", 3, 2), "this interval contains no number"),
+    (("within", -1), "a distance of at least 0"),
     ([2, 1], "ascending"),
     ([], "expected"),
 ]
@@ -157,7 +157,7 @@ def test_wrong_questions_about_numbers_are_refused_in_words(target: Any, words: 
 def test_questions_must_fit_the_model() -> None:
     with pytest.raises(TypeError, match="confidence is for classifiers"):
         Explainer(FOREST, target=(">=", 1), confidence=0.9)
-    with pytest.raises(TypeError, match="this one predicts classes"):
+    with pytest.raises(TypeError, match="this model predicts classes"):
         Explainer(CLASSIFIER, target=(">=", 1))
     with pytest.raises(ValueError, match=r"confidence=1\.5"):
         Explainer(CLASSIFIER, confidence=1.5)

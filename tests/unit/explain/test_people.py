@@ -206,7 +206,7 @@ def test_an_isolation_forest_behind_a_pipeline() -> None:
     assert Explainer(model, X=frame, plausible=raw).counterfactual(row).status == "optimal"
     scaled = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)).fit(frame[["age", "income"]], y)
     unnamed = IsolationForest(random_state=0).fit(frame[["age", "income"]].to_numpy())
-    with pytest.raises(ValueError, match="which of them are meant cannot be told"):
+    with pytest.raises(ValueError, match="unclear which of them are meant"):
         Explainer(scaled, plausible=unnamed)
 
 

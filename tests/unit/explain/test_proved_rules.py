@@ -72,7 +72,7 @@ def test_rules_are_about_all_rows() -> None:
     X = rng.integers(0, 8, (80, 4)).astype(float)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, X[:, 0] + X[:, 1] > X[:, 2] + 3)
     made = Explainer(forest, plausible=IsolationForest(n_estimators=2, max_samples=8, random_state=0).fit(X))
-    with pytest.raises(ValueError, match="cannot be asked about plausible rows only"):
+    with pytest.raises(ValueError, match="plausible= does not work for this question"):
         proved_rules(made, X)
 
 

@@ -167,7 +167,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a"
     written(path, [0, 1])
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="its 'kind' is 'test', that of this run 'other'"):
+    with pytest.raises(ValueError, match="its 'kind' is 'test', but this run has 'other'"):
         Checkpoint(path, {"kind": "other"}, 4)
     assert path.read_bytes() == before
     with pytest.raises(ValueError, match="the row 1"):

@@ -1,11 +1,11 @@
-"""Weights of rows that bound the leaves of every right tree: the dual of the cover by pure boxes.
+"""Weights of rows that bound the number of leaves of every tree without errors: the dual of a cover by pure boxes.
 
-A leaf of a right tree is a box in which one class is right on every row, so a tree has at least as many leaves as boxes
-of that kind that cover the rows. Weights under which no such box is heavier than 1 bound both, and do so for every part
-of the rows that a path of a tree leaves, too (docs/theory/minimal-trees.md, "A cover by boxes").
+Each leaf of such a tree is a pure box: one class is right on all its rows. So the tree has at least as many leaves as
+the smallest cover of the rows by pure boxes. If no pure box weighs more than 1, the sum of the weights is a lower bound
+on both numbers, also for the rows of any subtree (docs/theory/minimal-trees.md, "A cover by boxes").
 
-The weights come from a linear program in floating point, over boxes that are found as they are needed. What is handed
-on are integers, divided by the weight of the heaviest box, which the native search finds exactly.
+The weights come from a floating-point linear program, whose boxes are generated as they are needed. The result is
+rounded to integers and divided by the weight of the heaviest box, which the native search finds exactly.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from proofwood import _native
 from proofwood.engines.interrupts import INTERRUPT
 
 UNIT = 2**20
-"""What a box may weigh, as the native search has it."""
+"""Largest weight of a pure box; the native search uses the same number."""
 _TOLERANCE = 1 + 1 / 2048
 _FIRST, _PER_ROUND, _ENOUGH = 5, 3, 5
-"""Growths of boxes before the first program, in each round, and new boxes with which the exact search can wait."""
+"""Box growths before the first program, and in each round; new boxes that are enough to postpone the exact search."""
 
 Integers = npt.NDArray[np.int64]
 
 
 def dual_weights(ranks: npt.NDArray[np.int32], costs: Integers, seconds: float) -> Integers:
-    """(n_groups,) integer weights under which no pure box is heavier than :data:`UNIT`; zeros if there was no time.
+    """(n_groups,) integer weights for which no pure box is heavier than :data:`UNIT`; zeros if the time is too short.
 
     Parameters
     ----------
-    ranks : (n_groups, n_columns), all rows different
-    costs : (n_groups, n_classes) cost of the labels; a class is right on a group at cost 0
-    seconds : wall-clock, roughly
+    ranks : (n_groups, n_columns) ranks; no two rows are equal
+    costs : (n_groups, n_classes) cost of each label; 0 if the class is right on the group
+    seconds : approximate limit of wall-clock seconds
 
     Raises
     ------
@@ -48,7 +48,7 @@ def dual_weights(ranks: npt.NDArray[np.int32], costs: Integers, seconds: float) 
 
 
 class _Cover:
-    """The program so far."""
+    """The linear program, with the boxes that were found so far."""
 
     def __init__(self, ranks: npt.NDArray[np.int32], costs: Integers, deadline: float) -> None:
         self.boxes = _native.PureBoxes(ranks, costs)
@@ -58,7 +58,7 @@ class _Cover:
         self.found: dict[tuple[int, ...], None] = {(group,): None for group in range(self.n)}
 
     def weights(self) -> Integers:
-        """The best weights that were found in time."""
+        """The best weights that are found within the time."""
         best = np.zeros(self.n, dtype=np.int64)
         ones = np.ones(self.n, dtype=np.int64)
         for _ in range(_FIRST):
@@ -98,7 +98,7 @@ class _Cover:
         return heaviest, sure, boxes
 
     def _solved(self) -> Integers | None:
-        """Weights of greatest sum under which no box found so far is heavier than 1; None at the end of the time."""
+        """Weights of greatest sum for which no known box is heavier than 1; None if the time is up."""
         lengths = [len(box) for box in self.found]
         rows = csr_array(
             (np.ones(sum(lengths)), np.concatenate([np.array(box) for box in self.found]), np.cumsum([0, *lengths])),

@@ -1,4 +1,4 @@
-"""Switches of the smallest-tree search: each rule can be turned off, and none changes the size found."""
+"""Switches of the smallest-tree search: each turns off one rule, and none changes the size found."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from proofwood.engines.switches import switches
 
 @dataclass(frozen=True, slots=True)
 class MinimalOptions:
-    """How to search.
+    """Options of the smallest-tree search. Each field but ``memory`` switches one rule on or off.
 
     Parameters
     ----------
-    boxes : where there are few, fill in a number for every box of ranks instead of looking row sets up
-    cache : row sets reached by several paths are one subproblem
-    same_split : of the tests that part the rows at hand alike, one is tried
-    monotone : what a cut's sides need bounds what the sides of the column's other cuts need
-    column_walks : where columns have many cuts, walks along them list the cuts of a set, bound their sides, and find
-        those that one test is enough for
+    boxes : if there are few boxes of ranks, compute a size for each box instead of looking up row sets
+    cache : treat a row set that several paths reach as one subproblem
+    same_split : try only one of the tests that split the rows of a subproblem in the same way
+    monotone : use the sizes that the sides of a cut need as bounds for the column's other cuts
+    column_walks : if columns have many cuts, walk along each column to list the cuts of a row set, to bound their
+        sides, and to find sides that need only one test
     class_bound : every class needs a leaf
-    clique_bound : rows that pairwise cannot share a leaf need one each
-    packing_bound : opposite rows whose differences have no test in common need a split each
-    cover_bound : leaves are at least the boxes of one class that cover the rows; weights of the rows bound these, and
-        those of all parts of the rows
-    shallow_first : where any depth is permitted, before a long search, the fewest nodes of least depth
-    zero_first : where errors are permitted, before a long search, trees without any, and these cut back
-    error_bounds : there too, depth and number of splits bounded by the search for trees of least error
-    rollouts : before a long search, smaller trees by growing the trees below each promising cut
-    depth_bound : leaves are counted only where the depth left is known to suffice, and bounds on leaves bound depth
-    canonical : finish with the least test at every node that permits the best below
-    memory : bytes of subproblems at which the search ends like at a time limit, ``stopped_by`` being "memory_limit";
-        None: what the memory limit leaves, 2 GiB without one
+    clique_bound : rows of which no two can share a leaf need one leaf each
+    packing_bound : pairs of rows of different classes need one split each if no test separates two of the pairs
+    cover_bound : a tree has at least as many leaves as a cover of the rows by boxes of one class has boxes; weights of
+        the rows bound this number, also for all subsets of the rows
+    shallow_first : if any depth is permitted, find the smallest of the shallowest trees before a long search
+    zero_first : if errors are permitted, find a tree without errors and cut it back, before a long search
+    error_bounds : if errors are permitted, bound depth and splits by searches for trees of least error, before a long
+        search
+    rollouts : find smaller trees by growing a tree below each promising cut, before a long search
+    depth_bound : count leaves only if the remaining depth is known to suffice, and bound the depth by the leaves
+    canonical : at the end, choose at every node the least test below which the best size is possible
+    memory : bytes of subproblems at which the search ends as at a time limit, with ``stopped_by`` "memory_limit"; None
+        for all that the memory limit permits, or 2 GiB without a memory limit
     """
 
     boxes: bool = True
@@ -53,10 +54,10 @@ class MinimalOptions:
 
     def __post_init__(self) -> None:
         if self.memory is not None and self.memory < 2**20:
-            raise ValueError(f"memory={self.memory!r}: expected a number of bytes from {2**20}")
+            raise ValueError(f"memory={self.memory!r} is too small: expected a number of bytes from {2**20}")
 
 
 RULES = tuple(switches(MinimalOptions()))
 """Switches that do not change the size found."""
 NATIVE_RULES = tuple(rule for rule in RULES if rule not in ("shallow_first", "zero_first", "error_bounds"))
-"""Those of them that the native search looks at."""
+"""The switches that the native search uses."""

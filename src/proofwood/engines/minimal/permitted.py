@@ -1,10 +1,10 @@
-"""Where rows may be wrong: what trees without errors, trees of least error, and trees cut back say about the smallest.
+"""Quick searches for trees and bounds if errors are permitted; the search for the smallest tree starts from them.
 
-Each of these is quicker than the search for the smallest tree itself, which begins with what they found out:
+Each of these is quicker than the search for the smallest tree:
 
-- a tree without errors is an answer, and what it needs less when its branches are cut back, as far as errors permit;
-- the least depth is a question to the search for trees of least error: is there one of depth d with few enough?
-- so is the number of splits: is there one of s splits with few enough?
+- A tree without errors is an answer. Its branches are then cut back as far as the permitted errors allow.
+- For the least depth, the search for trees of least error decides: has some tree of depth d few enough errors?
+- The same search decides this for the number of splits: has some tree of s splits few enough errors?
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from proofwood.result import Limits, ProgressEvent
 
 State = tuple[int, int, int, int, bool]  # depth and nodes of the tree at hand, their lower bounds, least depth proved?
 Tree = list[tuple[int, int, int]]  # test, low, high in preorder; test -1 is a leaf
-Answer = dict[str, Any]  # what a native search tells
+Answer = dict[str, Any]  # what a native search returns
 
 _ZERO, _DEPTH, _SPLITS = 0.5, 0.4, 0.5
-"""Shares of the time that is left, for trees without errors, and for the questions about depth and splits."""
+"""Shares of the remaining time for trees without errors, for the least depth, and for the number of splits."""
 _MOST_SECONDS = 30.0
-"""Most seconds for each of these."""
+"""Maximum seconds for each of these three searches."""
 _MOST_LEAVES = 1500
-"""Most leaves of a tree that is cut back: time and memory grow with their square."""
+"""Maximum number of leaves of a tree that is cut back: time and memory grow with the square of their number."""
 
 
 @dataclass
 class Known:
-    """What is known of the smallest tree.
+    """What is known about the smallest tree: the best tree so far and the bounds.
 
     Parameters
     ----------
-    answer : as a native search tells it; kept up to date
+    answer : the answer of a native search, updated in place
     problem : MinimalTreeProblem
-    seconds : time of the run
-    tell : called with the time and each new state
+    seconds : function that returns the time of the run
+    tell : function that is called with the time and each new state
     """
 
     answer: Answer
@@ -58,7 +58,7 @@ class Known:
 
     @property
     def state(self) -> State:
-        """Sizes of the tree at hand, their bounds, and whether the least depth is proved."""
+        """Depth and nodes of the best tree so far, their lower bounds, and whether the least depth is proved."""
         state: State = self.answer["state"]
         return state
 
@@ -73,11 +73,11 @@ class Known:
         self.tell(moment, state)
 
     def repeat(self, _: ProgressEvent) -> None:
-        """Tell the state once more, at an event of a search that is not about this problem."""
+        """Report the unchanged state again, at an event of a search for another problem."""
         self.tell(self.seconds(), self.state)
 
     def offer(self, tree: Tree) -> None:
-        """Take up an admissible tree if it is better."""
+        """Replace the best tree by ``tree`` if it is better and within ``max_depth``."""
         depth, nodes = _depth(tree), len(tree)
         at_hand, fewest, depth_lower, nodes_lower, proved = self.state
         any_depth = self.problem.minimize is Minimize.NODES_ANY_DEPTH
@@ -87,13 +87,13 @@ class Known:
             self._is((depth, nodes, depth_lower, nodes_lower, proved), tree)
 
     def raise_depth(self, depth: int, *, proved: bool = False) -> None:
-        """No tree is less deep; ``proved`` if one is as deep."""
+        """Record that every tree has at least this ``depth``; ``proved`` if some tree has exactly this depth."""
         at_hand, fewest, lower, nodes, before = self.state
         lower = max(lower, depth)
         self._is((at_hand, fewest, lower, max(nodes, 2 * lower + 1), before or proved))
 
     def raise_nodes(self, nodes: int) -> None:
-        """No tree, or none of least depth if that is proved, has fewer nodes."""
+        """Record that no tree, or no tree of the proved least depth, has fewer than ``nodes`` nodes."""
         at_hand, fewest, depth, lower, proved = self.state
         self._is((at_hand, fewest, depth, max(lower, nodes), proved))
 
@@ -104,13 +104,14 @@ def find_out(
     clock: Clock,
     without_errors: Callable[[float], Answer],
 ) -> None:
-    """Bounds and trees for a problem that permits errors.
+    """Improve the best tree and the bounds of a problem that permits errors.
 
     Parameters
     ----------
-    known : kept up to date
-    clock : of the search
-    without_errors : the answer, within so many seconds, where no error is permitted beyond the unavoidable ones
+    known : tree and bounds, updated in place
+    options : switches of the search
+    clock : clock of the search
+    without_errors : function from seconds to the answer if only the unavoidable errors are permitted
 
     Raises
     ------
@@ -138,7 +139,7 @@ def find_out(
 
 
 def _ask_depth(known: Known, clock: Clock, offer: Callable[[Tree], None]) -> None:
-    """Raise the least depth until there is a tree, or the time is up."""
+    """Raise the lower bound on the depth until a tree of that depth exists, or the time is up."""
     problem = known.problem
     while not known.state[4] and known.state[2] <= MAX_DEPTH:
         at_hand, _, depth, _, _ = known.state
@@ -160,7 +161,7 @@ def _ask_depth(known: Known, clock: Clock, offer: Callable[[Tree], None]) -> Non
 
 
 def _ask_splits(known: Known, clock: Clock) -> None:
-    """Raise the fewest nodes until there is a tree of so many, or the time is up."""
+    """Raise the lower bound on the nodes until a tree of that size exists, or the time is up."""
     problem = known.problem
     while known.state[0] < 0 or known.state[3] < known.state[1]:
         depth, _, _, nodes, proved = known.state
@@ -178,7 +179,7 @@ def _ask_splits(known: Known, clock: Clock) -> None:
 
 
 def _least_error(problem: MinimalTreeProblem, depth: int) -> TreeProblem:
-    """Trees of up to ``depth`` over the ranks of the groups, at the integer weight of the wrong rows."""
+    """The problem of least error for trees of up to ``depth`` over the ranks of the groups, in integer weight."""
     rows = problem.rows
     group, codes = np.nonzero(rows.groups[1])
     return TreeProblem(
@@ -193,7 +194,7 @@ def _least_error(problem: MinimalTreeProblem, depth: int) -> TreeProblem:
 
 
 def _over_tests(table: NodeTable, problem: MinimalTreeProblem) -> Tree:
-    """A tree over ranks, thresholds between them, as a tree over tests."""
+    """The tree ``table``, whose thresholds lie between ranks, as a tree over tests."""
     tree: Tree = []
 
     def add(node: int) -> int:
@@ -218,9 +219,10 @@ def _depth(tree: Tree) -> int:
 
 
 def cut_back(tree: Tree, problem: MinimalTreeProblem) -> Tree:
-    """The fewest leaves that are left of ``tree`` when branches are cut back to leaves, within the errors permitted.
+    """The smallest tree that results from ``tree`` if branches become leaves, within the permitted errors.
 
-    Per node the least weight of errors with k leaves, by the best shares of its sides.
+    For each node, dynamic programming finds the least weight of errors with k leaves, from the best division of the
+    leaves between its two sides. A tree of more than ``_MOST_LEAVES`` leaves is returned unchanged.
     """
     rows = problem.rows
     ranks, weights = rows.ranks[rows.first_of_groups], rows.groups[1]

@@ -1,4 +1,4 @@
-"""The smallest-tree engine: a problem in, a tree with its proof out."""
+"""The smallest-tree engine: it solves a problem and returns a tree with its proof."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
-# Two searches, since rollouts and a cover give far better trees and bounds where the first does not suffice, and cost
-# more than easy problems take: decisions/0028-rollouts-and-covers. Row sets won on every table, so that nothing else is
-# asked: decisions/0006-smallest-trees-by-row-sets.
+# Two searches: rollouts and a cover give far better trees and bounds on hard problems, but take longer than easy
+# problems need: decisions/0028-rollouts-and-covers. Row sets were fastest on every table, so no other method is used:
+# decisions/0006-smallest-trees-by-row-sets.
 _EASY, _EASY_BITS = 0.3, 2.0
-"""Seconds of a first search: what takes longer is worth rollouts and a bound by boxes. The second is for tables of few
-tests a column, where both help less."""
+"""Seconds of a first search: problems that take longer are worth rollouts and a bound by boxes. The second number is
+for tables with few tests per column, for which both help less."""
 _MOST_GROUPS = 3000
-"""Most groups of rows for which a cover by boxes is sought."""
+"""Maximum number of groups of equal rows for which a cover by boxes is computed."""
 _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
 _MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
-"""Most seconds of these."""
+"""Maximum seconds for rollouts, and for these weights."""
 _SHALLOW, _MOST_SHALLOW = 0.3, 20.0
-"""Share of the time, and most seconds, for trees of least depth where any depth is permitted."""
+"""Share of the time, and maximum seconds, for trees of least depth if any depth is permitted."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -70,17 +70,17 @@ def solve(
 ) -> Result:
     """Smallest tree whose wrong rows weigh at most ``problem.max_errors``.
 
-    Rows of equal ranks are one group; its minority is wrong in every tree, so what counts is the errors beyond
-    ``rows.unavoidable``. If none are permitted, a subproblem is the set of groups that is left, whatever the path
-    to it; the least depth is found by raising a limit from a lower bound, and then the number of leaves likewise [1]_.
-    Few nodes that are not found at once are searched for again, with rollouts and with weights that bound a cover by
-    boxes.
+    Rows of equal ranks form one group, whose minority is wrong in every tree; only errors beyond ``rows.unavoidable``
+    can differ between trees. If no such errors are permitted, a subproblem is a set of groups, whichever path leads to
+    it. The least depth is found by raising a limit from a lower bound, and then the number of leaves in the same way
+    [1]_. If a first short search does not prove the fewest nodes, a second one uses rollouts, and weights that bound a
+    cover by boxes.
 
     Parameters
     ----------
     problem : MinimalTreeProblem
     options : switches of the search; none changes depth and nodes
-    limits : wall-clock seconds; the search runs on one thread whatever ``limits.threads``
+    limits : wall-clock seconds; ``limits.threads`` is ignored, because the search runs on one thread
     start : a tree to begin with; it is returned if nothing better is found
     progress : called from this thread at improvements and about five times a second
 
@@ -88,17 +88,17 @@ def solve(
     -------
     Result
         In the unit "depth" or "nodes", with a part for each. Before the least depth is proved, the bound on the nodes
-        is one for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound;
-        where tests and rows alone need more memory, the tree is the greedy one. Once depth (or nodes) are proved, the
-        choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`. Progress
-        is silent for up to five seconds while weights are looked for. Where errors are permitted, it is silent for up
-        to a minute while the least errors of a depth and of a number of splits are looked for.
-        Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted, the
-        one with the least test at every node, root first: least among those below which the best (for depth: a tree of
-        the depth left) is possible. Where errors are permitted, it returns the first one found in an order that depends
-        on the groups alone. Neither depends on the order of the rows, nor on rows being given twice or by their weight.
-        With ``options.canonical`` off it may be a rollout, and where errors are permitted and a first short search does
-        not end, it may be the tree of any of the searches.
+        is valid for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound.
+        If the tests and rows already need more memory than that, the tree is the greedy one. Once the depth (or the
+        number of nodes) is proved, the choice among equally good trees takes a small share of the time limit, see
+        :meth:`Limits.secondary`. Progress may pause for up to five seconds while weights are computed. If errors are
+        permitted, it may pause for up to a minute during the searches for least errors.
+        If only unavoidable errors are permitted, a completed search returns one fixed tree among the equally good ones:
+        at every node, root first, it has the least test below which the best size (for depth: the remaining depth) is
+        possible. If more errors are permitted, it returns the first tree in an order that depends only on the groups.
+        Neither choice depends on the order of the rows, or on whether a row is repeated or has a larger weight.
+        With ``options.canonical`` off the tree may come from a rollout. If errors are permitted and a first short
+        search does not finish, the tree may come from any of the searches.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def solve(
     """
     rows = problem.rows
     if start is not None and not problem.admits(start):
-        raise ValueError("start is not a tree within max_depth and max_errors of the problem")
+        raise ValueError("start is not a tree within max_depth and max_errors of the problem: pass another, or None")
     slack = problem.max_errors - rows.unavoidable
     if slack < 0 or (problem.max_depth is not None and problem.max_depth < 0):
         return _infeasible(problem)
@@ -124,7 +124,7 @@ def solve(
 
 
 def nothing_known() -> dict[str, Any]:
-    """What a native search tells that was stopped before it began."""
+    """The answer of a native search that was stopped before it began."""
     return {
         "stopped": 0,
         "out_of_memory": False,
@@ -142,7 +142,7 @@ def nothing_known() -> dict[str, Any]:
 def _search(
     problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
 ) -> dict[str, Any]:
-    """What the native search tells: of one short search, and of a better prepared one if that was not enough."""
+    """The answer of a short native search, or of a longer, better prepared one if the short search does not finish."""
     clock = Clock(limits)
     prepared = options.zero_first or options.error_bounds if slack > 0 else options.cover_bound or options.rollouts
     short = not prepared or (slack == 0 and problem.minimize is Minimize.DEPTH)  # which these make slower
@@ -167,18 +167,18 @@ def _search(
             _offer_shallow(known, options, clock.share(_SHALLOW, _MOST_SHALLOW), dual)
         elapsed, rest = clock.seconds, clock.seconds_left
         return _native_search(problem, options, rest, progress, slack, known=known.answer, dual=dual, elapsed=elapsed)
-    except ENDED as error:  # what was known stands
+    except ENDED as error:  # what was known remains valid
         return known.answer | {"stopped": code_of(error), "seconds": clock.seconds}
 
 
 def _without_errors(known: Known, options: MinimalOptions, seconds: float) -> dict[str, Any]:
-    """The answer where no errors are permitted beyond the unavoidable ones."""
+    """The answer if only the unavoidable errors are permitted."""
     strict = replace(known.problem, max_errors=known.problem.rows.unavoidable)
     return _search(strict, replace(options, canonical=False), Limits(seconds), known.repeat, 0)
 
 
 def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: Any) -> None:
-    """Offer the tree with the fewest nodes of least depth: if trees may be deep, many more have to be ruled out."""
+    """Search for the smallest of the shallowest trees, and offer it; this is faster than a search over all depths."""
     *_, nodes_lower, _ = known.state
     before = known.answer | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
     flat = replace(known.problem, minimize=Minimize.NODES)
@@ -191,7 +191,7 @@ def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: 
 
 
 def teller(progress: Progress | None, problem: MinimalTreeProblem) -> Callable[[float, State], None]:
-    """A function that passes states on as events."""
+    """A function that converts states to events and passes them to ``progress``."""
 
     def tell(seconds: float, state: State) -> None:
         event = _event(seconds, state, problem)
@@ -225,14 +225,14 @@ def _native_search(
     dual: Any = None,
     elapsed: float = 0.0,
 ) -> dict[str, Any]:
-    """The answer of one native search that begins with that of an earlier one.
+    """The answer of one native search, which starts from the answer of an earlier one.
 
     Parameters
     ----------
-    easy : seconds after which a search that has not proved what was asked for ends; 0 for none
-    known : the answer of an earlier search
+    easy : seconds after which an unfinished search ends; 0 for no such limit
+    known : the answer of an earlier search, or None
     dual : weights of the groups, see :func:`dual_weights`
-    elapsed : seconds before this search; its own clock counts on from there
+    elapsed : seconds before this search, which are added to its times
     """
     rows = problem.rows
     ranks, costs = _groups(rows)
@@ -270,7 +270,7 @@ def _native_search(
 
 
 def _known(known: dict[str, Any] | None) -> dict[str, Any]:
-    """Settings of a native search that begins with what another one told."""
+    """Settings with which a native search starts from ``known``, the answer of an earlier search."""
     if known is None:
         return {"start": [], "depth_lower": 0, "nodes_lower": 1, "depth_proved": False}
     _, _, depth_lower, nodes_lower, depth_proved = known["state"]
@@ -283,7 +283,7 @@ def _known(known: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _most_memory(options: MinimalOptions) -> int:
-    """Bytes that the subproblems may take."""
+    """Maximum number of bytes that the subproblems may take."""
     left = room()
     if options.memory is None:
         return 2**31 if left is None else left
@@ -291,14 +291,14 @@ def _most_memory(options: MinimalOptions) -> int:
 
 
 def _groups(rows: RankedRows) -> tuple[Any, Any]:
-    """Ranks (n_groups, n_columns) of the groups of equal rows; what each label costs beyond the unavoidable errors."""
+    """Ranks (n_groups, n_columns) of the groups of equal rows, and each label's cost beyond the unavoidable errors."""
     weights = rows.groups[1]
     costs = weights.max(axis=1, keepdims=True) - weights
     return np.ascontiguousarray(rows.ranks[rows.first_of_groups]), np.ascontiguousarray(costs)
 
 
 def _knows(state: State, known: State) -> bool:
-    """Whether a search that began with ``known`` has taken it up."""
+    """Whether the bounds of ``state`` are at least as good as those of ``known``, from which its search started."""
     return all(one >= other for one, other in zip(state[2:], known[2:], strict=True))
 
 
@@ -315,7 +315,10 @@ def _reporter(progress: Progress | None, problem: MinimalTreeProblem, elapsed: f
 
 
 def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> ProgressEvent | None:
-    """The report of a state. If depth counts before nodes, it has no objective until the least depth is proved."""
+    """The progress event of a state, or None without a tree.
+
+    With ``Minimize.NODES``, the objective is inf until the least depth is proved.
+    """
     depth, nodes, depth_lower, nodes_lower, depth_proved = state
     if depth < 0:
         return None
@@ -335,19 +338,20 @@ def answered(
     engine: str = "minimal",
     certificates: Sequence[object] = (),
 ) -> Result:
-    """What a search tells, as a result.
+    """Convert the answer of a native search to a :class:`~proofwood.result.Result`.
 
     Parameters
     ----------
-    found : as a native search tells it
-    start : a tree that is taken where it is better
+    found : the answer of a native search
+    start : a tree that is returned instead if it is better
     stopped_by, engine, certificates : as in :class:`~proofwood.result.Result` and its ``Stats``
     """
     depth, nodes, depth_lower, nodes_lower, depth_proved = found["state"]
     table = table_of(found["tree"], problem.rows) if found["tree"] else None
     if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
         raise AssertionError(
-            f"a tree of depth {depth} and {nodes} nodes was reported, {table.depth} and {table.n_nodes} came"
+            f"the search reported depth {depth} and {nodes} nodes, but its tree has depth {table.depth} and "
+            f"{table.n_nodes} nodes, or breaks the limits of the problem"
         )
     if (
         start is not None
@@ -390,7 +394,7 @@ def _parts(
     nodes: tuple[int, bool],
     infeasible: bool,
 ) -> tuple[Part, Part]:
-    """Depth and nodes and what is proved of each; ``depth`` and ``nodes`` are bounds and whether they are tight."""
+    """The result parts of depth and nodes; ``depth`` and ``nodes`` are their bounds, and whether these are tight."""
     if table is None:
         status = Status.INFEASIBLE if infeasible else Status.UNKNOWN
         bounds = (math.inf, math.inf) if infeasible else (depth[0], nodes[0])
@@ -414,7 +418,7 @@ def _infeasible(problem: MinimalTreeProblem) -> Result:
 
 
 def table_of(nodes: list[tuple[int, int, int]], rows: RankedRows) -> NodeTable:
-    """Node table over the tests; labels are the majority of the rows in each node."""
+    """Node table over the tests; the label of a node is the majority class of its rows."""
     feature, low, high = (np.array(column, dtype=np.int64) for column in zip(*nodes, strict=True))
     leaf = feature < 0
     table = NodeTable.uncounted(np.where(leaf, LEAF, feature), np.where(leaf, np.nan, 0.5), low, high, rows.n_classes)

@@ -1,4 +1,4 @@
-"""Switches of the tree search: each rule can be turned off, and none changes the answer."""
+"""Switches of the tree search: each turns off one rule, and none changes the answer."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ LANE_BITS = (0, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search. Names and equation numbers are those of Brita et al. (2025).
+    """Options of the tree search. Names and equation numbers are those of Brita et al. (2025).
 
     Parameters
     ----------
     similarity : neighbourhood pruning by the similarity bound (eq. 3, 7-9)
-    interval_shrinking : intervals are shrunk again by the newest bound when they are taken up (eq. 10, 11)
-    sub_interval : the two evaluated neighbours of an interval bound all of it (eq. 12, Theorem 3)
-    depth_two : subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
-    cache : solved subproblems are kept by row set and depth
-    feature_bounds : what a feature cost in the neighbouring subproblem bounds it in the next
-    packed : tables of few tests are searched over packed words, all pairs of tests at once
-    affordable : a subtree is not searched deeper than the number of splits that its limit pays for
-    greedy_tree : the first tree is grown by least Gini impurity, a level in each walk over the rows
-    polish : every early tree is improved node by node, its two last levels exactly
-    beam : good roots of trees of depth two are tried, with trees below them
-    local_search : from depth four on, splits of the best tree are replaced and what is below them is built anew
-    blocks : lower bounds by blocks of rows, at depths of four and more
-    merge_rows : rows of equal values and class become one weighted row where that leaves a fifth less; of two classes,
-        opposite rows cancel
+    interval_shrinking : shrink an interval again by the newest bound when it is processed (eq. 10, 11)
+    sub_interval : bound a whole interval by its two evaluated neighbours (eq. 12, Theorem 3)
+    depth_two : solve subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
+    cache : store solved subproblems by row set and depth
+    feature_bounds : bound the cost of a feature by its cost in the neighbouring subproblem
+    packed : search tables of few tests over packed words, for all pairs of tests at once
+    affordable : search a subtree no deeper than the number of splits that its cost limit pays for
+    greedy_tree : grow the first tree by least Gini impurity, one depth in each pass over the rows
+    polish : improve every early tree node by node, and its two lowest layers of splits exactly
+    beam : try good roots of depth-two trees, with new trees below them
+    local_search : from depth four, replace splits of the best tree and rebuild the subtrees below them
+    blocks : compute lower bounds from blocks of rows, from depth four
+    merge_rows : merge rows of equal values and class into one weighted row if this saves a fifth of the rows; with two
+        classes, equal rows of opposite classes cancel
     simd : instruction set of the kernels
-    lanes : bits of a vector lane, 0 for the narrowest that holds the counts
-    canonical : finish with the optimal tree of least depth, then smallest (feature, threshold), at every node
-    block_work : work that the bounds by blocks get at least before the search, at depth three too: rows times features
-        walked over
-    eta : share of the distance to the interval's edges added to the bound of a side (Algorithm 1)
+    lanes : bits of a vector lane; 0 for the narrowest that holds the counts
+    canonical : return the optimal tree that has, at every node, the least depth and then the smallest (feature,
+        threshold)
+    block_work : minimum work for the bounds by blocks before the search, also at depth three, in rows times features
+    eta : share of the distance to the interval's edges that is added to the bound of a side (Algorithm 1)
     """
 
     similarity: bool = True
@@ -68,7 +68,7 @@ class SearchOptions:
         if not 0 <= self.block_work < 2**62:
             raise ValueError(f"block_work={self.block_work!r}: expected an integer from 0 to 2**62 - 1")
         if not self.eta >= 0:
-            raise ValueError(f"eta={self.eta!r}: expected a factor from 0")
+            raise ValueError(f"eta={self.eta!r}: expected a number from 0")
 
 
 RULES = tuple(rule for rule in switches(SearchOptions()) if rule != "canonical")

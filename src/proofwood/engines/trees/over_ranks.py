@@ -1,4 +1,4 @@
-"""Trees over rows as ranks: the thresholds between two ranks are the tests of the rows."""
+"""Trees over rows that are stored as ranks: a threshold between two ranks is a test of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proofwood.problem.tree import TreeProblem
 
 
 def tree_problem(rows: RankedRows, *, depth: int, error_price: int = 1, leaf_price: int = 0) -> TreeProblem:
-    """Trees of up to ``depth`` over the ranks of ``rows``; results count integer weight."""
+    """The problem of the best tree of up to ``depth`` over the ranks of ``rows``; results count integer weight."""
     return TreeProblem(
         X=rows.ranks.astype(np.float64),
         codes=rows.codes,
@@ -27,7 +27,7 @@ def tree_problem(rows: RankedRows, *, depth: int, error_price: int = 1, leaf_pri
 
 
 def over_tests(rows: RankedRows, table: NodeTable) -> NodeTable:
-    """A tree over the ranks as the same tree over the tests, each tested at 0.5."""
+    """The tree ``table`` over the ranks, converted to a tree over the tests, each tested at 0.5."""
     inner = table.feature != LEAF
     cuts = np.floor(np.nan_to_num(table.threshold)).astype(np.int64)
     tests = np.where(inner, rows.offsets[np.maximum(table.feature, 0)] + cuts, LEAF)

@@ -1,4 +1,4 @@
-"""Trees with a limited number of splits: is there one with fewer errors than a number?"""
+"""Decide whether a tree with a limited number of splits has fewer errors than a given number."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST_SPLITS = 16
 
 @dataclass(frozen=True, slots=True)
 class SizedOptions:
-    """Switches of the search; none changes whether there is such a tree.
+    """Switches of the search; none changes whether a tree is found.
 
     Parameters
     ----------
     similarity : neighbourhood pruning by the similarity bound: a threshold has at least the errors of an evaluated one,
         less the weight between them
-    monotone : along a column the low side only gains errors, and the high side only loses some
-    cache : solved sets of rows are kept by number of splits and depth
+    monotone : along a column, errors of the low side only grow, and errors of the high side only shrink
+    cache : store solved sets of rows by number of splits and depth
     eta : how much further than needed a side is searched, as a share of the weight that its bound could rule out
     """
 
@@ -39,12 +39,12 @@ DEFAULT_OPTIONS = SizedOptions()
 
 @dataclass(frozen=True, slots=True)
 class SizedBound:
-    """What the search found.
+    """The answer of :func:`bound_errors`.
 
     Parameters
     ----------
-    errors : least integer weight that any such tree gets wrong, if no tree was found; else what the one found does
-    found : whether there is a tree with fewer errors than were asked about
+    errors : integer weight that the tree found misclassifies; if no tree was found, a lower bound for all trees
+    found : whether some tree has fewer errors than the given number
     stopped_by : None if the answer is final, else "time_limit" or "interrupt"
     """
 
@@ -61,9 +61,9 @@ def bound_errors(
     options: SizedOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
 ) -> SizedBound:
-    """Whether some tree of at most ``splits`` splits and the depth of ``problem`` has less than ``below`` wrong.
+    """Decide whether some tree of at most ``splits`` splits, within the problem's depth, has errors below ``below``.
 
-    Prices and minima of ``problem`` are not looked at.
+    Prices and leaf minima of ``problem`` are ignored.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def bound_errors(
         If ``splits`` is not from 0 to ``MOST_SPLITS``.
     """
     if not 0 <= splits <= MOST_SPLITS:
-        raise ValueError(f"splits={splits!r}: expected 0 to {MOST_SPLITS}")
+        raise ValueError(f"splits={splits!r}: expected an integer from 0 to {MOST_SPLITS}")
     found = _native.bound_sized_trees(
         np.ascontiguousarray(problem.X),
         np.ascontiguousarray(problem.codes, dtype=np.int32),

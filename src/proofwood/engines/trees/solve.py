@@ -1,4 +1,4 @@
-"""The search engine: a problem in, a tree with its proof out."""
+"""The search engine: it solves a tree problem and returns a tree with its proof."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 @dataclass(frozen=True, slots=True)
 class TreeBound:
-    """What a search for trees below a cost found.
+    """The answer of a search for trees below a given cost.
 
     Parameters
     ----------
-    lower : integer cost of any permitted tree, or the cost that was asked about where none costs less
-    model : a tree that costs less, the best found; None if there is none or the time was up
+    lower : lower bound on the integer cost of all permitted trees, at most the given cost
+    model : the best tree found below the given cost; None if none exists or the time was up
     stopped_by : None if the answer is final, else "time_limit" or "interrupt"
     """
 
@@ -85,20 +85,20 @@ def solve(
     limits : wall-clock seconds and threads
     start : a tree to begin with; it is returned if nothing better is found
     progress : called from this thread at improvements and about five times a second
-    checkpoint : what earlier runs proved, to begin with, and where this run writes what it proves
+    checkpoint : file with the proofs of earlier runs, from which this run starts and to which it adds its own
 
     Returns
     -------
     Result
         Objective and bound in units of real weight. Ctrl-C ends the search like a time limit.
-        A completed search without gap returns the same tree for any order of the rows and any number of threads: of
-        least depth, then of the smallest (feature, threshold), at every node.
+        A completed search without gap returns the same tree for any order of the rows and any number of threads: at
+        every node it has the least depth, and then the smallest (feature, threshold).
 
     Raises
     ------
     ValueError
-        If ``start`` breaks the problem's limits, the machine lacks the instruction set asked for, or what the
-        checkpoint says contradicts the data.
+        If ``start`` breaks the limits of the problem, if the machine lacks the instruction set of ``options``, or if
+        the checkpoint contradicts the data.
 
     References
     ----------
@@ -108,7 +108,7 @@ def solve(
     result = _search(problem, options, limits, start, progress, checkpoint)
     try:
         return _lightened(result, problem, options, limits, progress, checkpoint)
-    except ENDED:  # what was found holds
+    except ENDED:  # the result so far remains valid
         return result
 
 
@@ -120,10 +120,11 @@ def _lightened(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """``result``, improved by searches in which heavy rows weigh less if rounded weights leave it open.
+    """``result``; if rounded weights left it unproved, it is improved by searches with smaller weights of heavy rows.
 
-    If a tree of cost ``U`` is known, no cheaper tree gets a row of weight ``U`` or more wrong. So such rows may weigh
-    ``U``: cheaper trees cost what they did, all others still ``U`` or more, and light rows lose less to rounding.
+    If a tree of cost ``U`` is known, a cheaper tree misclassifies no row of weight ``U`` or more. So the weights of
+    these rows can be cut to ``U``: cheaper trees keep their cost, all others still cost at least ``U``, and light rows
+    lose less to rounding.
     """
     heaviest = float(problem.real_weights.max())
     while result.status is Status.WITHIN_GAP and problem.rounding is not None and result.model is not None:
@@ -166,7 +167,7 @@ def _search(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """One run of the native search."""
+    """Run the native search once, and convert its answer to a result."""
     settings = _settings(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
@@ -186,7 +187,7 @@ def _search(
 def bound(
     problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
 ) -> TreeBound:
-    """Whether some tree costs less than ``below``, an integer cost: quicker than :func:`solve` where none does."""
+    """Decide whether some tree costs less than ``below``, an integer; quicker than :func:`solve` if none does."""
     settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
     stopped_by = STOPPED_BY[found["stopped"]]
@@ -253,13 +254,15 @@ def _reporter(progress: Progress | None, cost: TreeCost) -> Any:
 
 def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
     if not start.is_tree or start.depth > problem.max_depth:
-        raise ValueError(f"start has depth {start.depth}, expected a tree of depth up to {problem.max_depth}")
+        raise ValueError(f"start has depth {start.depth}: expected a tree of depth up to {problem.max_depth}")
     if start.n_leaves > 1:
         leaves = apply(start, problem.X)
         rows = np.bincount(leaves, minlength=start.n_nodes)[start.feature == LEAF]
         weights = np.bincount(leaves, problem.weights, start.n_nodes)[start.feature == LEAF]
         if rows.min() < problem.min_samples_leaf or weights.min() < problem.min_leaf_weight:
-            raise ValueError("start has a leaf below min_samples_leaf or min_weight_fraction_leaf of the problem")
+            raise ValueError(
+                "start has a leaf that holds less than min_samples_leaf or min_weight_fraction_leaf of the problem"
+            )
     return problem.integer_cost(start)
 
 
@@ -279,12 +282,12 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     if not found.get("has_tree") and counted is not None and counted < upper:  # no memory was left to write the tree
         counted, trace = None, []
     if counted is not None and problem.rounding is None and upper > counted:
-        raise AssertionError(f"the tree costs {upper}, the search counted {counted}")
+        raise AssertionError(f"the tree costs {upper}, but the search counted only {counted}")
     lower = min(lower, upper)
     gap = (upper if counted is None else min(upper, counted)) - lower
     complete = stopped_by is None or gap <= 0
     if complete and gap > problem.max_gap:
-        raise AssertionError(f"the search ended {gap} from its bound, {problem.max_gap} are permitted")
+        raise AssertionError(f"the search ended with a gap of {gap}, but at most {problem.max_gap} is permitted")
     events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
     objective, bound, status = proof(cost, upper, lower, lambda: problem.real_cost(table), complete=complete)
     final = ProgressEvent(found["seconds"], objective, bound)
