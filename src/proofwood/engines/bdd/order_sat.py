@@ -23,10 +23,10 @@ Literal: TypeAlias = int | bool
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of the solver: labels, or None. None proves that no labels exist, unless ``stopped`` (time is over)."""
+    """The answer of the solver: labels or None. None proves that no labels exist, unless ``stopped`` is True."""
 
     labels: IntArray | None
-    stopped: bool
+    stopped: bool  # the time was over before the solver had an answer
 
 
 def fewest_splits(cells: CellTable, most: int, *, seconds: float | None = None) -> Answer:

@@ -122,7 +122,9 @@ class _PricedRun(BoundedRun):
         lower = min([self.upper, *self._left])
         table = problem.rows.refresh(diagram(best.tests, best.labels, problem.rows.n_classes))
         if problem.integer_cost(table) != self.upper:
-            raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, but the search counted {self.upper}")
+            raise AssertionError(
+                f"the diagram costs {problem.integer_cost(table)}, but the search counted {self.upper}"
+            )
         objective, bound, status = proof(
             problem.cost, self.upper, lower, lambda: problem.real_cost(table), complete=lower == self.upper
         )

@@ -281,7 +281,7 @@ _ALL_ORDERS = 6
 
 
 class _Moves:
-    """Iterates over orders that move one test of ``current``; ends after a round in which ``current`` did not change."""
+    """Iterates over orders that move one test of ``current``; ends after a round that did not change ``current``."""
 
     def __init__(self, start: Order) -> None:
         self.current = start

@@ -11,7 +11,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows
 
 CLOSE = 1e-12
-"""Scores count as equal if they differ by less than this, relative to the total weight; the smaller test number wins."""
+"""Scores count as equal if they differ by less than this share of the total weight; the smaller test number wins."""
 
 Counts = npt.NDArray[np.int64]
 

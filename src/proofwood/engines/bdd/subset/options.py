@@ -21,8 +21,8 @@ class SubsetOptions:
     ----------
     matching : bound the errors by a matching of rows of different classes, as the remaining tests separate only some
         of its pairs
-    reweighting : near the root of the search tree, match rows again, with pairs that the tests limiting the bound do
-        not separate
+    reweighting : near the root of the search tree, match rows again, with pairs that the tests which weaken the bound
+        do not separate
     overlap : count pairs that two tests both separate only once
     elimination : drop a test below a node if every set there that contains it reaches the cut-off
     leaf_matching : use a separate matching at nodes where two more tests are added
