@@ -18,7 +18,7 @@ from proofwood.solvers.session import SatSession
 
 TRUE, FALSE = True, False
 Literal: TypeAlias = int | bool
-"""A literal of the solver, or a constant."""
+"""A literal of the solver, or the constant True or False."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The best decision diagram: the best set of tests first, by branch and bound, then the smallest diagram over it."""
+"""Finds the best decision diagram: first the best set of tests by branch and bound, then a smallest diagram over it."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class SetSearch:
         return max(open_, default=0)
 
     def next_tests(self, upper: int) -> int | None:
-        """The open number of tests with the lowest bound; None if no number of tests is open."""
+        """The number of tests to search next: the one with the lowest bound below ``upper``; None if all are done."""
         most = min(self.most, self.problem.rows.n_tests)
         tests = [s for s in range(1, most + 1) if s not in self.stuck | self.late and self.bound(s) < upper]
         return min(tests, key=self.bound, default=None)

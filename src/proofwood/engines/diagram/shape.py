@@ -204,7 +204,7 @@ def check_skeleton(problem: DiagramProblem, diagram: Diagram) -> None:
     _check_splits(problem, diagram)
     widths = problem.widths
     if layer[0] != 0 or list(layer) != sorted(layer) or layer[-1] >= len(widths):
-        raise AssertionError(f"layers {layer} do not fit the widths {widths}")
+        raise AssertionError(f"the nodes are in layers {layer}: expected ascending layers from 0 to {len(widths) - 1}")
     for number, width in enumerate(widths):
         if layer.count(number) > width:
             raise AssertionError(f"layer {number} has {layer.count(number)} nodes, but its width is {width}")
@@ -245,7 +245,10 @@ def _check_splits(problem: DiagramProblem, diagram: Diagram) -> None:
     elif diagram.normals is None or diagram.offsets is None:
         raise AssertionError("the problem is oblique, but the diagram has no hyperplanes")
     elif diagram.normals.shape != (k, problem.columns.shape[1]) or diagram.offsets.shape != (k,):
-        raise AssertionError(f"{k} nodes have normals {diagram.normals.shape} and offsets {diagram.offsets.shape}")
+        raise AssertionError(
+            f"normals have shape {diagram.normals.shape} and offsets {diagram.offsets.shape}: expected "
+            f"{(k, problem.columns.shape[1])} and {(k,)}"
+        )
     elif not np.all(np.isfinite(diagram.normals)) or not np.all(np.isfinite(diagram.offsets)):
         raise AssertionError("a hyperplane has a coefficient or an offset that is not finite")
 

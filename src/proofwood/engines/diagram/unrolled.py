@@ -32,7 +32,7 @@ PRICES = (4, 3, 2, 1, 0)
 MOST_TRIES = 3
 """The largest number of searches with the same depth and price."""
 EASE = 1.25
-"""A search is expected to be easy if the cheapest known tree costs this many times the cost in question."""
+"""A search for trees below a cost is expected to be easy if the cheapest known tree costs this many times as much."""
 
 
 @dataclass(eq=False, slots=True)
@@ -156,7 +156,7 @@ class Unroller:
         return self.problem.cost.of_diagram(errors, kind.nodes) < self.run.upper
 
     def allowed(self, kind: Kind) -> int:
-        """Most errors of a diagram of ``kind`` that costs less than the best one."""
+        """The largest number of errors of a diagram of ``kind`` that costs less than the best diagram."""
         cost = self.problem.cost
         return (self.run.upper - 1 - cost.node_price * (kind.nodes - 1)) // cost.error_price
 

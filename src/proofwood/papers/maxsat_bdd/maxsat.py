@@ -162,7 +162,7 @@ class _Cores:
         self._proved = unavoidable
 
     def search(self, seconds: float) -> None:
-        """Search for cores for ``seconds``."""
+        """Search for cores until the best answer is proved, but at most for ``seconds``."""
         end, run = time.monotonic() + seconds, self._run
         while not run.done:
             assumed = [literal for literal, weight in self._weights.items() if weight >= self._stratum]

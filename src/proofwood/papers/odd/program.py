@@ -16,7 +16,7 @@ TOLERANCE = 1e-7
 """The feasibility tolerance for all solvers, as in the authors' code."""
 
 Term: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
-"""Columns of variables, and their coefficients."""
+"""A term of linear rows: the column numbers of variables, and their coefficients."""
 Send: TypeAlias = Callable[[tuple[str, Any]], None]
 """A function that sends a solver's message: ``("point", values)`` is a solution, ``("bound", b)`` a bound."""
 
@@ -72,7 +72,7 @@ class Program:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of linear rows (constraints)."""
         return int(self.row_lower.size)
 
     @cached_property

@@ -204,4 +204,4 @@ def _for_first(limits: Limits, started: float) -> Limits:
 
 def _check_size(size: int) -> None:
     if size < 0:
-        raise ValueError(f"size={size!r} is not a number of tests: expected an integer from 0")
+        raise ValueError(f"size={size!r} is negative: expected the number of tests, an integer from 0")

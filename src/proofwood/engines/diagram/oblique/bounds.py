@@ -98,7 +98,7 @@ def lower_bounds(
         If the problem is univariate.
     """
     if problem.columns is None:
-        raise ValueError("the problem is univariate: bounds of oblique diagrams need columns scaled to [0, 1]")
+        raise ValueError("the problem is univariate: expected an oblique one, with columns scaled to [0, 1]")
     clock = Clock.of(seconds)
     rows, most = problem.rows, problem.most_nodes
     errors = [problem.leaf_errors] * (most + 1)
@@ -227,11 +227,11 @@ class _Ways:
         return found
 
     def _chain(self, order: tuple[int, ...]) -> list[Oracle]:
-        """The oracles of a chain: each class must be separable from all classes after it."""
+        """The oracles (conflict finders) of a chain; it must separate each class from all classes after it."""
         return [self.parted([order[i]], list(order[i + 1 :])) for i in range(len(order) - 1)]
 
     def _alone(self, single: tuple[int, ...], chosen: tuple[int, ...]) -> list[Oracle]:
-        """The oracles if each class of ``single`` has only one arc to a leaf."""
+        """The oracles (conflict finders) of diagrams in which each class of ``single`` has only one arc to a leaf."""
         parted = [self.parted([a], [b]) for a, b in combinations(single, 2)]
         return parted + [self.outside(a, b) for a in single for b in chosen if b not in single]
 

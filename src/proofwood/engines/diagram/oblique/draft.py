@@ -70,7 +70,7 @@ class PricedRows:
         """
         rows = problem.rows
         if problem.columns is None:
-            raise ValueError("the problem is univariate: an oblique diagram needs columns scaled to [0, 1]")
+            raise ValueError("the problem is univariate: expected an oblique one, with columns scaled to [0, 1]")
         costs = error_prices(problem) if costs is None else costs
         if costs.shape != (rows.n_rows, rows.n_classes):
             raise ValueError(f"costs have shape {costs.shape}: expected {(rows.n_rows, rows.n_classes)}")
@@ -97,7 +97,7 @@ class Draft:
 
     @classmethod
     def of(cls, priced: PricedRows, diagram: Diagram) -> Draft:
-        """The draft of an oblique diagram."""
+        """Make a draft of an oblique diagram."""
         nodes: dict[int, Node] = {}
         if diagram.n_splits:
             assert diagram.normals is not None
@@ -124,11 +124,11 @@ class Draft:
         return sorted(self.nodes, key=lambda key: (self.nodes[key].layer, key))
 
     def fresh(self) -> int:
-        """A key that is not in use."""
+        """A new key that no node has."""
         return next(key for key in numbers(max(self.nodes, default=-1) + 1))
 
     def in_layer(self, layer: int) -> list[int]:
-        """Keys of the nodes of one layer."""
+        """The keys of the nodes of one layer."""
         return [key for key in sorted(self.nodes) if self.nodes[key].layer == layer]
 
     def closure(self, targets: Iterable[int], without: int | None = None) -> set[int]:
@@ -163,7 +163,7 @@ class Draft:
         return self
 
     def point(self, key: int, side: bool, target: int) -> None:
-        """Let the arc of node ``key`` on one side lead to ``target``."""
+        """Let the high arc (if ``side``) or the low arc of node ``key`` lead to ``target``."""
         node = self.nodes[key]
         self.nodes[key] = replace(node, high=target) if side else replace(node, low=target)
 

@@ -44,7 +44,7 @@ def as_oblique(problem: DiagramProblem, diagram: Diagram) -> Diagram:
         If a test separates the rows in another way than a threshold on its scaled column.
     """
     if problem.columns is None:
-        raise ValueError("the problem is univariate: an oblique diagram needs columns scaled to [0, 1]")
+        raise ValueError("the problem is univariate: expected an oblique one, with columns scaled to [0, 1]")
     if diagram.normals is not None or diagram.n_splits == 0:
         return diagram
     rows, columns = problem.rows, problem.columns

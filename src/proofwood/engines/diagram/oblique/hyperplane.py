@@ -147,7 +147,10 @@ class _Search:
         self.rows_that_count, self.extra_that_counts = self.rows[self.counts], extra[self.counts]
 
     def loss_of(self, head: FloatArray) -> int:
-        """Loss of a head minus the loss with all rows on the low side, without regard to the margin."""
+        """The loss of a head minus the loss with all rows on the low side; the margin is ignored.
+
+        A head is a vector of a normal and an offset.
+        """
         return int(self.extra_that_counts[self.rows_that_count @ head > 0].sum())
 
     def first_normals(self, starts: Sequence[FloatArray], *, fits: bool) -> FloatArray:
@@ -220,7 +223,7 @@ class _Search:
             self.best = Hyperplane(normal, offset, loss, gap)
 
     def best_head(self, otherwise: FloatArray) -> FloatArray:
-        """The head of the best hyperplane, or ``otherwise`` if that sends all rows to one side."""
+        """Normal and offset of the best hyperplane in one vector, or ``otherwise`` if it sends all rows to one side."""
         normal = self.best.normal
         return np.append(normal, self.best.offset - normal @ self.middle) if normal.any() else otherwise
 
