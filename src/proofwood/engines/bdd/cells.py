@@ -153,7 +153,7 @@ def _halves(table: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _essential(table: tuple[int, ...]) -> tuple[int, ...]:
-    """The bead of a subtable: while its two halves are equal, one half replaces it."""
+    """The bead of a subtable; as long as its two halves are equal, the subtable is replaced by one half."""
     while len(table) > 1:
         first, second = _halves(table)
         if first != second:

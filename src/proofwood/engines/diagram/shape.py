@@ -199,7 +199,9 @@ def check_skeleton(problem: DiagramProblem, diagram: Diagram) -> None:
     layer, k = diagram.layer, diagram.n_splits
     if k == 0:
         if not 0 <= diagram.constant < problem.rows.n_classes:
-            raise AssertionError(f"the leaf predicts class {diagram.constant}, but there are {problem.rows.n_classes}")
+            raise AssertionError(
+                f"the leaf predicts class {diagram.constant}: expected 0 to {problem.rows.n_classes - 1}"
+            )
         return
     _check_splits(problem, diagram)
     widths = problem.widths
@@ -214,7 +216,7 @@ def check_skeleton(problem: DiagramProblem, diagram: Diagram) -> None:
             if target < 0:
                 if ~target >= problem.rows.n_classes:
                     raise AssertionError(
-                        f"node {node} has an arc to class {~target}, but there are {problem.rows.n_classes} classes"
+                        f"node {node} has an arc to class {~target}: expected 0 to {problem.rows.n_classes - 1}"
                     )
             elif target >= k or layer[target] != layer[node] + 1:
                 raise AssertionError(

@@ -86,7 +86,9 @@ def solve(
     """
     slack = problem.max_errors - problem.rows.unavoidable
     if slack > 0:
-        raise ValueError("engine='paper' cannot permit training errors by max_errors: pass engine='search' (or 'auto')")
+        raise ValueError(
+            "engine='paper' cannot permit training errors: with max_errors, pass engine='search' (or 'auto')"
+        )
     if problem.minimize is Minimize.NODES_ANY_DEPTH:
         raise ValueError(
             "engine='paper' always minimises the depth first: for the fewest nodes at any depth, pass engine='search'"

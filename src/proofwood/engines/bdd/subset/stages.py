@@ -25,7 +25,7 @@ from proofwood.parallel.search_file import SearchFile
 from proofwood.result import Limits, Progress, ProgressEvent
 
 _EASY = 0.5
-"""Seconds of a first search over sets, without a lower cut-off than the best known error."""
+"""Seconds of the first search over sets, whose cut-off is the best known error."""
 # Without cut-offs the bound is the least bound of the root's open children, which stays at 0 until the end:
 # decisions/0030-cut-offs-that-rise.
 _FIRST, _LEAST, _MOST = 0.2, 0.05, 0.25

@@ -143,7 +143,7 @@ class _Growth:
         return flows
 
     def _pairs(self, flows: list[_Flow]) -> list[tuple[float, int, int]]:
-        """For each pair of flows: the information lost by merging them, and their indices.
+        """For each pair of flows (rows that enter one node): the information lost by merging them, and their indices.
 
         The loss has a large surcharge if both arcs of one node would merge, so that this is the last choice.
         """

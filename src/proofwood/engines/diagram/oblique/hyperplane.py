@@ -154,7 +154,10 @@ class _Search:
         return int(self.extra_that_counts[self.rows_that_count @ head > 0].sum())
 
     def first_normals(self, starts: Sequence[FloatArray], *, fits: bool) -> FloatArray:
-        """Array (n_features, n_normals): the first normals, from single columns, ``starts``, means, and surrogates."""
+        """Array (n_features, n_normals): the normals at which the search starts.
+
+        They are single columns, ``starts``, the difference of the means of the two sides, and fits of the surrogates.
+        """
         sign = np.where(self.extra_that_counts < 0, 1.0, -1.0)  # 1: the high side is cheaper
         weight = np.abs(self.extra_that_counts) / np.abs(self.extra_that_counts).mean()
         d = self.columns.shape[1]
