@@ -87,5 +87,5 @@ def offer_tree(problem: DiagramProblem, run: DiagramRun, table: NodeTable | None
 
 
 def _integer_cost(bound: float, error_price: int) -> int:
-    """The integer cost of a bound in integer weight that was rounded to a float; never more than the true cost."""
+    """Convert a float bound in integer weight to an integer cost, which never exceeds the exact bound."""
     return math.ceil(Fraction(bound) * error_price * (1 - Fraction(1, 2**52)))

@@ -70,9 +70,9 @@ def solve(
     Returns
     -------
     Result
-        The objective is the depth or the number of nodes; both are parts. If the time ends before a tree is found, the
-        tree is the first one of the search in :mod:`proofwood.engines.minimal`. ``counters["examples"]`` is the largest
-        number of examples in one formula.
+        The objective is the depth or the number of nodes; ``parts`` has both. If the time ends before a tree is found,
+        the tree is the first one of the search in :mod:`proofwood.engines.minimal`. ``counters["examples"]`` is the
+        largest number of examples in one formula.
 
     Raises
     ------

@@ -54,9 +54,9 @@ def solve(
     Returns
     -------
     Result
-        The objective is the number of features (tests) or the errors; parts are this and the splits. The order of the
-        tests is that of the solver or of the greedy choice. With ``unknown="smallest"``, order and labels are chosen
-        afterwards to make the diagram small.
+        The objective is the number of features (tests) or the errors. ``parts`` has it and the number of splits. The
+        order of tests is that of the solver or of the greedy choice. With ``unknown="smallest"``, order and labels are
+        chosen afterwards to make the diagram small.
 
     Raises
     ------

@@ -211,7 +211,7 @@ def sparse(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[Float
         short = np.where(np.abs(normal) < share * largest, 0.0, normal)
         if _margin(low, high, short) >= full / 2:
             return _midway(low, high, short)
-    raise AssertionError("removing no coefficient loses half of the margin: expected the same margin")
+    raise AssertionError("the margin changed although no coefficient was removed: expected the same margin")
 
 
 def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, float] | None:

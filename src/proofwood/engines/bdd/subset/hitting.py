@@ -23,7 +23,7 @@ _PER_CELL = 4  # differences taken from one bad cell of a proposal
 
 
 class Differences:
-    """Finds the differences: sets of tests of which every answer must contain at least one."""
+    """Finds the differences; each is a set of tests, and every answer must contain at least one test of each set."""
 
     def __init__(self, rows: RankedRows) -> None:
         weights = rows.groups[1]

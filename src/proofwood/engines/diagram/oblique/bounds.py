@@ -41,8 +41,8 @@ MOST_SUBSETS = 20_000
 """The largest number of sets of classes that are tried one by one."""
 
 PARTED = 0.99 * MARGIN
-"""Rows count as inseparable only if their gap is below this. So the result of a solver with tolerances contradicts no
-bound."""
+"""Rows count as inseparable only if their gap is below this. It is a little less than the margin, so that a diagram
+from a solver with tolerances contradicts no bound."""
 
 MOST_NORMALS = 300
 """The number of known normals that are tried before a linear program is solved."""
