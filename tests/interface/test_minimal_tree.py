@@ -184,8 +184,8 @@ def test_too_many_thresholds_for_the_memory_leave_the_greedy_tree():
     [
         ({"minimize": "leaves"}, "minimize='leaves': expected one of 'depth'"),
         ({"engine": "sat"}, "engine='sat': expected one of 'auto', 'search', 'paper'"),
-        ({"engine": "paper", "max_errors": 1}, "engine='paper' permits no training errors"),
-        ({"engine": "paper", "minimize": "nodes-any-depth"}, "engine='paper' seeks the least depth first"),
+        ({"engine": "paper", "max_errors": 1}, "engine='paper' cannot permit training errors"),
+        ({"engine": "paper", "minimize": "nodes-any-depth"}, "engine='paper' always minimises the depth first"),
         ({"on_conflict": "drop"}, "on_conflict='drop'"),
         ({"max_errors": -1}, "max_errors=-1"),
         ({"max_errors": 0.5}, "max_errors=0.5"),

@@ -248,7 +248,7 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: DiagramProblem, see
         assert problem.rows.errors(final.model) == count(problem, run.best).errors
         assert [e.objective for e in events] == sorted((e.objective for e in events), reverse=True)
         assert [e.lower_bound for e in events] == sorted(e.lower_bound for e in events)
-        with pytest.raises(AssertionError, match="proved infeasible"):
+        with pytest.raises(AssertionError, match="was proved infeasible"):
             run.prove_infeasible(by="hand")
     else:
         assert result.status is Status.UNKNOWN

@@ -1,1 +1,1 @@
-"""The only doors to outside solvers: SAT sessions that obey the clock, and worker processes."""
+"""All access to external solvers: SAT sessions that respect the time limit, and worker processes."""

@@ -1,6 +1,6 @@
-"""At most so many of these literals: Sinz's counter, python-sat's network, and a totalizer with a movable bound.
+"""Encodings of "at most k of these literals": a sequential counter, a cardinality network, and a totalizer.
 
-Sums of votes have an encoding of their own, in :mod:`proofwood.papers.rfxpl`.
+The bound of the totalizer can be lowered later. Sums of votes are encoded in :mod:`proofwood.papers.rfxpl`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from pysat.card import CardEnc, EncType  # type: ignore[import-untyped]
 
 
 class Numbering(Protocol):
-    """What gives out fresh variables: a session, or a formula to be written out."""
+    """An object that creates variables: a solver session, or a formula that is written to a file."""
 
     n_variables: int
 
     def block(self, size: int) -> int:
-        """The first of ``size`` fresh variables in a row."""
+        """Create ``size`` consecutive variables, and return the first one."""
 
 
 class Sink(Numbering, Protocol):
-    """Where clauses go, too."""
+    """An object that creates variables and receives clauses."""
 
     def extend(self, clauses: Iterable[Iterable[int]]) -> None:
-        """Add clauses."""
+        """Add all ``clauses``."""
 
 
 def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> Iterator[list[int]]:
-    """Clauses that let at most ``k`` of ``literals`` be true: LT_SEQ of Sinz [1]_.
+    """Clauses that let at most ``k`` of ``literals`` be true, by LT_SEQ of Sinz [1]_.
 
-    Register ``s[i, j]`` is true if at least ``j`` of the first ``i`` literals are. There are ``k (n - 1)`` registers
-    and ``2nk + n - 3k - 1`` clauses for ``0 < k < n``. For ``k = 0`` every literal is denied, for ``k < 0`` the empty
-    clause says that it cannot be, for ``k >= n`` there is nothing to say.
+    Register ``s[i, j]`` is true if at least ``j`` of the first ``i`` literals are true. For ``0 < k < n``, there are
+    ``k (n - 1)`` registers and ``2nk + n - 3k - 1`` clauses. For ``k = 0``, each literal is negated in one clause. For
+    ``k < 0``, the only clause is the empty one, which is false. For ``k >= n``, no clause is needed.
 
     References
     ----------
@@ -80,20 +80,20 @@ def network_at_most(session: Numbering, literals: Sequence[int], k: int) -> list
 
 
 class Totalizer:
-    """A weighted sum of literals whose upper bound can be tightened again and again.
+    """A weighted sum of literals whose upper bound can be lowered repeatedly.
 
-    The clauses are those of the generalized totalizer [1]_: a binary tree over the literals, and at every node one
-    output per sum that its literals can have, true if the sum is reached. Sums above ``cap`` share one output. With
-    weights of one it is the totalizer of Bailleux and Boufkhad.
+    The clauses are those of the generalized totalizer [1]_. It is a binary tree over the literals. Each node has one
+    output literal for each possible sum of its literals, which is true if this sum is reached. Sums above ``cap`` share
+    one output. If all weights are 1, it is the totalizer of Bailleux and Boufkhad.
 
     Parameters
     ----------
-    session : where clauses and variables go, at once
-    literals : the terms
-    weights : (n_terms,) positive integers, ones by default
-    cap : largest bound that :meth:`at_most` will be asked for
-    check : called again and again while clauses are made; what it raises goes through, and leaves a session that is
-        sound, and a totalizer that is not to be used any more
+    session : receives the variables and clauses, immediately
+    literals : the terms of the sum
+    weights : (n_terms,) positive integers; by default, all are 1
+    cap : the largest bound that :meth:`at_most` can set
+    check : function that is called often while clauses are made; it may raise an exception to stop. Then the session
+        can still be used, but not the totalizer
 
     References
     ----------
@@ -110,21 +110,21 @@ class Totalizer:
         check: Callable[[], None] = lambda: None,
     ) -> None:
         if cap < 0:
-            raise ValueError(f"cap={cap} is negative: expected the largest bound that will be asked for")
+            raise ValueError(f"cap={cap} is negative: expected an integer from 0, the largest bound that is needed")
         self.cap = cap
         self._session = session
         self._check = check
         terms = list(zip(literals, [1] * len(literals) if weights is None else weights, strict=True))
         if any(weight <= 0 for _, weight in terms):
-            raise ValueError("weights of a totalizer must be positive integers")
+            raise ValueError(f"weights {[weight for _, weight in terms if weight <= 0]}: expected positive integers")
         nodes = [{min(weight, self.cap + 1): literal} for literal, weight in sorted(terms, key=lambda term: term[1])]
-        while len(nodes) > 1:  # neighbours of similar weight are joined: fewer different sums
+        while len(nodes) > 1:  # join neighbours of similar weight, which gives fewer different sums
             joined = [self._join(nodes[i], nodes[i + 1]) for i in range(0, len(nodes) - 1, 2)]
             nodes = joined + nodes[len(nodes) - len(nodes) % 2 :]
         self._outputs = nodes[0] if nodes else {}
 
     def at_most(self, bound: int) -> list[int]:
-        """Literals that, assumed or added as clauses of one literal, keep the sum at or below ``bound``.
+        """Literals that keep the sum at or below ``bound`` if they are assumed, or added as unit clauses.
 
         Raises
         ------
@@ -132,11 +132,11 @@ class Totalizer:
             If ``bound`` is negative or above ``cap``.
         """
         if not 0 <= bound <= self.cap:
-            raise ValueError(f"bound={bound}: expected 0 to the cap of this totalizer, {self.cap}")
+            raise ValueError(f"bound={bound} is out of range: expected 0 to {self.cap}, the cap of this totalizer")
         return next(([-literal] for total, literal in self._outputs.items() if total > bound), [])
 
     def _join(self, one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
-        """Outputs of a node above two others: a sum is reached if its parts are."""
+        """The outputs of a node above two others; a sum is reached if both its parts are reached."""
         sums: set[int] = set()
         for a in (0, *one):
             self._check()

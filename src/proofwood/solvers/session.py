@@ -1,8 +1,8 @@
-"""A SAT solver that obeys the clock and Ctrl-C: it works in slices of a limited number of conflicts.
+"""A SAT solver that respects the time limit and Ctrl-C: it works in slices of a limited number of conflicts.
 
-CaDiCaL through python-sat holds the interpreter lock for the whole call and cannot be interrupted. A slice ends after
-a number of conflicts that is fitted to the speed measured so far, so that deadline and Ctrl-C are looked at about ten
-times a second; what was learned stays between slices.
+CaDiCaL, called through python-sat, holds the interpreter lock for the whole call and cannot be interrupted. So each
+slice has a limited number of conflicts, which is adapted to the measured speed. Between slices, about ten times a
+second, the deadline and Ctrl-C are checked. The solver keeps its learned clauses between slices.
 """
 
 from __future__ import annotations
@@ -21,53 +21,53 @@ from proofwood.memory import MemoryLimitError
 from proofwood.solvers.cardinality import sequential_counter
 
 PROOF_SOLVERS = ("cadical153", "cadical195")
-"""Solvers whose proofs need nothing but unit propagation to be checked."""
+"""The solvers whose proofs can be checked by unit propagation only."""
 SOLVERS = (*PROOF_SOLVERS, "cadical300", "minisat22", "maplechrono")
-"""Solvers that can be run in slices and keep what they learned. Glucose cannot: it looks at its budget of conflicts
-where it restarts only, which with a hard formula may take seconds."""
+"""The solvers that can be run in slices and keep their learned clauses. Glucose is not among them: it checks its budget
+of conflicts only at restarts, which may be seconds apart for a hard formula."""
 
 SLICE_SECONDS = 0.08
-"""Aim for the time between two looks at the clock."""
+"""The desired time between two checks of the clock."""
 FIRST_SLICE = 100
-"""Conflicts of the first slice, before the speed is known."""
+"""Number of conflicts of the first slice, before the speed is known."""
 LARGEST_SLICE = 100_000
 CLAUSES_BETWEEN_LOOKS = 4096
-"""Clauses that are added between two looks at the memory and the clock."""
+"""Number of clauses that are added between two checks of the memory and the clock."""
 ADDRESSES_KEPT = 16 * 2**20
-"""Bytes of addresses that must be left where they are limited, beside those that a formula may need to grow."""
+"""If the address space is limited, this many bytes must stay free, besides those that a formula may need to grow."""
 GROWTH = 16
-"""Bytes for each literal of a formula that a solver may ask for at once: it doubles what it holds."""
+"""Bytes for each literal that a solver may allocate at once when it doubles its storage."""
 
 
 class SatSession:
-    """Clauses, a budget of wall-clock seconds, and an incremental solver.
+    """An incremental SAT solver with its clauses and a time limit.
 
     Parameters
     ----------
-    solver : name as python-sat knows it
-    seconds : wall-clock budget of the session from now on, None for no limit
-    proof : keep all clauses and a DRUP proof, for :meth:`certificate`
-    on_slice : called without arguments between slices; a KeyboardInterrupt that it raises counts as Ctrl-C, any other
-        exception propagates
-    on_clauses : called without arguments while clauses are added, for large formulas take seconds to make; what it
-        raises propagates
+    solver : name of the solver in python-sat
+    seconds : wall-clock limit of the session from now on; None for no limit
+    proof : store all clauses and a DRUP proof, for :meth:`certificate`
+    on_slice : called without arguments between slices; if it raises KeyboardInterrupt, this counts as Ctrl-C, and any
+        other exception propagates
+    on_clauses : called without arguments while clauses are added, since large formulas take seconds to make; its
+        exceptions propagate
 
     Attributes
     ----------
     stopped_by : why the last call of :meth:`solve` returned None: "time_limit", "memory_limit" or "interrupt";
         else None
-    n_variables : the highest variable handed out by :meth:`new` and :meth:`block`
-    n_clauses, n_literals : added so far
-    n_calls : calls of :meth:`solve`
+    n_variables : the highest variable created by :meth:`new` and :meth:`block`
+    n_clauses, n_literals : numbers of clauses and literals added so far
+    n_calls : number of calls of :meth:`solve`
 
     Raises
     ------
     ValueError
-        If the solver cannot be run in slices, or a proof is asked of one that writes none.
+        If the solver cannot be run in slices, or ``proof`` is True and the solver writes no DRUP proof.
 
     Notes
     -----
-    A KeyboardInterrupt outside :meth:`solve`, such as between two clauses, propagates as it always does.
+    A KeyboardInterrupt outside :meth:`solve`, such as between two clauses, propagates as usual.
     """
 
     def __init__(
@@ -82,10 +82,13 @@ class SatSession:
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r} cannot be run in slices: expected one of {', '.join(SOLVERS)}")
         if proof and solver not in PROOF_SOLVERS:
-            raise ValueError(f"solver={solver!r} writes no such proof: expected one of {', '.join(PROOF_SOLVERS)}")
+            raise ValueError(
+                f"proof=True needs a solver that writes DRUP proofs, and solver={solver!r} does not: expected one of "
+                f"{', '.join(PROOF_SOLVERS)}"
+            )
         settings: dict[str, Any] = {"with_proof": True} if proof else {}
         if _lacks_memory():
-            raise MemoryLimitError("no memory is left for a SAT solver")
+            raise MemoryLimitError("no memory is left for a SAT solver: raise the memory limit")
         self._solver = pysat_solvers.Solver(name=solver, **settings)
         self.name = solver
         self.stopped_by: str | None = None
@@ -110,28 +113,28 @@ class SatSession:
         self.close()
 
     def close(self) -> None:
-        """Free the solver."""
+        """Free the memory of the solver; the session cannot be used afterwards."""
         self._solver.delete()
 
     # ------------------------------------------------------------------------------------------ variables and clauses
 
     def new(self) -> int:
-        """A fresh variable, numbered from 1."""
+        """Create a variable and return it; variables are numbered from 1."""
         self.n_variables += 1
         return self.n_variables
 
     def block(self, size: int) -> int:
-        """The first of ``size`` fresh variables in a row."""
+        """Create ``size`` consecutive variables, and return the first one."""
         first = self.n_variables + 1
         self.n_variables += size
         return first
 
     def add(self, clause: Iterable[int]) -> None:
-        """Add one clause over variables of :meth:`new` and :meth:`block`; the empty clause is false for good."""
+        """Add one clause over variables created by :meth:`new` or :meth:`block`; an empty clause is always false."""
         self.extend((clause,))
 
     def extend(self, clauses: Iterable[Iterable[int]]) -> None:
-        """Add clauses one by one."""
+        """Add all ``clauses``, one by one."""
         add, kept = self._solver.add_clause, self._clauses
         for clause in clauses:
             literals = list(clause)
@@ -142,36 +145,39 @@ class SatSession:
                 kept.append(literals)
             if self.n_clauses % CLAUSES_BETWEEN_LOOKS == 0:
                 if _lacks_memory(self.n_literals):
-                    raise MemoryLimitError(f"a formula of {self.n_clauses:,} clauses reaches the memory limit")
+                    raise MemoryLimitError(
+                        f"the SAT formula reached the memory limit at {self.n_clauses:,} clauses: raise the limit, or "
+                        "choose another engine"
+                    )
                 self._on_clauses()
 
     def at_most(self, literals: Sequence[int], k: int) -> None:
-        """Let at most ``k`` of ``literals`` be true, by Sinz's sequential counter."""
+        """Add clauses that let at most ``k`` of ``literals`` be true, by Sinz's sequential counter."""
         self.extend(sequential_counter(self, literals, k))
 
     def phases(self, literals: Iterable[int]) -> None:
-        """Values that the solver should try first; CaDiCaL may keep to those of its last model while they fit."""
+        """Set the literals that the solver should try first; CaDiCaL may prefer the values of its last model."""
         self._solver.set_phases(list(literals))
 
     # -------------------------------------------------------------------------------------------------------- solving
 
     @property
     def seconds_left(self) -> float:
-        """Rest of the budget, inf without one; negative once it is used up."""
+        """Seconds left until the time limit; inf without a limit, negative after it."""
         return float("inf") if self._deadline is None else self._deadline - time.monotonic()
 
     def allow(self, seconds: float | None) -> None:
-        """A new budget of wall-clock seconds from now on, None for no limit."""
+        """Set a new limit of wall-clock seconds from now on; None for no limit."""
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def solve(self, assumptions: Iterable[int] = ()) -> bool | None:
-        """Whether the clauses can be satisfied together with ``assumptions``.
+        """Decide whether the clauses can be satisfied together with ``assumptions``.
 
         Returns
         -------
         bool or None
-            None at the end of the budget or after Ctrl-C, see ``stopped_by``. The session can still be used: a later
-            call goes on with everything learned.
+            None if the solver was stopped; ``stopped_by`` says by what. The session can still be used: a later call
+            continues with all learned clauses.
         """
         self._assumptions = list(assumptions)
         self.stopped_by = None
@@ -195,7 +201,7 @@ class SatSession:
         return None
 
     def _one_slice(self) -> bool | None:
-        """Solve for a limited number of conflicts, and fit that number to the time it took."""
+        """Solve for a limited number of conflicts, and adapt this number to the time that it took."""
         aim = min(SLICE_SECONDS, self.seconds_left)
         self._solver.conf_budget(self._slice)
         before = time.monotonic()
@@ -210,22 +216,22 @@ class SatSession:
     # --------------------------------------------------------------------------------------------------------- answers
 
     def value(self, literal: int) -> bool:
-        """Whether ``literal`` is true in the last model; variables in no clause are false."""
+        """Whether ``literal`` is true in the last model; variables that occur in no clause are false."""
         variable = abs(literal)
         true = variable <= len(self._values) and self._values[variable - 1] > 0
         return true == (literal > 0)
 
     def model(self) -> list[int]:
-        """The last model, one literal per variable that the solver has seen, in their order."""
+        """The last model: one literal for each variable that occurs in clauses, in the order of the variables."""
         return list(self._values)
 
     def core(self) -> list[int]:
-        """Some of the last assumptions that cannot hold together; empty if the clauses alone cannot be satisfied."""
+        """Some of the last assumptions that contradict the clauses; empty if the clauses contradict each other."""
         return list(self._solver.get_core() or ())
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """Work so far: calls, variables, clauses, literals, and the solver's conflicts, decisions and propagations."""
+        """Counts so far: calls, variables, clauses, literals, and the solver's conflicts, decisions, propagations."""
         inner = self._solver.accum_stats() or {}
         work = {name: int(inner[name]) for name in ("conflicts", "decisions", "propagations") if name in inner}
         sizes = {"variables": self.n_variables, "clauses": self.n_clauses, "literals": self.n_literals}
@@ -234,16 +240,16 @@ class SatSession:
     # ----------------------------------------------------------------------------------------------------------- proof
 
     def proof(self) -> list[str]:
-        """Lines of the DRUP proof so far: clauses learned, and with a leading ``d`` clauses dropped."""
+        """The lines of the DRUP proof so far: learned clauses, and deleted clauses with a leading ``d``."""
         if self._clauses is None:
-            raise ValueError("this session keeps no proof: make it with proof=True")
+            raise ValueError("this session stores no proof: create it with proof=True")
         return list(self._solver.get_proof() or ())
 
     def certificate(self, claim: str) -> Certificate:
-        """Proof of the last answer of :meth:`solve`, which must have been False.
+        """The proof of the last answer of :meth:`solve`, which must have been False.
 
-        Failed assumptions become clauses of one literal: what is certified is that the clauses and these literals
-        cannot all be true.
+        The assumptions that were needed become clauses of one literal. The certificate proves that the clauses and
+        these literals cannot all be true.
         """
         lines = self.proof()
         assert self._clauses is not None
@@ -254,7 +260,10 @@ class SatSession:
 
 
 def _lacks_memory(n_literals: int = 0) -> bool:
-    """Whether a solver should stop. It stops early if addresses are limited: a failed allocation would end it."""
+    """Whether a solver should stop for lack of memory.
+
+    If the address space is limited, the solver stops early, since a failed allocation would end the process.
+    """
     if memory.addresses_limited():
         left = memory.room()
         lacks = memory.short() or (left is not None and left < ADDRESSES_KEPT + GROWTH * n_literals)
@@ -266,7 +275,7 @@ def _lacks_memory(n_literals: int = 0) -> bool:
 
 
 class _NotTheMainThread:
-    """Stands in for ``pysat.solvers.MainThread`` during a slice."""
+    """Replaces ``pysat.solvers.MainThread`` during a slice."""
 
     @staticmethod
     def check() -> bool:
@@ -275,11 +284,11 @@ class _NotTheMainThread:
 
 @contextmanager
 def interrupts_left_to_python() -> Iterator[None]:
-    """Keep python-sat from handling SIGINT inside the solver.
+    """Prevent python-sat from handling SIGINT (Ctrl-C) inside the solver.
 
-    In the main thread it installs a handler that leaps out of the running solver and leaves it unusable (CaDiCaL then
-    aborts the process at the next call). Python's own handler only sets a flag, which the interpreter looks at when
-    the slice is over.
+    In the main thread, python-sat installs a handler that jumps out of the running solver and leaves it unusable
+    (CaDiCaL then aborts the process at the next call). Python's own handler only sets a flag, which the interpreter
+    checks after the slice.
     """
     kept = pysat_solvers.MainThread
     pysat_solvers.MainThread = _NotTheMainThread

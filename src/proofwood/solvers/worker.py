@@ -1,8 +1,8 @@
-"""Work that may hang, crash or refuse to stop, in a process of its own with a hard time limit.
+"""Runs a function that may hang or crash in a separate process with a strict time limit.
 
-The function and its arguments go to a new interpreter (spawn), so that libraries which cannot live in one process, or
-hold the interpreter lock, or ignore Ctrl-C, do no harm here. The child sends messages while it works; the last one is
-kept whatever happens to the child.
+The function and its arguments are sent to a new interpreter (spawn). So libraries that conflict with each other in one
+process, hold the interpreter lock, or ignore Ctrl-C do no harm to this process. The child process sends messages while
+it works; the last message is stored even if the child dies.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ Send: TypeAlias = Callable[[Any], None]
 GRACE_SECONDS = 0.5
 """Time between SIGTERM and SIGKILL."""
 LOOK_SECONDS = 0.1
-"""Time between two looks at the clock while nothing arrives."""
+"""Time between two checks of the clock while no message arrives."""
 START_SECONDS = 0.2
-"""A child that imports a solver takes longer than this to start: where less time is left, none is started."""
+"""If less time than this is left, no child is started: one that imports a solver takes longer to start."""
 
 
 class WorkerError(RuntimeError):
-    """The child failed: it raised (the message holds its traceback) or died (the message says of what)."""
+    """Raised if the child process failed: it raised an exception (the message has its traceback) or died."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOutcome:
-    """What came back from a child.
+    """The outcome of a child process.
 
     Parameters
     ----------
-    value : what the function returned; None if it was stopped
-    last : the last message that the child sent, None if there was none
+    value : return value of the function; None if it was stopped
+    last : the last message that the child sent, or None
     stopped_by : None if the function returned, else "time_limit", "memory_limit" or "interrupt"
-    seconds : wall-clock seconds, start of the child included
+    seconds : wall-clock seconds, including the start of the child
     """
 
     value: Any
@@ -62,20 +62,20 @@ def run(
     seconds: float | None = None,
     on_message: Callable[[Any], None] | None = None,
 ) -> WorkerOutcome:
-    """``function(send, *arguments)`` in a child process.
+    """Call ``function(send, *arguments)`` in a child process, and wait for its outcome.
 
     Parameters
     ----------
     function : defined in a module that the child can import; it may call ``send(message)`` at any time
-    arguments : picklable
-    seconds : wall-clock limit, None for none; the child has ended about half a second later at the latest, and none is
-        started for less than :data:`START_SECONDS`
-    on_message : called here with every message; a KeyboardInterrupt that it raises counts as Ctrl-C
+    arguments : picklable objects
+    seconds : wall-clock limit, or None; the child ends at most about half a second after it. If the limit is below
+        :data:`START_SECONDS`, no child is started
+    on_message : called in this process with every message; if it raises KeyboardInterrupt, this counts as Ctrl-C
 
     Raises
     ------
     WorkerError
-        If the child raises, or dies without an answer (a crash, or killed because memory ran out).
+        If the child raises an exception, or dies without an answer (it crashed or was killed).
     """
     if seconds is not None and seconds < START_SECONDS:
         return WorkerOutcome(None, None, "time_limit", 0.0)
@@ -107,7 +107,7 @@ def run(
 
 
 class _Work:
-    """The child: its pipe, its messages, and its end."""
+    """The child process, with its pipe, its messages and its outcome."""
 
     def __init__(self, on_message: Callable[[Any], None] | None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -121,12 +121,12 @@ class _Work:
 
     @property
     def running(self) -> bool:
-        """Whether neither an answer nor a failure has come."""
+        """Whether the child has started and neither returned nor failed yet."""
         return self._pipe is not None
 
     @property
     def pids(self) -> list[int]:
-        """The process number of the child, if it has one."""
+        """The process number of the child, in a list; empty if the child has not started."""
         pid = None if self._child is None else self._child.pid
         return [] if pid is None else [pid]
 
@@ -138,7 +138,7 @@ class _Work:
         sender.close()  # the child holds the only writing end: its death closes the pipe
 
     def listen(self, seconds: float) -> None:
-        """Take a message if one arrives within ``seconds``."""
+        """Wait at most ``seconds`` for a message from the child, and handle it."""
         assert self._pipe is not None
         assert self._child is not None
         if not self._pipe.poll(seconds):
@@ -148,7 +148,7 @@ class _Work:
         except (EOFError, OSError):
             self._leave()
             self.failure = _cause_of_death(self._child)
-            # Where allocations may fail, libraries without a way to say so end their process, whatever they were at.
+            # If the address space is limited, allocations may fail; some libraries then just end their process.
             self.lacked_memory = memory.addresses_limited()
             return
         if kind == "message":
@@ -168,7 +168,7 @@ class _Work:
             self._pipe = None
 
     def end(self) -> None:
-        """End the child and wait until it is gone; Ctrl-C meanwhile only shortens the grace."""
+        """End the child and wait until it is gone; Ctrl-C only shortens the time between SIGTERM and SIGKILL."""
         child = self._child
         if child is not None and child.pid is not None:
             child.terminate()
@@ -183,16 +183,17 @@ class _Work:
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """While it lasts, this process may start a child that shares nothing with it, whatever started the process."""
+    """A context in which this process can start an independent child, however this process itself was started."""
     with _no_main_module(), _known_start_method(), _no_daemon():
         yield
 
 
 @contextmanager
 def _no_daemon() -> Iterator[None]:
-    """Lift the ban on children of a daemonic process, such as a worker of Dask.
+    """A context in which a daemonic process, such as a Dask worker, may start children.
 
-    It is there because such a process may be terminated and leave its children behind; ours end with their parent.
+    Python forbids this, since a terminated daemonic process may leave its children running. The children started here
+    end with their parent.
     """
     here = multiprocessing.current_process()
     if not here.daemon:
@@ -207,7 +208,7 @@ def _no_daemon() -> Iterator[None]:
 
 @contextmanager
 def _known_start_method() -> Iterator[None]:
-    """Tell the child no start method but those of the standard library: a process of joblib has one of its own."""
+    """A context in which the start method is one of the standard library, since joblib processes have another one."""
     known = multiprocessing.get_start_method(allow_none=True)
     if known is None or known in multiprocessing.get_all_start_methods():
         yield
@@ -221,10 +222,10 @@ def _known_start_method() -> Iterator[None]:
 
 @contextmanager
 def _no_main_module() -> Iterator[None]:
-    """While it lasts, the program's main module cannot be found.
+    """A context in which the main module of the program is replaced by an empty one.
 
-    A child that is spawned imports the main module of its parent, and with it runs any script again that is not
-    guarded by its name. The functions that run here live in modules of their own.
+    A spawned child imports the main module of its parent. Without this, it would run the user's script again if the
+    script has no ``if __name__ == "__main__"``. The functions that run in a child are defined in other modules.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -248,22 +249,22 @@ def _cause_of_death(child: BaseProcess) -> str:
 
 
 def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """What runs in the child: Ctrl-C in the terminal reaches it too, but ending it is up to the parent."""
+    """The main function of the child. It ignores Ctrl-C, since the parent ends the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         value = function(lambda message: sender.send(("message", message)), *arguments)
         sender.send(("value", value))
     except MemoryError:
-        sender.send(("memory", "the worker process lacked memory"))
-    except Exception:  # noqa: BLE001 - handed to the parent with its traceback
+        sender.send(("memory", "the worker process had not enough memory"))
+    except Exception:  # noqa: BLE001 - sent to the parent with its traceback
         sender.send(("error", f"the worker process raised\n{traceback.format_exc()}"))
     finally:
         sender.close()
 
 
 def end_with_parent() -> None:
-    """A parent that was killed cannot end its child, which may be deep in work."""
+    """Wait until the parent process has ended, then end this process; a killed parent cannot end its child itself."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -223,11 +223,11 @@ def test_the_start_is_returned_where_nothing_is_better() -> None:
 
 def test_arguments_out_of_range_are_refused() -> None:
     problem = problem_of([[0], [1]], [0, 1], widths=(1,))
-    with pytest.raises(ValueError, match="number of starts"):
+    with pytest.raises(ValueError, match="n_starts=-1 is negative"):
         construct(problem, random_state=0, n_starts=-1)
-    with pytest.raises(ValueError, match="number of rounds"):
+    with pytest.raises(ValueError, match="max_rounds=-1 is negative"):
         improve(problem, Diagram.leaf(0), max_rounds=-1)
-    with pytest.raises(ValueError, match="not a seed"):
+    with pytest.raises(ValueError, match="random_state=-1 is negative"):
         construct(problem, random_state=-1)
     with pytest.raises(ValueError, match="have shape"):
         construct(problem, random_state=0, costs=np.zeros((3, 2), dtype=np.int64))

@@ -337,9 +337,9 @@ def test_bad_arguments_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="univariate"):
             refused()
-    with pytest.raises(ValueError, match="would not end"):
+    with pytest.raises(ValueError, match="would never end"):
         construct_oblique(problem, seconds=None)
-    with pytest.raises(ValueError, match="would not end"):
+    with pytest.raises(ValueError, match="would never end"):
         improve_oblique(problem, Diagram.leaf(0), seconds=None)
     with pytest.raises(ValueError, match="as_oblique"):
         improve_oblique(problem, Diagram((0,), (~0,), (~1,), test=(0,)), seconds=1.0)

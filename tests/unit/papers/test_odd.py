@@ -119,7 +119,7 @@ def test_builder_refuses_a_variable_twice_in_a_row() -> None:
     out = Builder()
     x = out.variables("x", (2,))
     out.rows("(0)", [(x, 1), (x[:1], 1)], upper=1)
-    with pytest.raises(AssertionError, match="names a variable twice"):
+    with pytest.raises(AssertionError, match="contains a variable twice"):
         out.program()
 
 

@@ -1,7 +1,7 @@
-"""The truth table of an ordering of tests, and its ordered reduced diagram.
+"""The truth table of tests in an order, and its ordered reduced diagram.
 
-Cell ``j`` of an ordering of ``H`` tests holds the rows whose answers spell ``j`` in binary, the first test being the
-most significant bit and 1 its high side.
+With ``H`` tests, cell ``j`` holds the rows whose answers are the binary digits of ``j``. The first test is the most
+significant digit, and the digit 1 means the high side.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from proofwood.model.node_table import LEAF, BoolArray, IntArray, NodeTable
 from proofwood.problem.ranked import RankedRows
 
 MOST_TESTS = 20
-"""A table over more tests than this has over a million cells, and is refused."""
+"""The largest number of tests of a truth table. A table over more tests has over a million cells and is refused."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """What rows say about the cells of an ordering of tests.
+    """A truth table: the weight of each class in each cell of tests in an order.
 
     Parameters
     ----------
@@ -35,18 +35,21 @@ class CellTable:
 
     @classmethod
     def of(cls, rows: RankedRows, tests: Sequence[int]) -> CellTable:
-        """Count ``rows`` over ``tests``, top to bottom.
+        """Count the weight of ``rows`` in the cells of ``tests``, given from top to bottom.
 
         Raises
         ------
         ValueError
-            If a test comes twice, or there are more than :data:`MOST_TESTS`.
+            If a test is given twice, or there are more than :data:`MOST_TESTS` tests.
         """
         order = tuple(int(test) for test in tests)
         if len(set(order)) != len(order):
             raise ValueError(f"tests {order} name a test twice: expected different tests")
         if len(order) > MOST_TESTS:
-            raise ValueError(f"{len(order)} tests make 2**{len(order)} cells: expected at most {MOST_TESTS} tests")
+            raise ValueError(
+                f"{len(order)} tests would need a truth table of 2**{len(order)} cells: expected at most "
+                f"{MOST_TESTS} tests"
+            )
         cell = np.zeros(rows.n_rows, dtype=np.int64)
         for answers in rows.bits(order).T:
             cell = 2 * cell + answers
@@ -56,7 +59,7 @@ class CellTable:
 
     @property
     def n_tests(self) -> int:
-        """Number of tests, the levels of the diagram."""
+        """Number of tests."""
         return len(self.tests)
 
     @property
@@ -66,21 +69,24 @@ class CellTable:
 
     @cached_property
     def reached(self) -> BoolArray:
-        """(2 ** n_tests,) whether a row is in the cell."""
+        """Boolean array (2 ** n_tests,): which cells hold at least one row."""
         return np.asarray(self.weights.any(axis=1))
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """(2 ** n_tests, n_classes) labels with the fewest errors possible in the cell: all labels if it is empty."""
+        """Boolean array (2 ** n_tests, n_classes): which labels make the fewest errors in each cell.
+
+        In a cell without rows, these are all labels.
+        """
         return np.asarray(self.weights == self.weights.max(axis=1, keepdims=True))
 
     @cached_property
     def errors(self) -> int:
-        """Weight of wrong rows of the best labels."""
+        """Weight of the rows that are wrong if each cell predicts its best label."""
         return int((self.weights.sum(axis=1) - self.weights.max(axis=1)).sum())
 
     def reorder(self, order: Sequence[int]) -> CellTable:
-        """The same tests in another order: ``order[i]`` is the present place of the new test ``i``."""
+        """The table of the same tests in another order; the new test ``i`` is now at place ``order[i]``."""
         places = list(order)
         if sorted(places) != list(range(self.n_tests)):
             raise ValueError(f"order {places} is not a permutation of 0..{self.n_tests - 1}")
@@ -90,13 +96,13 @@ class CellTable:
 
 
 def beads(labels: Sequence[int] | npt.NDArray[np.integer]) -> list[tuple[int, ...]]:
-    """The beads of a truth table, breadth first: subtables whose two halves differ, and the labels that occur.
+    """The beads of a truth table, largest first: its subtables whose two halves differ, and its single labels.
 
-    These are the nodes of the ordered reduced diagram [1]_.
+    They are the nodes of the ordered reduced diagram [1]_.
 
     References
     ----------
-    .. [1] Hu, Huguet, Siala (2022), Algorithm 1 (GenBDD), with the second half pushed in line 21.
+    .. [1] Hu, Huguet, Siala (2022), Algorithm 1 (GenBDD), corrected: line 21 pushes the second half.
     """
     found: dict[tuple[int, ...], None] = {}
     level = [_essential(tuple(int(label) for label in labels))]
@@ -108,7 +114,7 @@ def beads(labels: Sequence[int] | npt.NDArray[np.integer]) -> list[tuple[int, ..
 
 
 def diagram(tests: Sequence[int], labels: Sequence[int] | npt.NDArray[np.integer], n_classes: int) -> NodeTable:
-    """The ordered reduced diagram of a truth table (GenBDD; sinks are class codes).
+    """The ordered reduced diagram of a truth table (GenBDD); its leaves predict class codes.
 
     Parameters
     ----------
@@ -119,11 +125,11 @@ def diagram(tests: Sequence[int], labels: Sequence[int] | npt.NDArray[np.integer
     Returns
     -------
     NodeTable
-        Nodes level by level, so that children come after their parents; weights and rows are zero.
+        The nodes level by level, so that children come after their parents. Weights and row counts are zero.
     """
     table = tuple(int(label) for label in labels)
     if len(table) != 2 ** len(tests):
-        raise ValueError(f"{len(table)} labels for {len(tests)} tests: expected {2 ** len(tests)}")
+        raise ValueError(f"{len(table)} labels for {len(tests)} tests: expected {2 ** len(tests)}, one for each cell")
     names = beads(table)
     number = {bead: node for node, bead in enumerate(names)}
     inner = [len(bead) > 1 for bead in names]
@@ -147,7 +153,7 @@ def _halves(table: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _essential(table: tuple[int, ...]) -> tuple[int, ...]:
-    """The bead that a subtable stands for: equal halves ask nothing."""
+    """The bead of a subtable; as long as its two halves are equal, the subtable is replaced by one half."""
     while len(table) > 1:
         first, second = _halves(table)
         if first != second:

@@ -1,7 +1,7 @@
-"""What a diagram predicts in cells that leave a choice, and the nodes that result.
+"""Chooses the labels of cells that leave a choice, and counts the nodes of the resulting diagram.
 
-Cells that rows reach keep a heaviest class, so training errors are those of the table. The biases P and C are those of
-Hu, Huguet, Siala (2022), section 4.
+A cell that rows reach always gets one of its heaviest classes, so the training errors are those of the truth table. The
+rules BDD-P and BDD-C are from Hu, Huguet, Siala (2022), section 4.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from proofwood.engines.bdd.cells import CellTable
 from proofwood.model.node_table import BoolArray, IntArray
 
 Join: TypeAlias = Callable[[BoolArray, list[list[int]], int], list[list[int]]]
-"""Allowed labels, subtables of a level (the starts of equal ones) and their length -> subtables that are equal now."""
+"""A function that makes more subtables of one level equal. Arguments: the allowed labels, the groups of equal subtables
+(each a list of first cells), and the length of a subtable. It returns the new groups."""
 
 
 def count_splits(labels: IntArray) -> int:
-    """Inner nodes of the reduced diagram of a full table: distinct subtables whose halves differ, level by level."""
+    """Number of inner nodes of the reduced diagram: in each level, the distinct subtables whose halves differ."""
     names = np.unique(labels, return_inverse=True)[1].reshape(-1)
     splits = 0
-    while names.size > 1:  # equal names are equal subtables; names of different levels never meet
+    while names.size > 1:  # equal names mean equal subtables; names of different levels are never compared
         base = int(names.max()) + 1
         halves, names = np.unique(names[::2] * base + names[1::2], return_inverse=True)
         splits += int(np.count_nonzero(halves // base != halves % base))
@@ -30,9 +31,10 @@ def count_splits(labels: IntArray) -> int:
 
 
 def fill_parent(cells: CellTable) -> IntArray:
-    """(2 ** n_tests,) labels: an unreached cell takes the heaviest class of its branch (BDD-P).
+    """Labels (2 ** n_tests,) in which a cell without rows gets the heaviest class of its branch (BDD-P).
 
-    The branch is the longest prefix of the cell's answers that some row gives; ties go to the smallest code.
+    The branch consists of the rows that share the most leading answers with the cell. Of equally heavy classes, the
+    smallest code wins.
     """
     sums = [cells.weights]
     for _ in range(cells.n_tests):
@@ -44,13 +46,13 @@ def fill_parent(cells: CellTable) -> IntArray:
 
 
 def fill_merge(cells: CellTable) -> IntArray:
-    """(2 ** n_tests,) labels that let subtables merge, level by level (BDD-C).
+    """Labels (2 ** n_tests,) that let subtables merge, level by level (BDD-C).
 
-    Unreached cells are unknown, and two subtables *match* if they agree wherever both are known; matching subtables
-    are unified. From the top down, a subtable whose halves match skips its level, and the subtables of the next level
-    are compared. Matching is not transitive: each subtable, from left to right, joins the first one before it that
-    it matches, and what that one has learned so far counts. Cells that are unknown to the end, which needs a table
-    without rows, take class 0.
+    The labels of cells without rows are unknown. Two subtables *match* if they agree in all cells that are known in
+    both; matching subtables are made equal. From the top down, a subtable whose halves match needs no node of its
+    level; then the subtables of the next level are compared. Matching is not transitive. So each subtable, from left to
+    right, joins the first earlier one that it matches, including the labels which that one got from others. Cells that
+    stay unknown get class 0; this happens only in a table without rows.
     """
     heaviest = cells.weights.argmax(axis=1)[:, np.newaxis] == np.arange(cells.n_classes)
     return _merged(heaviest | ~cells.reached[:, np.newaxis], _join_first)
@@ -70,20 +72,21 @@ def _join_first(allowed: BoolArray, subtables: list[list[int]], length: int) -> 
 
 
 def merged_labels(cells: CellTable) -> IntArray:
-    """(2 ** n_tests,) allowed labels under which many subtables are equal.
+    """Allowed labels (2 ** n_tests,) that make many subtables equal.
 
-    From the top down, a subtable whose halves can be made equal skips its level; the subtables of the next level are
-    taken with the fewest free labels first, and each joins the one it can be made equal to that it restricts least.
+    From the top down, a subtable whose halves can be made equal needs no node of its level. Then the subtables of the
+    next level are compared, those with the fewest allowed labels first. Each joins an earlier one that can be made
+    equal to it, if there is any: the one for which both lose the fewest labels.
     """
     return _merged(cells.allowed.copy(), _join_freest)
 
 
 def _merged(allowed: BoolArray, join: Join) -> IntArray:
-    """(n_cells,) labels of ``allowed``, (n_cells, n_classes): the smallest of those that are left in each cell.
+    """Array (n_cells,): the smallest label that is still allowed in each cell after subtables were made equal.
 
-    ``allowed`` is narrowed on the way, so that subtables which ``join`` puts together are equal.
+    ``allowed`` (n_cells, n_classes) is changed in place: subtables that ``join`` groups keep only their common labels.
     """
-    groups: list[list[int]] = [[0]]  # starts of subtables that are equal from now on
+    groups: list[list[int]] = [[0]]  # each a list of first cells of subtables that are equal from now on
     length = allowed.shape[0]
     while length > 1:
         half = length // 2
@@ -126,6 +129,6 @@ def _can_meet(allowed: BoolArray, one: int, other: int, length: int) -> bool:
 
 
 def _meet(allowed: BoolArray, starts: list[int], length: int) -> None:
-    """Leave these subtables the labels that all of them allow."""
+    """Restrict the subtables that begin at ``starts`` to the labels that all of them allow."""
     places = np.add.outer(np.array(starts), np.arange(length))
     allowed[places] = allowed[places].all(axis=0)

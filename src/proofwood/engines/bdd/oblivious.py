@@ -1,4 +1,4 @@
-"""Tests from the top down, level by level, as Kohavi and Li [1]_ grow oblivious trees and graphs.
+"""Chooses tests from the top down, one for each level, as Kohavi and Li [1]_ grow oblivious trees and graphs.
 
 References
 ----------
@@ -16,14 +16,15 @@ from proofwood.problem.ranked import RankedRows
 
 
 def choose_tests(rows: RankedRows, size: int, late: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
-    """At most ``size`` tests, each with the greatest mutual information with the class given those before it [1]_.
+    """Choose at most ``size`` tests: each adds the most information about the class to the tests before it [1]_.
 
-    Ties go to the smallest test number. Fewer tests are chosen if no test adds information, and once ``late`` says so.
+    Of equally good tests, the smallest number wins. The choice ends early if no test adds information, or if ``late()``
+    returns True.
 
     Returns
     -------
     tuple of int
-        Test numbers, the first one on top.
+        Test numbers, from the top of the diagram to its bottom.
     """
     cell = np.zeros(rows.n_rows, dtype=np.int64)
     chosen: list[int] = []

@@ -1,7 +1,7 @@
-"""Is there a filling with at most so many nodes, for one order? By satisfiability.
+"""Decides with a SAT solver whether, for one order of tests, a diagram has at most a given number of inner nodes.
 
-Variables say which labels free cells take, and which subtables of a level are equal. A subtable is paid for unless
-its halves are equal or it equals one further left, so that what is paid is the number of inner nodes.
+The variables say which labels free cells get, and which subtables of a level are equal. A subtable counts as a node
+unless its two halves are equal, or it equals a subtable further left. So the count is the number of inner nodes.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from proofwood.solvers.session import SatSession
 
 TRUE, FALSE = True, False
 Literal: TypeAlias = int | bool
-"""A literal of the solver, or a constant."""
+"""A literal of the solver, or the constant True or False."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Labels, or None where it is proved that there are none, or (``stopped``) where time ran out."""
+    """The answer of the solver: labels or None. None proves that no labels exist, unless ``stopped`` is True."""
 
     labels: IntArray | None
-    stopped: bool
+    stopped: bool  # the time was over before the solver had an answer
 
 
 def fewest_splits(cells: CellTable, most: int, *, seconds: float | None = None) -> Answer:
-    """Allowed labels whose diagram, in the order of ``cells``, has at most ``most`` inner nodes.
+    """Find allowed labels whose diagram, in the order of ``cells``, has at most ``most`` inner nodes.
 
     Parameters
     ----------
     cells : CellTable
-    most : from 0; below 0 there is none
+    most : integer; if it is negative, the answer is that no labels exist
     seconds : wall-clock limit
     """
     if most < 0:
@@ -52,7 +52,7 @@ def fewest_splits(cells: CellTable, most: int, *, seconds: float | None = None) 
 
 
 class _Table:
-    """Literals for the labels of cells and for equal subtables, made as they are asked for."""
+    """Literals for the labels of cells, and for equal subtables; the latter are created when first needed."""
 
     def __init__(self, cells: CellTable, session: SatSession) -> None:
         self.cells, self.session = cells, session
@@ -70,7 +70,7 @@ class _Table:
         self._equal: dict[tuple[int, int, int], Literal] = {}
 
     def paid(self) -> list[int]:
-        """One literal per subtable that may be a node of its own."""
+        """One literal for each subtable that may need its own node; if it is false, the subtable needs none."""
         literals = []
         for level in range(self.cells.n_tests):
             for place in range(2**level):
@@ -84,7 +84,7 @@ class _Table:
         return literals
 
     def equal(self, level: int, one: int, other: int) -> Literal:
-        """A literal that implies that two subtables of a level, ``one < other``, are equal."""
+        """A literal which implies that the subtables ``one`` and ``other`` of a level are equal (``one < other``)."""
         key = (level, one, other)
         if key not in self._equal:
             self._equal[key] = self._both(level, one, other) if level < self.cells.n_tests else self._same(one, other)
@@ -123,7 +123,7 @@ class _Table:
         return literal
 
     def labels(self) -> IntArray:
-        """(2 ** n_tests,) the first label that the solver made true in each cell."""
+        """Array (2 ** n_tests,): for each cell, the label that the solver chose."""
         return np.array(
             [
                 next(code for code, literal in row.items() if literal is TRUE or self.session.value(int(literal)))

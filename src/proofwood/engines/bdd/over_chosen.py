@@ -1,6 +1,7 @@
-"""The answer over tests that an engine chose: their order, what cells without rows predict, and what is proved.
+"""Turns the tests that an engine chose into a result: a diagram over them, and what is proved of it.
 
-Training errors depend on the set of tests alone [1]_; the size of the diagram is a secondary goal.
+This module chooses the order of the tests and the labels of cells without rows. The training errors depend only on the
+set of tests [1]_. The size of the diagram is a secondary goal.
 
 References
 ----------
@@ -27,19 +28,20 @@ from proofwood.problem.objectives import proof
 from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status, ended
 
 FOR_SIZE = 0.1, 2.0
-"""Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
+"""The search for tests leaves this share of the time limit, and at most these seconds, to make the diagram small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Tests that an engine chose, and what it proved of their integer errors, or of their number.
+    """Tests that an engine chose, and what it proved of their integer errors or of their number.
 
     Parameters
     ----------
-    tests : from the top of the diagram, if ``in_order``; else any order does
-    value, lower_bound : errors or number of the tests, and what no set is below
+    tests : numbers of the tests; from the top of the diagram to its bottom if ``in_order``, else in any order
+    value, lower_bound : the errors of the tests, or their number, and a lower bound for all sets of tests
     engine, stopped_by, counters, trace : as in :class:`~proofwood.result.Result` and its ``Stats``
-    labels : (2 ** n_tests,) class code of each cell, as a solver chose them; for ``Unknown.SOLVER``
+    in_order : whether the diagram may keep the order of ``tests``
+    labels : (2 ** n_tests,) class code that a solver chose for each cell; used with ``Unknown.SOLVER``
     """
 
     tests: tuple[int, ...]
@@ -61,21 +63,23 @@ def diagram_over(
     sets: Sequence[tuple[int, ...]] = (),
     complete: bool = True,
 ) -> Result:
-    """The answer over ``chosen.tests``, recounted; for :func:`~proofwood.engines.interrupts.finished`.
+    """The result for ``chosen.tests``, with its errors counted again from the diagram.
+
+    Call it through :func:`~proofwood.engines.interrupts.finished`.
 
     Parameters
     ----------
-    sets : sets of tests that are as good; the one with the smallest diagram is taken
-    complete : whether these are all, if the size of the diagram was asked for as well
+    sets : sets of tests that are as good as ``chosen.tests``; the result uses the set with the smallest diagram
+    complete : whether ``sets`` lists all such sets; needed to prove the size of the diagram
     """
     if ends_all(chosen.stopped_by):
         clock = clock.ended()
     if problem.fewest or not problem.smallest_set:
         clock = clock.main_over()
     table, size = _smallest_of(problem, chosen, sets or [chosen.tests], clock)
-    if not complete:  # a set that was not looked at may have a smaller diagram
+    if not complete:  # a set that is not in the list may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
-    if problem.fewest:  # a search that was stopped may keep tests that the diagram does without
+    if problem.fewest:  # a search that was stopped may return tests that the diagram does not need
         chosen = replace(chosen, value=np.unique(table.feature[table.feature >= 0]).size)
     return _result(problem, table, chosen, size, clock)
 
@@ -86,7 +90,7 @@ def diagram_over(
 def _smallest_of(
     problem: BDDProblem, chosen: Chosen, sets: Sequence[tuple[int, ...]], clock: SizeClock
 ) -> tuple[NodeTable, Part]:
-    """The smallest diagram over one of ``sets``, by the rule for unknown cells; the first of equals."""
+    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equal sizes, the first."""
     hurry = no_time_for_table(len(sets[0]), clock.for_size().seconds)
     if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
         return _sparse(problem, sets[0], clock)
@@ -109,11 +113,11 @@ def _smallest_of(
 
 
 def _sparse(problem: BDDProblem, tests: Sequence[int], clock: SizeClock) -> tuple[NodeTable, Part]:
-    """A diagram over more tests than a table can have, ordered by information; its size is not minimised."""
+    """A diagram made without a truth table, with tests ordered by information; its size is not minimised."""
     if problem.unknown not in (Unknown.SMALLEST, Unknown.MERGE):
         raise ValueError(
-            f"unknown={str(problem.unknown)!r} needs a truth table, and {len(tests)} tests have too many cells for one "
-            f"(at most {MOST_TESTS}): pass unknown='smallest', or fewer max_features"
+            f"unknown={str(problem.unknown)!r} needs a truth table, and a table of {len(tests)} tests is too large "
+            f"(at most {MOST_TESTS} tests): pass unknown='smallest', or a smaller max_features"
         )
     first = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests), clock.size_over)]
     order = [*first, *(test for test in tests if test not in first)]
@@ -134,15 +138,18 @@ def _diagram_of(
 
 
 def _as_it_is(cells: CellTable, labels: IntArray) -> Smallest:
-    """The diagram of a table whose order and labels are given."""
+    """The diagram of a table, with its order and labels unchanged."""
     splits = count_splits(labels)
     return Smallest(cells.tests, labels, splits, splits, Status.OPTIMAL)
 
 
 def _labels_of_solver(chosen: Chosen, cells: CellTable) -> IntArray:
-    """The solver's values, except for cells where they cost more than necessary: a model need not be a best one."""
+    """The labels that the solver chose, except in cells where they make more errors than the heaviest class.
+
+    The solver may have stopped before its labels were best.
+    """
     heaviest = cells.weights.argmax(axis=1)
-    if chosen.labels is None or chosen.labels.size != heaviest.size:  # a constant, that no solver chose
+    if chosen.labels is None or chosen.labels.size != heaviest.size:  # a constant model, not chosen by a solver
         return np.asarray(heaviest)
     right = cells.allowed[np.arange(heaviest.size), chosen.labels]
     return np.where(right, chosen.labels, heaviest)
@@ -152,17 +159,19 @@ def _labels_of_solver(chosen: Chosen, cells: CellTable) -> IntArray:
 
 
 def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, clock: SizeClock) -> Result:
-    """The answer, recounted from the table."""
+    """The result, with its errors counted again from the diagram ``table``."""
     rows, cost = problem.rows, problem.cost
     errors = rows.errors(table)
     if problem.fewest:
         if errors != rows.unavoidable:
-            raise AssertionError(f"the diagram gets {errors} wrong, where {rows.unavoidable} is unavoidable")
+            raise AssertionError(
+                f"the diagram gets a weight of {errors} wrong: expected {rows.unavoidable}, the unavoidable errors"
+            )
         unit, objective, lower = "features", float(chosen.value), float(chosen.lower_bound)
         status = Status.OPTIMAL if lower == objective else Status.FEASIBLE
     else:
         if errors != chosen.value:
-            raise AssertionError(f"the diagram gets {errors} wrong, the search counted {chosen.value}")
+            raise AssertionError(f"the diagram gets a weight of {errors} wrong, but the search counted {chosen.value}")
         unit, least = cost.name, min(chosen.lower_bound, errors)
         objective, lower, status = proof(
             cost,
@@ -171,7 +180,7 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
             lambda: problem.real_cost(table),
             complete=least == errors,
         )
-        if status is Status.WITHIN_GAP:  # what counts as equally few errors is not known without rounding
+        if status is Status.WITHIN_GAP:  # because of rounding, it is open which sets have equally few errors
             size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     final = ProgressEvent(clock.seconds, objective, lower)
     trace = ended(chosen.trace, final)
@@ -183,33 +192,33 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
 
 @dataclass(frozen=True, slots=True)
 class SizeClock(Clock):
-    """What is left of the limits, also for the secondary goal: a small diagram."""
+    """A clock that also divides the time between the main goal and the secondary one, a small diagram."""
 
     size_ends: float | None = None  # seconds from the start at which the search for a small diagram ends
 
     def main_over(self) -> SizeClock:
-        """The same, where what was asked for is done and the size of the diagram is a secondary goal."""
+        """A copy that limits the remaining time to the share for the secondary goal, a small diagram."""
         taken = self.seconds
         share = self.limits.secondary(taken).seconds
         return self if share is None else replace(self, size_ends=taken + share)
 
     def for_size(self) -> Limits:
-        """The time for the size of the diagram."""
+        """The limits for making the diagram small."""
         left = self.left()
         if self.size_ends is None or left.seconds is None:
             return left
         return replace(left, seconds=max(0.0, min(left.seconds, self.size_ends - self.seconds)))
 
     def size_over(self) -> bool:
-        """Whether no time is left for the size of the diagram."""
+        """Whether the time for making the diagram small is over."""
         left = self.for_size().seconds
         return left is not None and left <= 0
 
     def ended(self) -> SizeClock:
-        """The same with no time left."""
+        """A copy with no time left."""
         return replace(self, limits=replace(self.limits, seconds=0.0))
 
     def for_tests(self) -> Limits:
-        """The time for choosing the tests: some is kept for the size of the diagram."""
+        """The limits for choosing the tests; some time is reserved for making the diagram small."""
         share, most = FOR_SIZE
         return self.left(0.0 if self.limits.seconds is None else min(share * self.limits.seconds, most))

@@ -1,8 +1,8 @@
-"""Diagrams of least errors plus price of inner nodes, by sets of tests.
+"""Searches diagrams that minimise errors plus the price of inner nodes, one set of tests after the other.
 
-A diagram that needs ``h`` tests has at least ``h`` inner nodes, and at least the errors of its set of tests. So for
-each ``h`` the sets of ``h`` tests whose errors and ``h`` nodes cost less than the best diagram are listed, and each is
-given its cheapest labels; diagrams that leave tests of their set unused belong to smaller sets.
+A diagram that uses ``h`` tests has at least ``h`` inner nodes, and at least the errors of its set of tests. So the
+search lists, for each ``h``, the sets of ``h`` tests whose errors and ``h`` nodes cost less than the best diagram so
+far, and finds the cheapest labels for each set. Diagrams that do not use all tests of a set belong to a smaller set.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from proofwood.problem.objectives import proof
 from proofwood.result import Part, Progress, Result, Stats, Status
 
 MAX_SETS = 10_000
-"""Most sets of tests of one size that are listed."""
+"""The largest number of sets of tests that is listed for one size."""
 
 
 def cheapest_over_sets(
     problem: BDDProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None = None
 ) -> Result:
-    """The diagram of least cost; at the end of the time the best one found, with a bound that holds."""
+    """Find the diagram of least cost. If the time ends first, return the best one so far with a valid bound."""
     stops: list[str] = []
     run = completed(lambda: _PricedRun(problem, clock, progress), stops)
     try:
@@ -41,7 +41,7 @@ def cheapest_over_sets(
 
 
 def _search_size(run: _PricedRun, size: int, checkpoint: SearchFile | None) -> None:
-    """Diagrams that use ``size`` tests."""
+    """Search the diagrams that use exactly ``size`` tests."""
     rows, cost, clock = run.problem.rows, run.problem.cost, run.clock
     fewest = best_subset(rows, size, limits=clock.left(), checkpoint=checkpoint)
     raise_ended(fewest.stopped_by)
@@ -64,7 +64,7 @@ def _search_size(run: _PricedRun, size: int, checkpoint: SearchFile | None) -> N
 
 
 def _search_set(run: _PricedRun, tests: tuple[int, ...]) -> None:
-    """Diagrams that use all of ``tests``."""
+    """Search the diagrams that use all of ``tests``."""
     cells = CellTable.of(run.problem.rows, tests)
     least = run.problem.cost.error_price * cells.errors + run.problem.cost.leaf_price * len(tests)
     if least >= run.upper:
@@ -80,7 +80,7 @@ def _search_set(run: _PricedRun, tests: tuple[int, ...]) -> None:
 
 
 class _PricedRun(BoundedRun):
-    """The cheapest diagram so far, and what was left out."""
+    """The cheapest diagram so far, and bounds for the diagrams that were not searched."""
 
     def __init__(self, problem: BDDProblem, clock: Clock, progress: Progress | None) -> None:
         super().__init__(clock, progress)
@@ -93,36 +93,38 @@ class _PricedRun(BoundedRun):
         self._stopped_by: str | None = None
 
     def cheapest(self, cells: CellTable) -> Cheapest:
-        """Order and labels of least cost below that of the best diagram."""
+        """The order and labels of least cost over ``cells``; not improved if they cannot beat the best diagram."""
         cost = self.problem.cost
         return cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=self.upper, limits=self.clock.left())
 
     def take(self, found: Cheapest) -> None:
-        """Keep a diagram that costs less than the best."""
+        """Make ``found`` the best diagram if it costs less."""
         if found.cost < self.upper:
             self.best, self.upper = found, found.cost
             self.changed()
 
     def least(self, size: int) -> int:
-        """Integer cost that no diagram of ``size`` inner nodes or more is below."""
+        """A lower bound on the integer cost of all diagrams with ``size`` or more inner nodes."""
         return self.problem.cost.error_price * self.problem.rows.unavoidable + self.problem.cost.leaf_price * size
 
     def leave(self, bound: int, stopped_by: str | None = None) -> None:
-        """Note that some diagrams are not searched: none costs less than ``bound``. ``stopped_by``: what ended it."""
+        """Note that some diagrams are not searched, that all cost at least ``bound``, and what stopped the search."""
         self._left.append(bound)
         self._stopped_by = stopped_by or self._stopped_by
 
     def state(self) -> tuple[float, float]:
-        """Cost and bound in the unit of the result."""
+        """The cost of the best diagram and the bound, in the unit of the result."""
         return self.problem.cost.reported(self.upper, self.lower)
 
     def result(self) -> Result:
-        """The best diagram, recounted."""
+        """The result with the best diagram; its cost is counted again."""
         problem, best = self.problem, self.best
         lower = min([self.upper, *self._left])
         table = problem.rows.refresh(diagram(best.tests, best.labels, problem.rows.n_classes))
         if problem.integer_cost(table) != self.upper:
-            raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {self.upper}")
+            raise AssertionError(
+                f"the diagram costs {problem.integer_cost(table)}, but the search counted {self.upper}"
+            )
         objective, bound, status = proof(
             problem.cost, self.upper, lower, lambda: problem.real_cost(table), complete=lower == self.upper
         )

@@ -1,4 +1,4 @@
-"""Diagrams whose nodes have a price: a cell may predict a lighter class if that saves nodes."""
+"""Diagrams whose nodes have a price. A cell may predict another class than its heaviest one if that saves nodes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from proofwood.model.node_table import IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
 MOST_FUNCTIONS = 65_536
-"""Tables with at most so many labelings are solved by looking at all of them: four tests with two classes."""
+"""If a table has at most this number of labelings, all of them are compared; enough for four tests and two classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """A diagram of little cost over given tests, and what is proved of it.
+    """A diagram of low cost over given tests, and what is proved of its cost.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Cheapest:
     labels : (2 ** n_tests,) class code of each cell in that order
     cost : ``error_price * wrong + node_price * inner nodes``, an integer
     lower_bound : no diagram over these tests costs less
-    status : "optimal" if both are equal, else "feasible"
+    status : "optimal" if ``cost`` equals ``lower_bound``, else "feasible"
     """
 
     tests: tuple[int, ...]
@@ -42,25 +42,25 @@ class Cheapest:
 def cheapest_diagram(
     cells: CellTable, error_price: int, node_price: int, *, upper: int | None = None, limits: Limits = NO_LIMITS
 ) -> Cheapest:
-    """The order and labels of least cost.
+    """Find the order and the labels of least cost.
 
-    All labelings are compared while there are at most :data:`MOST_FUNCTIONS`. Beyond, the smallest diagram without
-    further errors is improved by copying subtables and changing labels while the cost falls. The bound is then that of
-    two cases: every cell keeps its heaviest class, and the nodes are at least those of the smallest diagram; or some
-    cell does not, and costs at least the least margin of a cell.
+    If there are at most :data:`MOST_FUNCTIONS` labelings, all are compared. Otherwise the search begins with the
+    smallest diagram of fewest errors, and copies subtables and changes labels while the cost falls. The bound is then
+    the smaller one of two cases. Either every cell predicts a heaviest class, and the diagram has at least as many
+    nodes as the smallest one. Or some cell does not, and this adds at least the smallest error that such a change adds.
 
     Parameters
     ----------
     cells : CellTable
     error_price, node_price : integers from 0
-    upper : a diagram that costs as much is not worth much effort: the improvement is left out if the bound reaches it
+    upper : cost of a known diagram; if the bound reaches it, the diagram is not improved
     limits : wall-clock seconds
 
     Returns
     -------
     Cheapest
-        Ties go to the lexicographically smallest labels in the order of ``cells``, then to the smallest order of
-        places, where all labelings were compared.
+        If all labelings were compared, ties go to the lexicographically smallest labels in the order of ``cells``, then
+        to the smallest order of places.
     """
     if cells.n_classes ** (2**cells.n_tests) <= MOST_FUNCTIONS:
         return _of_all(cells, error_price, node_price)
@@ -68,7 +68,7 @@ def cheapest_diagram(
 
 
 def _errors(cells: CellTable) -> IntArray:
-    """(n_cells, n_classes) weight that is wrong if the cell predicts the class."""
+    """Array (n_cells, n_classes): the weight of the rows that are wrong if the cell predicts the class."""
     return np.asarray(cells.weights.sum(axis=1, keepdims=True) - cells.weights)
 
 
@@ -91,9 +91,9 @@ def _of_all(cells: CellTable, error_price: int, node_price: int) -> Cheapest:
 
 @cache
 def _sizes(n_tests: int, n_classes: int) -> tuple[IntArray, IntArray]:
-    """Inner nodes of every labeling in its best order, and the number of that order among all permutations.
+    """The inner nodes of every labeling in its best order, and the index of that order among all permutations.
 
-    A labeling is numbered by its labels as digits, cell 0 first.
+    The number of a labeling has the labels of the cells as digits, with cell 0 first.
     """
     n_cells = 2**n_tests
     tables = _digits(np.arange(n_classes**n_cells), n_cells, n_classes)
@@ -110,7 +110,7 @@ def _sizes(n_tests: int, n_classes: int) -> tuple[IntArray, IntArray]:
 
 
 def _sizes_in_order(tables: IntArray, n_classes: int) -> IntArray:
-    """(n_tables,) inner nodes of full tables in the order they have."""
+    """Array (n_tables,): the inner nodes of each table, with its tests in the given order."""
     sizes = np.zeros(len(tables), dtype=np.int64)
     names, base = tables, n_classes
     while names.shape[1] > 1:
@@ -123,7 +123,7 @@ def _sizes_in_order(tables: IntArray, n_classes: int) -> IntArray:
 
 
 def _digits(numbers: IntArray, length: int, base: int) -> IntArray:
-    """(n, length) digits of numbers, the most significant first."""
+    """Array (n, length): the digits of the numbers, the most significant first."""
     return np.asarray(numbers[:, None] // base ** np.arange(length - 1, -1, -1) % base, dtype=np.int64)
 
 
@@ -135,7 +135,7 @@ def _improved(cells: CellTable, error_price: int, node_price: int, upper: int | 
     small = smallest_diagram(cells, limits=limits)
     errors = _errors(cells)
     further = (errors - errors.min(axis=1, keepdims=True)).reshape(-1)
-    further = further[further > 0]  # what a label costs that a cell does not allow
+    further = further[further > 0]  # the errors that a label adds if it is not the best of its cell
     dearer = int(further.min()) if further.size else None
     kept = node_price * small.lower_bound
     lower = error_price * cells.errors + (kept if dearer is None else min(kept, error_price * dearer))
@@ -165,7 +165,7 @@ def _cost(labels: IntArray, errors: IntArray, error_price: int, node_price: int)
 
 
 def _neighbours(labels: IntArray, n_classes: int) -> list[IntArray]:
-    """Tables with one cell changed, or one subtable copied over another of its level."""
+    """All labelings with one cell changed, or with one subtable copied over another one of the same level."""
     found = []
     for cell in range(labels.size):
         for code in range(n_classes):

@@ -1,9 +1,9 @@
 """The order of the tests, and the labels of free cells, that make a diagram smallest.
 
-A cell is free if no row reaches it, or if classes tie there. Among all orders and all labels that cost no error, the
-diagram with the fewest inner nodes is sought. For a full table the nodes of test ``x`` depend on nothing but the set
-of tests above ``x`` [1]_; with free cells this becomes a lower bound, and orders that the bound does not rule out are
-decided one by one by satisfiability.
+A cell is free if no row reaches it, or if several classes are heaviest there. The search compares all orders, and all
+labels that add no error, and returns a diagram with the fewest inner nodes. Without free cells, the number of nodes of
+test ``x`` depends only on the set of tests above ``x`` [1]_. With free cells, the same idea gives a lower bound. A SAT
+solver then decides, one by one, the orders that the bound does not rule out.
 
 References
 ----------
@@ -27,25 +27,26 @@ from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
-# With free cells merging equal subtables greedily proves nothing, so the bound per set of tests is a clique, and orders
-# that it leaves open go to SAT: decisions/0008-smallest-diagram.
+# With free cells, merging equal subtables greedily proves nothing. So the bound for a set of tests is a clique, and a
+# SAT solver decides the orders that this bound leaves open: decisions/0008-smallest-diagram.
 EXACT_TESTS = 8
-"""Up to so many tests all orders are looked at; beyond, orders are improved locally and the bound is weak."""
+"""Up to this number of tests, all orders are compared. With more, local search improves an order, and the bound is
+weak."""
 
 Order = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Smallest:
-    """A small diagram of a table, and what is proved of its size.
+    """A small diagram of a truth table, and what is proved of its size.
 
     Parameters
     ----------
     tests : tests from top to bottom
     labels : (2 ** n_tests,) class code of each cell in that order
     n_splits : inner nodes of the reduced diagram
-    lower_bound : no order and no labels without further errors give fewer
-    status : "optimal" if both are equal, else "feasible"
+    lower_bound : a lower bound on the inner nodes over all orders and all labels that add no error
+    status : "optimal" if ``n_splits`` equals ``lower_bound``, else "feasible"
     """
 
     tests: tuple[int, ...]
@@ -56,19 +57,19 @@ class Smallest:
 
 
 def smallest_diagram(cells: CellTable, *, upper: int | None = None, limits: Limits = NO_LIMITS) -> Smallest:
-    """The order and labels with the fewest inner nodes, among all orders and all labels that cells allow.
+    """Find the order and the labels with the fewest inner nodes, among all orders and all labels that cells allow.
 
     Parameters
     ----------
-    cells : CellTable; the order it has is only where the search begins
-    upper : stop as soon as it is proved that no diagram has fewer than so many inner nodes
+    cells : CellTable; the search begins with its order of tests
+    upper : stop as soon as it is proved that no diagram has fewer than ``upper`` inner nodes
     limits : wall-clock seconds
 
     Returns
     -------
     Smallest
-        Ties go to the order with the smaller bound, then to the lexicographically smallest order of places in
-        ``cells.tests``. Ctrl-C ends the search like the time limit.
+        Among equally small diagrams, the order with the smaller bound wins, then the lexicographically smallest order
+        of places in ``cells.tests``. Ctrl-C ends the search in the same way as the time limit.
     """
     search = _Search(cells, Clock(limits))
     try:
@@ -79,7 +80,7 @@ def smallest_diagram(cells: CellTable, *, upper: int | None = None, limits: Limi
 
 
 class _Search:
-    """Best-first over orders: every order has a bound, and the least bound of those not decided is the bound."""
+    """Best-first search over orders. Each order has a bound; the least bound of the open orders bounds the result."""
 
     def __init__(self, cells: CellTable, clock: Clock) -> None:
         self.cells = cells
@@ -90,13 +91,13 @@ class _Search:
         self._try(tuple(range(cells.n_tests)))
 
     def late(self) -> bool:
-        """Whether the time is over."""
+        """Whether the search must stop, because the time is over or it was interrupted."""
         self.stopped = self.stopped or self.clock.over
         return self.stopped
 
     @property
     def upper(self) -> int:
-        """Inner nodes of the best diagram."""
+        """Number of inner nodes of the best diagram so far."""
         assert self.best is not None
         return self.best[2]
 
@@ -126,7 +127,7 @@ class _Search:
         self.lower = self.upper
 
     def _settle(self, order: Order, bound: int) -> None:
-        """Make this order's best diagram the best, unless it is proved to have none that is better."""
+        """Search the diagrams of this order until the best diagram so far is at least as small as all of them."""
         self._try(order)
         table = self.cells.reorder(order)
         while bound < self.upper:
@@ -148,7 +149,7 @@ class _Search:
             self.best = (order, labels, splits)
 
     def _sift(self) -> None:
-        """Move one test at a time to its best place, until nothing gets better."""
+        """Improve the best order by moving one test at a time, until no move makes the diagram smaller."""
         assert self.best is not None
         moves = _Moves(self.best[0])
         for order in moves:
@@ -158,7 +159,7 @@ class _Search:
             moves.current = self.best[0]
 
     def result(self) -> Smallest:
-        """The best diagram so far with its bound."""
+        """The best diagram so far, with its bound."""
         assert self.best is not None
         order, labels, splits = self.best
         lower = min(self.lower, splits)
@@ -170,15 +171,15 @@ class _Search:
 
 
 def node_bounds(cells: CellTable, late: Callable[[], bool] = lambda: False) -> IntArray | None:
-    """Lower bounds on the nodes of each test below each set of tests.
+    """Lower bounds on the number of nodes of each test, for each set of tests above it.
 
-    Below a set of tests, two rows of answers lead to different nodes if their subtables cannot be made equal, and to
-    nodes of test ``x`` if the halves by ``x`` cannot be made equal. A set of such subtables that pairwise cannot be
-    made equal has as many nodes.
+    Each combination of answers to the tests above leaves a subtable. Two subtables need different nodes if no labels
+    make them equal. A subtable needs a node of test ``x`` if no labels make its two halves by ``x`` equal. So a set of
+    such subtables, no two of which can be made equal, needs one node of ``x`` for each of them.
 
     Returns
     -------
-    (2 ** n_tests, n_tests) int64, indexed by the set above as a bit mask and by the test; None if ``late`` said so
+    (2 ** n_tests, n_tests) int64, indexed by the set above as a bit mask, and by the test; None if ``late()`` was True
     """
     n = cells.n_tests
     words = _words(cells.allowed).reshape((2,) * n + (-1,))
@@ -198,7 +199,7 @@ def node_bounds(cells: CellTable, late: Callable[[], bool] = lambda: False) -> I
 
 
 def order_bound(bounds: IntArray, order: Order) -> int:
-    """Sum of :func:`node_bounds` along an order."""
+    """The lower bound on the inner nodes of an order: the sum of :func:`node_bounds` along it."""
     above, total = 0, 0
     for test in order:
         total += int(bounds[above, test])
@@ -207,7 +208,7 @@ def order_bound(bounds: IntArray, order: Order) -> int:
 
 
 def essential_tests(cells: CellTable) -> int:
-    """Number of tests that every diagram asks: two cells that differ in the test alone need different labels."""
+    """Number of tests that every diagram needs: for each, two cells that differ only in it need different labels."""
     n = cells.n_tests
     words = _words(cells.allowed)
     count = 0
@@ -218,7 +219,7 @@ def essential_tests(cells: CellTable) -> int:
 
 
 def _words(allowed: BoolArray) -> npt.NDArray[np.uint64]:
-    """(n_cells, n_words) the labels of each cell as bits."""
+    """Array (n_cells, n_words): the allowed labels of each cell as bits."""
     packed = np.packbits(allowed, axis=1)
     padded = np.zeros((allowed.shape[0], -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -226,7 +227,7 @@ def _words(allowed: BoolArray) -> npt.NDArray[np.uint64]:
 
 
 def _incompatible(subtables: npt.NDArray[np.uint64]) -> BoolArray:
-    """(n, n) whether two subtables cannot be made equal: in some cell they share no label."""
+    """Boolean array (n, n): which pairs of subtables cannot be made equal, as they share no label in some cell."""
     n = len(subtables)
     differ = np.zeros((n, n), dtype=bool)
     for i in range(n):
@@ -235,7 +236,7 @@ def _incompatible(subtables: npt.NDArray[np.uint64]) -> BoolArray:
 
 
 def _clique(differ: BoolArray, among: IntArray) -> int:
-    """Size of a set of pairwise different subtables, found greedily: the one that differs from most comes first."""
+    """Size of a greedy set of subtables that all differ; each step adds the one that differs from most others."""
     best = 0
     left = differ[np.ix_(among, among)]
     alive = np.ones(among.size, dtype=bool)
@@ -251,10 +252,10 @@ def _clique(differ: BoolArray, among: IntArray) -> int:
 
 
 def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limits: Limits = NO_LIMITS) -> Smallest:
-    """The order whose diagram, filled by ``fill``, has the fewest inner nodes.
+    """Find the order whose diagram has the fewest inner nodes when ``fill`` chooses the labels.
 
-    All orders are tried up to six tests, and then the status is "optimal"; beyond, tests are moved one at a time.
-    Ties go to the lexicographically smallest order of places, or to the first that was found.
+    With up to six tests, all orders are tried and the status is "optimal". With more, tests are moved one at a time.
+    Among equally small diagrams, the first wins; if all orders are tried, this is the lexicographically smallest order.
     """
     clock, n = Clock(limits), cells.n_tests
     complete = n <= _ALL_ORDERS
@@ -280,7 +281,7 @@ _ALL_ORDERS = 6
 
 
 class _Moves:
-    """Orders that move one test of the current one, until a whole round leaves the current one as it was."""
+    """Iterates over orders that move one test of ``current``; ends after a round that did not change ``current``."""
 
     def __init__(self, start: Order) -> None:
         self.current = start

@@ -1,4 +1,4 @@
-"""The best decision diagram: the best set of tests first, by branch and bound, then the smallest diagram over it."""
+"""Finds the best decision diagram: first the best set of tests by branch and bound, then a smallest diagram over it."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ def solve(
     progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
 ) -> Result:
-    """The diagram of least cost, or with the fewest tests.
+    """Find the diagram of least cost, or the diagram with the fewest tests.
 
     Parameters
     ----------
     problem : BDDProblem
     limits : wall-clock seconds and threads
-    progress : called at improvements of the errors, or of the number of tests
-    checkpoint : what earlier searches for tests proved, and where these write what they prove
+    progress : called when the errors, or the number of tests, improve
+    checkpoint : file with what earlier searches proved; this search writes its proofs there, too
 
     Returns
     -------
     Result
-        The model tests the tests of ``problem.rows`` at 0.5. ``parts`` are errors (or features) and splits; objective,
-        bound and status are those of the first part, or of the priced sum where nodes have a price.
+        Each split of the model names a test of ``problem.rows``, with threshold 0.5. ``parts`` are errors (or features)
+        and splits. Objective, bound and status are those of the first part. If nodes have a price, the only part is
+        the priced sum.
 
     Raises
     ------
     ValueError
-        If cells that no row reaches are to have the values of a solver, or nodes a price and such cells not what makes
-        the diagram cheapest.
+        If ``unknown="solver"``, or if nodes have a price and ``unknown`` is not "smallest".
     """
     clock = SizeClock(limits)
     if problem.unknown is Unknown.SOLVER:
         raise ValueError(
-            "unknown='solver' takes the values that a solver chose, and the search has none: pass engine='paper', or "
-            "another unknown"
+            "unknown='solver' needs the labels that a SAT solver chose, and this engine uses no solver: pass "
+            "engine='paper', or another value for unknown"
         )
-    # Training errors depend on the set of tests alone: the set is searched first, its order and the labels of free
-    # cells after it: decisions/0007-sets-of-tests-first.
+    # Training errors depend only on the set of tests. So the set is searched first, and then its order and the labels
+    # of free cells: decisions/0007-sets-of-tests-first.
     if problem.cost.leaf_price:
         return _priced(problem, clock, progress, checkpoint)
     if problem.fewest:
@@ -58,11 +58,11 @@ def solve(
 
 
 def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Result:
-    """Fewest errors over at most ``max_features`` tests; size counts only among equals."""
+    """The diagram with the fewest errors over at most ``max_features`` tests; of equally good ones, a small one."""
     rows = problem.rows
     try:
         chosen = _choose(problem, clock, _in_errors(problem, progress), checkpoint)
-    except ENDED as error:  # not in the search itself, which takes it: no test is known yet
+    except ENDED as error:  # outside the search itself, which catches it: no test is known yet
         chosen = Chosen((), subset_errors(rows, ()), rows.unavoidable, "search", cause_of(error))
     sets, complete = [chosen.tests], not problem.smallest_set
     if problem.smallest_set and chosen.value == chosen.lower_bound:
@@ -80,7 +80,7 @@ def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
 
 
 def _fewest(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Result:
-    """Fewest tests with no avoidable error."""
+    """The diagram with the fewest tests that makes only unavoidable errors."""
     found = fewest_tests(problem.rows, limits=clock.for_tests(), progress=progress, checkpoint=checkpoint)
     if found.tests is None:
         return Result(
@@ -99,7 +99,7 @@ def _fewest(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
 
 
 def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Chosen:
-    """At most ``max_features`` tests with few errors."""
+    """A set of at most ``max_features`` tests with the fewest errors found in time."""
     rows = problem.rows
     found = best_subset(rows, problem.max_features, limits=clock.for_tests(), progress=progress, checkpoint=checkpoint)
 
@@ -116,11 +116,11 @@ def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
 
 
 def _priced(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Result:
-    """Least errors plus price of nodes."""
+    """The diagram with the least sum of errors and price of nodes."""
     if problem.unknown is not Unknown.SMALLEST:
         raise ValueError(
-            f"unknown={str(problem.unknown)!r} and a price of nodes exclude each other: where nodes cost, cells that "
-            "no row reaches take what makes the diagram cheapest, unknown='smallest'"
+            f"unknown={str(problem.unknown)!r} cannot be combined with a price of nodes: cells that no row reaches "
+            "must then get the labels that make the diagram cheapest. Pass unknown='smallest'"
         )
     return cheapest_over_sets(problem, clock, progress, checkpoint)
 
@@ -132,7 +132,7 @@ def _real_event(problem: BDDProblem, event: ProgressEvent) -> ProgressEvent:
 
 
 def _in_errors(problem: BDDProblem, progress: Progress | None) -> Progress | None:
-    """Events of integer errors as the caller wants them, in real weight."""
+    """A ``progress`` callback for events in integer errors, which passes them on in real weight."""
     if progress is None:
         return None
     return lambda event: progress(_real_event(problem, event)) if event.objective <= problem.rows.total else None

@@ -1,4 +1,4 @@
-"""Diagrams over more tests than a truth table can have: only cells that rows reach are looked at."""
+"""Diagrams over more tests than a truth table can have. They are built only from the cells that rows reach."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from proofwood.model.node_table import LEAF, BoolArray, IntArray, NodeTable
 from proofwood.problem.ranked import RankedRows
 
 MOST_LEVELS = 900
-"""Most tests: the recursion goes one level deeper with each."""
+"""The largest number of tests: each test makes the recursion one level deeper."""
 CELL_SECONDS, FEW_TESTS = 1e-5, 10
-"""What a cell of a truth table takes, about: where the time left is less than for all, and there are more than a few
-tests, no table is made."""
+"""About how many seconds one cell of a truth table takes. If the time left is too short for all cells, and there are
+more than ``FEW_TESTS`` tests, no table is made."""
 
 
 def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
-    """Whether the cells of so many tests would take more than the ``seconds`` that are left; None is not a limit."""
+    """Whether a truth table of ``n_tests`` tests would take more than the ``seconds`` left (None: no limit)."""
     return seconds is not None and n_tests > FEW_TESTS and seconds < CELL_SECONDS * 2**n_tests
 
 
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
-    """An ordered reduced diagram over ``tests``, top to bottom, that makes the errors of their cells.
+    """An ordered reduced diagram over ``tests``, top to bottom, with as few errors as their truth table.
 
-    A branch that no row takes follows its sibling, and a branch ends where one class is right for all its rows.
-    Equal nodes are one. The size is not a minimum.
+    If no row takes a branch, it leads to the same node as its sibling. A branch ends in a leaf as soon as one class is
+    a heaviest class of all its cells. Equal nodes are shared. The diagram need not be the smallest.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
         If there are more than :data:`MOST_LEVELS` tests.
     """
     if len(tests) > MOST_LEVELS:
-        raise ValueError(f"{len(tests)} tests: expected at most {MOST_LEVELS}")
+        raise ValueError(f"{len(tests)} tests are too many for one diagram: expected at most {MOST_LEVELS}")
     bits = rows.bits(tests)
     cell = (
         np.unique(bits, axis=0, return_inverse=True)[1].reshape(-1) if len(tests) else np.zeros(rows.n_rows, np.int64)
@@ -45,14 +45,14 @@ def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
 
 
 class _Builder:
-    """Nodes made from the bottom up, each once: key (level, low, high), or the class of a leaf."""
+    """Builds the nodes from the bottom up, each once. The key of a split is (level, low, high), of a leaf its class."""
 
     def __init__(self, high: BoolArray, allowed: BoolArray) -> None:
         self.high, self.allowed = high, allowed
         self.nodes: dict[tuple[int, ...], int] = {}
 
     def table(self, tests: Sequence[int]) -> NodeTable:
-        """The diagram, the root first."""
+        """The diagram as a node table; the root comes first."""
         root = self._node(np.arange(len(self.allowed)), 0)
         keys = sorted(self.nodes, key=lambda key: -self.nodes[key])  # children were made before their parents
         place = {self.nodes[key]: position for position, key in enumerate(keys)}
@@ -71,7 +71,7 @@ class _Builder:
         common = self.allowed[cells].all(axis=0)
         if common.any():
             return self._made((int(common.argmax()),))
-        while True:  # cells differ, and their classes do, so that some test below parts them
+        while True:  # the cells share no class, so at least two differ: some test below separates them
             high = self.high[cells, level]
             if high.any() and not high.all():
                 break

@@ -1,4 +1,4 @@
-"""Class weights on both sides of every test, column by column: one histogram gives all cuts of a column."""
+"""Class weights on both sides of every test. One histogram of a column gives them for all its cuts."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows
 
 CLOSE = 1e-12
-"""Scores that differ by less, relative to the total weight, are equal: the smaller test number wins."""
+"""Scores count as equal if they differ by less than this share of the total weight; the smaller test number wins."""
 
 Counts = npt.NDArray[np.int64]
 
 
 def sides(rows: RankedRows, cell: IntArray, chosen: IntArray | None = None) -> Iterator[tuple[int, Counts, Counts]]:
-    """Per column the first test number, and the class weights in each cell where each test holds, and where not.
+    """For each column: its first test number, and the class weights in each cell on both sides of each test.
 
     Parameters
     ----------
     rows : RankedRows
-    cell : (n_rows,) cell of each row, numbered from 0 without gaps
-    chosen : rows that count, all if None
+    cell : (n_rows,) number of the cell of each row; numbers start at 0 without gaps
+    chosen : indices of the rows that are counted; None counts all rows
 
     Yields
     ------
     int, (n_tests, n_cells, n_classes), (n_tests, n_cells, n_classes)
+        The first test number, then the class weights of the rows for which the test holds, and of the other rows.
     """
     picked = slice(None) if chosen is None else chosen
     ranks, codes, weights, cells = rows.ranks[picked], rows.codes[picked], rows.weights[picked], cell[picked]
@@ -41,12 +42,12 @@ def sides(rows: RankedRows, cell: IntArray, chosen: IntArray | None = None) -> I
 
 
 def least(scores: FloatArray, total: float) -> int:
-    """Place of the smallest score, the first of those that are equal up to rounding."""
+    """Index of the smallest score; of scores that are equal up to rounding, the first."""
     return int(np.argmax(scores <= scores.min() + CLOSE * max(total, 1.0)))
 
 
 def entropy(counts: Counts) -> FloatArray:
-    """(...,) weight times entropy of the classes, summed over the cells of (..., n_cells, n_classes), in nats."""
+    """Weight times entropy of the classes in nats, summed over cells: (..., n_cells, n_classes) becomes (...,)."""
     inside = _times_log(counts).sum(axis=(-2, -1))
     return np.asarray(_times_log(counts.sum(axis=-1)).sum(axis=-1) - inside, dtype=np.float64)
 

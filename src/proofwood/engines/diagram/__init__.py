@@ -1,1 +1,1 @@
-"""Decision diagrams of a given skeleton: construction, local search, bounds, and exact engines side by side."""
+"""Engines for decision diagrams of a given skeleton: construction, local search, bounds, and exact search."""

@@ -1,9 +1,10 @@
-"""Local search where fairness counts: prices of predictions that lean towards the constraints (eq. 19).
+"""Local search with fairness constraints: it changes the costs of predictions so that fair diagrams become cheaper.
 
-Each constraint gets a multiplier, which is added to the price of positive predictions: lower for the rows whose share
-is too small, higher for the others. Multipliers rise while their constraint is broken and fall while it has room, so
-that diagrams on both sides of the constraint are seen; those that meet all constraints are offered at their true cost.
-The multiplier of a penalty stays below its price, beyond which it pays to be unfair.
+Each constraint (eq. 19) has a multiplier, which changes the costs of positive predictions. They become cheaper for the
+rows of the group whose rate is too low, and dearer for the rows of the other group. A multiplier rises while its
+constraint is broken, and falls while it is met. So the search finds diagrams on both sides of the constraint. Those
+that meet all constraints are offered at their true cost. The multiplier of a penalty never exceeds its price, since a
+diagram may break a constraint at that price.
 """
 
 from __future__ import annotations
@@ -20,26 +21,27 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem, Rate
 
 ROUNDS = 24
-"""Changes of the multipliers."""
+"""Number of rounds; each round runs the local search and then changes the multipliers."""
 SCALE = 64
-"""Integer prices are this much finer than those of the problem, so that multipliers may be fractions."""
+"""Integer costs are multiplied by up to this factor, so that multipliers can be fractions."""
 
 Improve = Callable[[DiagramProblem, Diagram, IntArray, int, float], Diagram]
-"""Problem with the price of a node, diagram to begin with, (n_rows, n_classes) prices, seed, seconds -> cheaper one."""
+"""A local search. Its arguments are the problem (with the price of a node), the first diagram, the (n_rows, n_classes)
+costs, a seed and the seconds. It returns a cheaper diagram."""
 
 
 def improve_fairly(
     run: DiagramRun, improve: Improve, offer: Callable[[Diagram], object], *, random_state: int, seconds: float
 ) -> None:
-    """Offer diagrams that meet ``run.problem.rates``, and some that meet those of its penalties more or less.
+    """Search diagrams that meet the fairness constraints of ``run.problem``, and that avoid its penalties.
 
     Parameters
     ----------
-    run : its best diagram is where the search begins
+    run : the search begins with its best diagram
     improve : local search
-    offer : takes each diagram to ``run``
+    offer : function that offers a diagram to ``run``
     random_state : seed
-    seconds : for all rounds together
+    seconds : time for all rounds together
     """
     problem = run.problem
     assert run.best is not None
@@ -56,12 +58,16 @@ def improve_fairly(
         offer(current)
         predicted = current.visits(problem)[1]
         slack = np.array([share @ (predicted == rate.positive) for share, rate in zip(shares, rates, strict=True)])
-        # A step as long as the constraint is broken; steps shrink, so that the multipliers settle.
+        # The step is proportional to the violation; steps shrink, so that the multipliers converge.
         multipliers = np.clip(multipliers - slack * 2.0 / (1.0 + 0.25 * number), 0.0, most)
 
 
 def _rates(problem: DiagramProblem) -> tuple[list[Rate], FloatArray]:
-    """All rates, and the greatest multiplier of each: what a share of the group costs, as a share of all errors."""
+    """All rates, of constraints and of penalties, and the largest multiplier of each.
+
+    For a constraint, it is infinite. For a penalty, it is the price of a whole group, relative to the cost of an error
+    in every row.
+    """
     rates, most = list(problem.rates), [np.inf] * len(problem.rates)
     for penalty in problem.penalties:
         whole = penalty.price * penalty.most(problem.rows.weights)
@@ -71,7 +77,10 @@ def _rates(problem: DiagramProblem) -> tuple[list[Rate], FloatArray]:
 
 
 def _shares(problem: DiagramProblem, rates: list[Rate]) -> FloatArray:
-    """(n_rates, n_rows): over positive predictions, the share of the left rows less ``ratio`` times the right one."""
+    """Array (n_rates, n_rows): how much a positive prediction of each row adds to the slack of each rate.
+
+    The slack is the rate of the left group minus ``ratio`` times the rate of the right group.
+    """
     weights = problem.rows.weights.astype(np.float64)
     prices = [
         weights * rate.left / weights[rate.left].sum()
@@ -84,10 +93,7 @@ def _shares(problem: DiagramProblem, rates: list[Rate]) -> FloatArray:
 def _prices(
     problem: DiagramProblem, rates: list[Rate], shares: FloatArray, multipliers: FloatArray
 ) -> tuple[DiagramProblem, IntArray]:
-    """The problem in a finer unit, multipliers instead of penalties; and what each class costs a row there.
-
-    That is (n_rows, n_classes) integers.
-    """
+    """The problem without penalties in a finer cost unit, and the (n_rows, n_classes) costs with the multipliers."""
     cost = problem.cost
     largest = cost.error_price * cost.total * (2 + 2 * float(multipliers.sum()))
     scale = max(1, min(SCALE, int(EXACT / 2 / largest)))

@@ -1,4 +1,4 @@
-"""The native heuristics of univariate diagrams: construction from the top, and iterated local search."""
+"""The native heuristics for univariate diagrams: construction from the top, and iterated local search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proofwood.problem.diagram import DiagramProblem
 
 _MOST = 2**62
 FEATURE_SHARE = 0.6
-"""Share of the columns drawn for each node; at least one is."""
+"""Each node looks at this random share of the columns, and at least at one."""
 
 
 def construct(
@@ -25,41 +25,41 @@ def construct(
     n_starts: int | None = None,
     costs: npt.ArrayLike | None = None,
 ) -> Diagram:
-    """Best of many top-down constructions, the Step 1 of [1]_.
+    """Build many diagrams from the top down, and return the best one (Step 1 of [1]_).
 
-    Each node takes the split of greatest information gain among a random share of the columns; a flow of one class
-    goes straight to its terminal; while more flows leave a layer than the next one has nodes, the two that lose least
-    information are merged; what leaves the last layer goes to its cheapest class. Then nodes that lead only to
-    terminals are removed, from below, where the cost does not rise. Starts differ in the columns drawn; the first sees
-    all of them. The diagrams without nodes take part too.
+    Each node takes the split with the greatest information gain among a random share of the columns. Rows of only one
+    class go directly to the leaf of this class. If more arcs leave a layer than the next layer has nodes, the two whose
+    rows lose the least information together are merged, until they fit. Rows that leave the last layer go to the leaf
+    of their cheapest class. Finally, from the bottom up, nodes with two leaves are removed if the cost does not rise.
+    The starts differ in the columns drawn; the first uses all columns. Diagrams without nodes are compared, too.
 
     Parameters
     ----------
     problem : DiagramProblem, univariate
     random_state : int from 0
     seconds : wall-clock limit
-    n_starts : number of starts; with neither limit, 100
-    costs : (n_rows, n_classes) integer price of giving each row each class; those of eq. 18 if None
+    n_starts : number of starts; 100 if ``seconds`` is None, too
+    costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
 
     Returns
     -------
     Diagram
-        Cheapest of all starts; it meets ``max_splits``, ``min_weight`` and ``tree``, and ``rates`` if any start does.
-        With ``n_starts`` alone it depends on nothing but the arguments.
+        The cheapest diagram of all starts. It meets ``max_splits``, ``min_weight`` and ``tree``; it meets ``rates`` if
+        some start does. Without ``seconds``, equal arguments give equal diagrams.
 
     Raises
     ------
     ValueError
         If an argument is out of its range, or the problem is oblique.
     InterruptedSearchError
-        On Ctrl-C; it holds the diagram.
+        On Ctrl-C; the exception contains the best diagram so far.
 
     References
     ----------
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
     if n_starts is not None and n_starts < 0:
-        raise ValueError(f"n_starts={n_starts!r} is not a number of starts: expected an integer from 0")
+        raise ValueError(f"n_starts={n_starts!r} is negative: expected an integer from 0")
     kernel = kernel_of(problem, costs, random_state)
     starts = n_starts if n_starts is not None else 100 if seconds is None else _MOST
     found = _native.construct_layered(
@@ -80,41 +80,42 @@ def improve(
     target: int = 0,
     max_rounds: int | None = None,
 ) -> Diagram:
-    """Cheaper diagram by iterated local search.
+    """Improve a diagram by iterated local search, and return the cheapest diagram found.
 
-    A pass goes through the nodes from the last layer to the first. With the rest fixed, what each row costs in each
-    node of the next layer is known, so that one walk along each column finds the best split of a node with the best
-    targets of both sides. Now and then a node is optimised together with up to two new children, and removed or merged
-    with another node where that pays. When passes gain no more, the diagram is changed at random (splits, arcs, nodes
-    added, removed, merged, divided, moved up or down with all that is below, lower layers of another diagram, other
-    prices of the rows for a while), descends again, and replaces the current one if it is not much worse.
+    A pass goes through the nodes from the last layer to the first. While the other nodes are fixed, the cost of each
+    row at each node of the next layer is known. So one scan of each column finds the best split of a node, with the
+    best targets of both sides. Sometimes a node is optimised together with up to two new children, or it is removed or
+    merged with another node if this lowers the cost. When passes no longer improve the diagram, it is changed at
+    random, and passes improve it again. Random changes are: other splits or arcs; nodes added, removed, merged or
+    divided; nodes moved up or down with all nodes below; the lower layers of another diagram; temporary other costs of
+    the rows. The result replaces the current diagram if it is not much worse.
 
     Parameters
     ----------
     problem : DiagramProblem, univariate
-    diagram : Diagram within the skeleton, to begin with
-    costs : (n_rows, n_classes) integer price of giving each row each class; those of eq. 18 if None
+    diagram : Diagram of the skeleton; the search begins with it
+    costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
     random_state : int from 0
     seconds : wall-clock limit
-    target : a diagram of at most this cost will do
-    max_rounds : number of perturbations; with neither limit, 1000
+    target : stop at a diagram of at most this cost
+    max_rounds : number of random changes; 1000 if ``seconds`` is None, too
 
     Returns
     -------
     Diagram
-        The cheapest one seen; it meets ``max_splits``, ``min_weight`` and ``tree`` where ``diagram`` does, and
-        ``rates`` if any diagram seen does. Never worse than ``diagram``. With ``max_rounds`` alone it depends on
-        nothing but the arguments.
+        The cheapest diagram found, never worse than ``diagram``. It meets ``max_splits``, ``min_weight`` and ``tree``
+        if ``diagram`` does, and ``rates`` if any diagram found does. Without ``seconds``, equal arguments give equal
+        diagrams.
 
     Raises
     ------
     ValueError
         If an argument is out of its range, or the problem is oblique.
     InterruptedSearchError
-        On Ctrl-C; it holds the diagram.
+        On Ctrl-C; the exception contains the best diagram so far.
     """
     if max_rounds is not None and max_rounds < 0:
-        raise ValueError(f"max_rounds={max_rounds!r} is not a number of rounds: expected an integer from 0")
+        raise ValueError(f"max_rounds={max_rounds!r} is negative: expected an integer from 0")
     kernel = kernel_of(problem, costs, random_state)
     check_skeleton(problem, diagram)
     rounds = max_rounds if max_rounds is not None else 1000 if seconds is None else _MOST
@@ -126,7 +127,7 @@ def improve(
 
 
 def _start(problem: DiagramProblem, diagram: Diagram) -> dict[str, Any]:
-    """``diagram`` as the native code reads it: each test as column and cut."""
+    """``diagram`` in the form that the native code reads, with each test as a column and a cut."""
     offsets = problem.rows.offsets
     tests = np.array(diagram.test, dtype=np.int64)
     column = np.searchsorted(offsets, tests, side="right") - 1
@@ -141,7 +142,7 @@ def _start(problem: DiagramProblem, diagram: Diagram) -> dict[str, Any]:
 
 
 def _better(kernel: Kernel, start: Diagram, found: Diagram) -> Diagram:
-    """The one that meets more constraints, then the cheaper one; ``found`` if they are alike."""
+    """The better one of two diagrams: first one that meets the constraints, then the cheaper; in a tie, ``found``."""
 
     def rank(diagram: Diagram) -> tuple[bool, int]:
         return bool(count(kernel.problem, diagram).broken), price(kernel.problem, diagram, kernel.prices)

@@ -1,4 +1,4 @@
-"""The portfolio for diagrams of hyperplanes: thresholds first, bounds, construction, local search, exact search."""
+"""The portfolio for oblique splits: first thresholds, then bounds, construction, local search and exact search."""
 
 from __future__ import annotations
 
@@ -20,38 +20,41 @@ from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Limits
 
 UNIVARIATE = (0.2, 10.0)
-"""Time for the best diagram with thresholds, as a share of what is left, and the most seconds."""
+"""Time for the best diagram with thresholds: a share of the time left, and the most seconds."""
 SIDES = (0.3, 60.0)
-"""Time for the exact search over all ways in which hyperplanes part the rows."""
+"""Time for the exact search over all ways in which hyperplanes separate the rows: a share, and the most seconds."""
 EARLY = (0.03, 2.0)
-"""Time for the same before anything else is tried: a table of a dozen rows is proved at once, or the ways are many."""
+"""Time for a first exact search before construction and local search: it can solve tables of about a dozen rows."""
 BOUNDS = (0.1, 5.0)
-"""Time for bounds: a share of what is left, and the most seconds."""
+"""Time for bounds: a share of the time left, and the most seconds."""
 LAST = (0.5, 0.8)
-"""Share of the time left in the end for bounds, and the share of the rest for the search."""
+"""At the end: the share of the time left for bounds, and then the share of the rest for the search."""
 ONE_SPLIT = (0.1, 10.0)
-"""Time for the errors of a single split, counted over all hyperplanes."""
+"""Time to count the errors of a single split over all hyperplanes: a share of the time left, and the most seconds."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
-"""Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
+"""Time for each round of construction and local search, as a share of the time left; easy problems end early."""
 MOST = 8.0
-"""Seconds of one round at most."""
+"""The most seconds of one round."""
 ANNEALED = (0.25, 6.0)
-"""Time for annealing, as a share of what is left, and the most seconds; as much again once the rounds are over."""
+"""Time for annealing: a share of the time left, and the most seconds. It runs once before the rounds and once after."""
 RUN, ANNEALING = 3.0, 0.8
-"""Seconds of one run of annealing with its polish, about, and the share of the former."""
+"""Approximate seconds of one run of annealing followed by local search, and the share of annealing in it."""
 WITHOUT_LIMIT = 30.0
-"""Seconds of the last annealing where a fit has no limit."""
+"""Seconds of the last search if the fit has no time limit."""
 
 
 def search_univariate(run: DiagramRun, engine: str, random_state: int) -> None:
-    """The portfolio of univariate splits on ``run``, from its leaves on."""
+    """Work on ``run``, which has a univariate problem: offer its leaves, then use the univariate portfolio."""
     for code in range(run.problem.rows.n_classes):
         run.offer(Diagram.leaf(code), by="leaf")
     work_univariate(run, engine, random_state)
 
 
 def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Program | None = None) -> str | None:
-    """Work on ``run`` until it is done or the time is up; why it stopped early, or None."""
+    """Work on ``run``, which has an oblique problem, until it is done or the time is over.
+
+    Returns what stopped it early, or None.
+    """
     problem = run.problem
     if run.clock.over:
         return "time_limit"
@@ -65,13 +68,13 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
     _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
     _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
-    _bounds(run, one_split)  # what is known now leaves fewer nodes to look at
+    _bounds(run, one_split)  # again: with a better diagram, fewer numbers of nodes are open
     if exact:
         search_sides(run, random_state)
     if run.done:
         return None
     if exact:
-        # The mixed-integer model found nothing better in the time that is left
+        # In the remaining time, the mixed-integer model found nothing better
         # (decisions/0074-learning-engines-that-went).
         _to_the_end(run, one_split, random_state + 2)
         return None
@@ -85,13 +88,13 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
 
 
 def least_cost_of_equal_rows(problem: DiagramProblem) -> int:
-    """Integer cost that no diagram is below, since equal rows of different classes are not told apart."""
+    """A lower bound on the integer cost of all diagrams, as no split separates equal rows of different classes."""
     leaf = problem.cost.of_diagram(problem.leaf_errors, 0)
     return min(leaf, problem.cost.of_diagram(problem.rows.unavoidable, 1))
 
 
 def _univariate_first(run: DiagramRun, engine: str, random_state: int) -> None:
-    """Offer the best diagram with thresholds for tests that a share of the time finds."""
+    """Search the best diagram whose tests are thresholds, for a share of the time, and offer it."""
     axis = replace(run.problem, columns=None)
     if run.done or run.clock.over or axis.rows.n_tests == 0 or not converts(run.problem, lambda: run.clock.over):
         return
@@ -104,7 +107,10 @@ def _univariate_first(run: DiagramRun, engine: str, random_state: int) -> None:
 
 
 def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] = SIDES) -> None:
-    """Prove a bound by the exact engines of univariate splits over all ways to part the rows, where these are few."""
+    """Prove a bound by the exact univariate engines, if there are few ways to separate the rows by hyperplanes.
+
+    Each way to separate the rows becomes a test of a univariate problem.
+    """
     if run.done:
         return
     until = run.clock.seconds + run.clock.share(*share)
@@ -112,7 +118,7 @@ def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] 
     left = until - run.clock.seconds
     if made is None or left <= 0:
         return
-    # Bounds that rest on the margin do not hold here: rows nearer than that are separated.
+    # Bounds that need the margin are not valid here: these tests also separate rows that are nearer than the margin.
     lower = least_cost_of_equal_rows(run.problem)
     inner = DiagramRun(made.problem, Limits(left, run.clock.limits.threads), lower=lower)
     try:
@@ -124,16 +130,16 @@ def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] 
 
 
 def _one_split(run: DiagramRun) -> int | None:
-    """What every diagram of one split gets wrong, where that can be told exactly."""
+    """A lower bound on the integer weight that a diagram of one split gets wrong; None if it cannot be computed."""
     if run.done or run.clock.over:
         return None
     return errors_of_one_split(run.problem, seconds=run.clock.share(*ONE_SPLIT))
 
 
 def _to_the_end(run: DiagramRun, one_split: int | None, random_state: int) -> None:
-    """Bounds and search with all the time that is left; bounds have the last word.
+    """Use all the time that is left for bounds and search, and end with bounds.
 
-    A fit without a limit searches for a while: nothing but a proof would end it.
+    Without a time limit, the search gets ``WITHOUT_LIMIT`` seconds, since otherwise only a proof would end it.
     """
     left = run.clock.seconds_left
     if left is not None:
@@ -148,7 +154,7 @@ def _to_the_end(run: DiagramRun, one_split: int | None, random_state: int) -> No
 
 
 def _bounds(run: DiagramRun, one_split: int | None, seconds: float | None = None) -> None:
-    """Prove a lower bound for each number of nodes, and offer the short chains found on the way as diagrams."""
+    """Prove a lower bound for each number of nodes, and offer the small diagrams that this finds."""
     if run.done or run.clock.over:
         return
     errors = lower_bounds(
@@ -163,13 +169,13 @@ def _bounds(run: DiagramRun, one_split: int | None, seconds: float | None = None
 
 
 def _offer(run: DiagramRun, diagram: Diagram, by: str) -> None:
-    """Offer ``diagram`` if its hyperplanes hold rows as far apart as the model of the paper asks."""
+    """Offer ``diagram`` if its hyperplanes keep the margin between rows that the model of the paper requires."""
     if holds_margins(run.problem, diagram):
         run.offer(diagram, by=by)
 
 
 def _start(run: DiagramRun, random_state: int) -> None:
-    """Offer what grows from hyperplanes at once, in rounds."""
+    """Construct oblique diagrams in rounds, improve each by local search, and offer them."""
     for number, share in enumerate(ROUNDS):
         if run.done or run.clock.over:
             return
@@ -181,7 +187,7 @@ def _start(run: DiagramRun, random_state: int) -> None:
 
 
 def _anneal(run: DiagramRun, random_state: int, seconds: float) -> None:
-    """Offer trees by annealing, in runs of a few seconds, each polished by the local search."""
+    """Find trees by annealing in runs of a few seconds, and offer them; each run ends with the local search."""
     until = run.clock.seconds + seconds
     for number in count():
         left = until - run.clock.seconds

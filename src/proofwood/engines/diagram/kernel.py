@@ -1,4 +1,4 @@
-"""What the native construction and local search are given, and the check of what they return."""
+"""The arguments of the native construction and local search, and the check of their results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from proofwood.problem.diagram import DiagramProblem
 from proofwood.problem.ranked import RankArray
 
 EXACT = 2**53
-"""Integers below this are exact as doubles, which is what the native search counts with."""
-"""What the native code says if Ctrl-C ended it."""
+"""Integers below this limit are exact as doubles; the native search counts in doubles."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """The arguments of the native functions that describe a problem; see :func:`kernel_of`."""
+    """The arguments that describe a problem for the native functions; made by :func:`kernel_of`."""
 
     problem: DiagramProblem
     ranks: RankArray
@@ -40,11 +39,11 @@ class Kernel:
 
     @property
     def arrays(self) -> tuple[RankArray, RankArray, IntArray, IntArray, FloatArray]:
-        """The arrays in the order of the native functions."""
+        """The arrays, in the order in which the native functions expect them."""
         return self.ranks, self.tests_of, self.prices, self.class_weights, self.coefficients
 
     def ended(self, found: Mapping[str, Any], diagram: Diagram) -> Diagram:
-        """``diagram``; an error that holds it if Ctrl-C or lack of memory ended the native code."""
+        """Return ``diagram``, or raise an exception that contains it if Ctrl-C or the memory limit ended the search."""
         if found["stopped"] == INTERRUPT:
             raise InterruptedSearchError(diagram)
         if found["stopped"] == MEMORY:
@@ -52,12 +51,12 @@ class Kernel:
         return diagram
 
     def diagram(self, found: Mapping[str, Any]) -> Diagram:
-        """What the native code found, recounted row by row.
+        """The diagram of a native answer, after its cost was counted again row by row.
 
         Raises
         ------
         AssertionError
-            If it is not a diagram of the skeleton, breaks a limit, or does not cost what the native code says.
+            If the diagram does not fit the skeleton, breaks a limit, or has another cost than the native code says.
         """
         problem = self.problem
         diagram = without_unreached(
@@ -66,53 +65,58 @@ class Kernel:
         check_skeleton(problem, diagram)
         cost = price(problem, diagram, self.prices)
         if cost != found["cost"]:
-            raise AssertionError(f"the native search counted {found['cost']}, the diagram costs {cost}")
+            raise AssertionError(f"the native search counted {found['cost']}, but the diagram costs {cost}")
         k = diagram.n_splits
         if k > problem.max_splits:
-            raise AssertionError(f"the native search returned {k} nodes, where {problem.max_splits} are permitted")
+            raise AssertionError(
+                f"the native search returned {k} nodes, but at most {problem.max_splits} are permitted"
+            )
         if k and problem.min_weight:
             least = int((problem.rows.weights @ diagram.visits(problem)[0]).min())
             if least < problem.min_weight:
-                raise AssertionError(f"the native search returned a node of weight {least} below {problem.min_weight}")
+                raise AssertionError(
+                    f"the native search returned a node with rows of weight {least}, but at least {problem.min_weight} "
+                    "is required"
+                )
         return diagram
 
 
 def price(problem: DiagramProblem, diagram: Diagram, prices: IntArray) -> int:
-    """What ``diagram`` costs if row i in class c costs ``prices[i, c]``, (n_rows, n_classes), nodes as in eq. 18."""
+    """The cost of ``diagram`` if predicting class c for row i costs ``prices[i, c]``, and nodes cost as in eq. 18."""
     predicted = diagram.visits(problem)[1]
     of_rows = int(prices[np.arange(predicted.size), predicted].sum())
     return of_rows + problem.cost.node_price * max(0, diagram.n_splits - 1)
 
 
 def error_prices(problem: DiagramProblem) -> IntArray:
-    """(n_rows, n_classes) integer price of giving each row each class: eq. 18 without the nodes."""
+    """Array (n_rows, n_classes): the integer cost of predicting each class for each row (eq. 18 without the nodes)."""
     rows = problem.rows
     wrong = np.arange(rows.n_classes) != rows.codes[:, None]
     return np.ascontiguousarray(problem.cost.error_price * rows.weights[:, None] * wrong, dtype=np.int64)
 
 
 def kernel_of(problem: DiagramProblem, costs: npt.ArrayLike | None, random_state: int) -> Kernel:
-    """The arguments for ``problem``; ``costs`` None means the prices of eq. 18.
+    """The arguments of the native functions for ``problem``; if ``costs`` is None, the costs are those of eq. 18.
 
     Raises
     ------
     ValueError
-        If the problem is oblique, ``costs`` have another shape than (n_rows, n_classes), are not integers or too large
-        to be added up exactly, or ``random_state`` is negative.
+        If the problem is oblique, ``costs`` does not have the shape (n_rows, n_classes), is not an integer array or has
+        too large values to be summed exactly, or ``random_state`` is negative.
     """
     rows = problem.rows
     if problem.oblique:
-        raise ValueError("the problem is oblique: this search is over univariate splits")
+        raise ValueError("the problem is oblique: this search supports only univariate splits")
     if random_state < 0:
-        raise ValueError(f"random_state={random_state!r} is not a seed: expected an integer from 0")
+        raise ValueError(f"random_state={random_state!r} is negative: expected an integer from 0")
     prices = error_prices(problem) if costs is None else np.asarray(costs)
     if prices.shape != (rows.n_rows, rows.n_classes):
-        raise ValueError(f"costs have shape {prices.shape}, expected {(rows.n_rows, rows.n_classes)}")
+        raise ValueError(f"costs have shape {prices.shape}: expected {(rows.n_rows, rows.n_classes)}")
     if not np.issubdtype(prices.dtype, np.integer):
-        raise ValueError(f"costs are {prices.dtype}, expected integers")
+        raise ValueError(f"costs have dtype {prices.dtype}: expected integers")
     largest = float(np.abs(prices.astype(np.float64)).max(axis=1).sum()) + problem.cost.node_price * problem.n_slots
     if largest >= EXACT:
-        raise ValueError(f"costs add up to {largest:.3g}: at most {EXACT} is exact")
+        raise ValueError(f"costs add up to {largest:.3g}, too large to be exact: expected a sum below {EXACT}")
     weights = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
     weights[np.arange(rows.n_rows), rows.codes] = rows.weights
     coefficients, least = _fairness(problem)
@@ -131,9 +135,9 @@ def kernel_of(problem: DiagramProblem, costs: npt.ArrayLike | None, random_state
 
 
 def _fairness(problem: DiagramProblem) -> tuple[FloatArray, list[float]]:
-    """(n_rates, n_rows) coefficients of the fairness constraints as floats, and the least sum that surely meets each.
+    """The (n_rates, n_rows) coefficients of the fairness constraints as floats, and a sum that surely meets each one.
 
-    Where the integers are too large to be added up as floats, the least sum allows for the rounding.
+    If the integers are too large to be summed exactly as floats, this sum includes a margin for rounding.
     """
     of_rates: list[list[int]] = [list(rate.coefficients(problem.rows.weights)) for rate in problem.rates]
     least = []

@@ -1,10 +1,11 @@
-"""Exact search over the layers of a skeleton, bounded by trees with capped numbers of inner children.
+"""Exact search over the layers of a skeleton, with bounds from trees whose nodes have few inner children.
 
-A state is the rows that enter each node of a layer. If layer ``j`` of a diagram has ``k_j`` nodes, then no node of the
-layer above has more than ``min(2, k_j)`` children that are nodes. Unrolled below the rows of one node, the diagram is a
-tree that obeys these caps, so it makes at least the errors of the best such tree; and ``k_j`` nodes are at least
-``min(2, k_j)``. The least over all caps of errors and nodes bounds every diagram that completes a state. See
-"Univariate: layers" in ``docs/theory/layered-diagrams.md``.
+A state of the search is the set of rows that enters each node of a layer. If layer ``j`` of a diagram has ``k_j``
+nodes, then each node of the layer above has at most ``min(2, k_j)`` children that are splits; this number is the *cap*
+of the layer. Below the rows of one node, the unrolled diagram is a tree that obeys the caps, so it makes at least the
+errors of the best such tree. Moreover, layer ``j`` has at least ``min(2, k_j)`` nodes. The smallest cost of errors and
+nodes over all caps is a lower bound for every diagram that continues a state. See "Univariate: layers" in
+``docs/theory/layered-diagrams.md``.
 """
 
 from __future__ import annotations
@@ -23,30 +24,30 @@ from proofwood.engines.switches import switches
 from proofwood.problem.diagram import DiagramProblem
 
 MOST_WEIGHT = 2**28
-"""Integer weight of all rows up to which this search counts."""
+"""The largest integer weight of all rows for which this search can count."""
 MOST_CELLS = 50_000_000
-"""Rows times tests up to which it is tried: its bounds look at all pairs of tests."""
+"""The largest number of row groups times tests for this search, as its bounds compare all pairs of tests."""
 FEW_TESTS, FEW_ROWS = 16, 200
-"""Tests and groups of rows up to which bounds look at all layers, and not only at the next ones."""
+"""Up to these numbers of tests and of row groups, bounds use the caps of all layers, and not only of the next ones."""
 NEXT_CAPS = 3
 SLICE = 0.25
-"""Seconds of the first slice of a search; the next one is four times as long where that does not suffice."""
+"""Seconds of the first slice of a search; if they do not suffice, the next slice is four times as long."""
 STEP = 0.3
-"""Share of the gap between the bound and the best diagram that one search is to close."""
+"""Share of the gap between the bound and the best diagram that one search tries to close."""
 NEAR = 0.1
-"""Gap, as a share of the best diagram, that is closed at once."""
+"""If the gap is at most this share of the cost of the best diagram, one search tries to close it completely."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerOptions:
-    """Switches of the search; none changes the cost that is found.
+    """Switches of the search; none changes the cost of the result.
 
     Parameters
     ----------
-    caps : bounds by trees with capped numbers of inner children; without, by errors that no split avoids
-    merged : flows that meet are bounded as one set of rows at once, where that is cheap
-    states : what a state costs at least is kept for when it is reached again
-    ranges : cuts between two that were counted are bounded by these
+    caps : bound by trees with capped numbers of inner children; if off, by the errors that no split avoids
+    merged : bound the rows of arcs that meet as one set, as soon as they meet, if this is cheap
+    states : store the lower bound of each state, and use it if the state is reached again
+    ranges : bound the cuts between two evaluated cuts by the values of these two
     """
 
     caps: bool = True
@@ -59,7 +60,7 @@ DEFAULT_OPTIONS = LayerOptions()
 
 
 def suits(problem: DiagramProblem) -> bool:
-    """Whether the search can count the rows of ``problem``, and has a chance to end."""
+    """Whether the search can solve ``problem``: its splits are univariate, and its data are small enough."""
     rows = problem.rows
     return (
         not problem.oblique
@@ -70,15 +71,16 @@ def suits(problem: DiagramProblem) -> bool:
 
 
 class LayerSearch:
-    """The search over one problem; it goes on where it was stopped.
+    """The search over one problem. Each call of :meth:`work` continues where the last one stopped.
 
-    Where fairness is asked for, the search leaves it out: what it proves holds, but it may stay below the best diagram.
+    The search ignores fairness constraints and penalties. Its bound is valid with them, too, but may then stay below
+    the cost of the best diagram.
 
     Parameters
     ----------
-    problem : one that :func:`suits`
+    problem : a problem for which :func:`suits` is True
     options : switches
-    most_caps : layers of caps that bounds look at; None chooses by the size of the problem
+    most_caps : number of layers whose caps the bounds use; None chooses by the size of the problem
     """
 
     def __init__(
@@ -108,12 +110,12 @@ class LayerSearch:
         )
 
     def work(self, run: DiagramRun, *, seconds: float | None) -> None:
-        """Go on until the search is done or the time is up; ``run`` gets diagrams and bounds, a slice at a time.
+        """Continue until the search is done or the time is over; after each slice, ``run`` gets diagrams and bounds.
 
         Raises
         ------
         KeyboardInterrupt, MemoryLimitError
-            If one of them ended the search; ``run`` has what was found until then.
+            If Ctrl-C or the memory limit ended the search; ``run`` has the results found until then.
         """
         clock = run.clock.within(seconds)
         while not self.done and not run.done:
@@ -128,9 +130,10 @@ class LayerSearch:
             run.report()
 
     def _cut_off(self, run: DiagramRun) -> int:
-        """Cost below which diagrams are looked for next: first of any, then in steps from the bound to the best.
+        """The cost below which the next search looks for diagrams.
 
-        A search for few cheap diagrams ends much sooner, and says that there are none.
+        At first, this is the cost of the best diagram. Later, it rises in steps from the bound to that cost: a search
+        below a low cost ends much sooner, and proves that no diagram costs less.
         """
         if self._step == 0:
             return run.upper
@@ -155,17 +158,18 @@ class LayerSearch:
 
 
 def _without_nodes(problem: DiagramProblem) -> int:
-    """Cost of the best leaf, which the search leaves out."""
+    """Integer cost of the best diagram without nodes, which the search does not consider."""
     return problem.cost.of_diagram(problem.leaf_errors, 0)
 
 
 def _diagram(problem: DiagramProblem, found: dict[str, Any]) -> Diagram:
-    """What was found, with a test for the nodes that pass all rows on.
+    """The diagram of a native answer, with tests added for the nodes that send all their rows to one target.
 
-    Both arcs of such a node name one target. Within a tree, which has no such arcs, it repeats the test of its parent.
+    Both arcs of such a node lead to the same target. In a tree, this is not allowed; there the node repeats the test of
+    its parent.
     """
     test, low, high = (list(found[name]) for name in ("test", "low", "high"))
-    way = {0: constant_test(problem)}  # of each node: a test that its rows answer alike, and their side
+    way = {0: constant_test(problem)}  # for each node: a test that sends all its rows to one side, and this side
     for node, asked in enumerate(tuple(test)):
         if asked < 0:
             target, (test[node], side) = low[node], way[node] if problem.tree else (0, -1)

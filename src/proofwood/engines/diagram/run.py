@@ -1,4 +1,4 @@
-"""What the engines of one run share: the clock, the best diagram, the best bound, and whom to tell."""
+"""The state that the engines of one run share: the clock, the best diagram, the best bound, and the callback."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from proofwood.problem.objectives import proof
 from proofwood.result import Limits, Progress, Result, Stats, Status
 
 COSTS_NOTHING = "cost 0"
-"""What proves a diagram without cost, if no bound was raised at all."""
+"""Value of ``proved_by`` if the best diagram costs 0 and no bound was raised."""
 LEAVES_ONLY = "leaves only"
-"""What proves that nothing is better, or meets the constraints, where no split is permitted."""
+"""Value of ``proved_by`` if no split is permitted, so that only leaves had to be compared."""
 
 
 class DiagramRun(BoundedRun):
-    """One run: engines offer diagrams and prove bounds, each in integer cost.
+    """One run, in which engines offer diagrams and prove bounds; both are in integer cost.
 
     Parameters
     ----------
     problem : DiagramProblem
-    limits : of the whole run, from now
-    progress : told of each improvement, in shares of eq. 18, from the first diagram on
-    lower : integer cost that no diagram undercuts
+    limits : limits of the whole run, which begins now
+    progress : called at each improvement from the first diagram on, with values in the unit of eq. 18
+    lower : a lower bound on the integer cost of all diagrams
 
     Attributes
     ----------
-    best : the cheapest diagram so far, None before the first; ``upper`` is its cost
-    engine, proved_by : what found ``best``, and what raised ``lower`` last
+    best : the cheapest diagram so far, or None; ``upper`` is its cost
+    engine, proved_by : name of the engine that found ``best``, and of the one that raised ``lower`` last
     infeasible : whether it is proved that no diagram meets the constraints
     """
 
@@ -46,52 +46,52 @@ class DiagramRun(BoundedRun):
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the best diagram is proved optimal, or the problem is proved infeasible."""
         return self.infeasible or (self.best is not None and super().done)
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
-        """Keep ``diagram`` if it meets the constraints and costs less than the best; it is recounted here."""
+        """Count ``diagram`` again, and make it the best if it meets the constraints and costs less; return whether."""
         counted = count(self.problem, diagram)
         if counted.broken or counted.cost >= self.upper:
             return False
         if self.infeasible:
-            raise AssertionError("proved infeasible, but there is a diagram that meets the constraints")
+            raise AssertionError("the problem was proved infeasible, but a diagram meets the constraints")
         cost = self.possible(counted.cost)
         self.best, self.upper, self.engine = diagram, cost, by or self.engine
         self.changed()
         return True
 
     def prove(self, lower: int, *, by: str = "") -> bool:
-        """No diagram that meets the constraints costs less than ``lower``; more than ``upper`` counts as ``upper``.
+        """Note the proof that no diagram which meets the constraints costs less than ``lower``.
 
-        ``by`` names the bound or engine that says so.
+        A value above ``upper`` counts as ``upper``. ``by`` names the bound or engine that proved it.
         """
         if min(lower, self.upper) > self.lower:
             self.proved_by = by
         return super().prove(lower)
 
     def prove_infeasible(self, *, by: str) -> None:
-        """No diagram meets the constraints."""
+        """Note the proof that no diagram meets the constraints; ``by`` names the engine that proved it."""
         if self.best is not None:
-            raise AssertionError("proved infeasible, but there is a diagram that meets the constraints")
+            raise AssertionError("the problem was proved infeasible, but a diagram meets the constraints")
         self.infeasible, self.proved_by = True, by
 
     def state(self) -> tuple[float, float]:
-        """Objective and bound as shares of eq. 18."""
+        """The objective and the bound, in the unit of eq. 18."""
         return self.problem.cost.reported(self.upper, self.lower)
 
     def changed(self) -> None:
-        """Put the state into the trace and report it, once there is a diagram."""
+        """Add the state to the trace and report it, if a diagram is known."""
         if self.best is not None:
             super().changed()
 
     def report(self) -> None:
-        """Report where the run stands, if the last report is some time ago, once there is a diagram."""
+        """Report the state if a diagram is known and the last report was some time ago."""
         if self.best is not None:
             super().report()
 
     def result(self, stopped_by: str | None = None) -> Result:
-        """The answer; ``stopped_by`` says what ended the run if it is not done."""
+        """The result of the run; ``stopped_by`` says what ended it, if it is not done."""
         cost = self.problem.cost
         done = self.done
         stats = Stats(
@@ -117,6 +117,7 @@ class DiagramRun(BoundedRun):
 
 
 Program: TypeAlias = Callable[[DiagramRun], str | None]
-"""Looks for better diagrams than that of a run, and offers them; what stopped it, or what is left open at its end."""
+"""A function that searches better diagrams and offers them to a run. It returns what stopped it,
+:data:`UNCONFIRMED`, or None."""
 UNCONFIRMED = "unconfirmed"
-"""Why a run stopped if its program calls a diagram the best and no exact search has confirmed it."""
+"""The value of ``stopped_by`` if a program calls its diagram optimal, but no exact search has confirmed this."""

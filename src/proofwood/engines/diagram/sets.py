@@ -1,12 +1,12 @@
-"""Exact search over sets of tests: the bound E*(k), and every set that could make a cheaper diagram.
+"""Exact search over sets of tests: the bound E*(k), and every set that could give a cheaper diagram.
 
-E*(k) is the least E(S) over all sets S of at most ``k`` tests, E(S) being the errors of the best function of the
-answers to S. A diagram that asks ``s`` different tests has at least the errors of its set, so at least E*(s). Once the
-cheapest diagrams over all sets of ``s`` tests with at most ``e`` errors are known, every other one that asks ``s``
-tests has more than ``e``. A diagram of ``k`` nodes asks at most ``k`` tests and costs ``node_price * (k - 1)`` beside
-its errors; what optimal trees say of ``k`` nodes counts too. The number of tests of least bound is worked on next, so
-that the least bound, which holds for all diagrams, rises as fast as it can. See "Univariate: sets of tests" in
-``docs/theory/layered-diagrams.md``, whose q_e and q_s are ``error_price`` and ``node_price``.
+E(S) is the number of errors of the best function of the answers to the tests S, and E*(k) is the least E(S) over all
+sets S of at most ``k`` tests. A diagram that uses ``s`` different tests has at least E*(s) errors. Once the cheapest
+diagrams over all sets of ``s`` tests with at most ``e`` errors are known, every other diagram that uses ``s`` tests has
+more than ``e`` errors. A diagram of ``k`` nodes uses at most ``k`` tests, and its nodes cost ``node_price * (k - 1)``.
+Lower bounds from optimal trees for ``k`` nodes count, too. The search always continues with the number of tests whose
+bound is lowest, because the lowest bound is the one that holds for all diagrams. See "Univariate: sets of tests" in
+``docs/theory/layered-diagrams.md``, where ``error_price`` is called q_e and ``node_price`` q_s.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 
 MAX_SETS = 100_000
-"""Sets of one level of errors that are listed at most; a level with more stays open."""
+"""The largest number of sets that are listed for one number of errors; if there are more, the bound stays there."""
 
 
 @dataclass(eq=False)
 class SetSearch:
-    """What is known about each number of different tests, and about each number of nodes.
+    """The lower bounds for each number of different tests, and for each number of nodes.
 
-    ``by_tests`` holds for diagrams that were not offered yet, the others for all.
+    ``by_tests`` is valid only for diagrams that were not offered yet; ``by_nodes`` is valid for all diagrams.
 
     Parameters
     ----------
     problem : DiagramProblem with univariate splits
-    by_tests : (most + 1,) least integer errors of diagrams that ask exactly ``s`` tests
-    by_nodes : (most + 1,) least integer errors of diagrams of exactly ``k`` nodes
+    by_tests : (most + 1,) lower bounds on the integer errors of diagrams that use exactly ``s`` tests
+    by_nodes : (most + 1,) lower bounds on the integer errors of diagrams of exactly ``k`` nodes
     asked : numbers of tests whose E* is known
     stuck : numbers of tests with too many sets to list, or too many tests for the search
-    late : numbers of tests for which the time did not suffice, until there is more
+    late : numbers of tests for which the time did not suffice; they are tried again when there is more time
     """
 
     problem: DiagramProblem
@@ -52,7 +52,7 @@ class SetSearch:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> SetSearch:
-        """Nothing is known yet except which rows no test distinguishes."""
+        """The state before any search; its bounds come only from rows that no test distinguishes."""
         rows = problem.rows
         most = problem.most_nodes
         least = [problem.leaf_errors, *([rows.unavoidable] * most)]
@@ -60,40 +60,40 @@ class SetSearch:
 
     @property
     def most(self) -> int:
-        """Most nodes of a diagram."""
+        """The largest number of nodes of a diagram."""
         return len(self.by_nodes) - 1
 
     def bound(self, tests: int) -> int:
-        """Integer cost of diagrams that ask ``tests`` different tests."""
+        """A lower bound on the integer cost of diagrams that use exactly ``tests`` different tests."""
         cost, errors = self.problem.cost, self.by_tests[tests]
         return min(cost.of_diagram(max(errors, self.by_nodes[k]), k) for k in range(tests, self.most + 1))
 
     @property
     def lower(self) -> int:
-        """Integer cost of all diagrams."""
+        """A lower bound on the integer cost of all diagrams that were not offered yet."""
         return min(self.bound(tests) for tests in range(min(self.most, self.problem.rows.n_tests) + 1))
 
     def most_open(self, upper: int) -> int:
-        """Most nodes of a diagram that could cost less than ``upper``."""
+        """The largest number of nodes of a diagram that could cost less than ``upper``."""
         cost = self.problem.cost
         fewest = [min(self.by_tests[: k + 1]) for k in range(self.most + 1)]
         open_ = [k for k in range(self.most + 1) if cost.of_diagram(max(fewest[k], self.by_nodes[k]), k) < upper]
         return max(open_, default=0)
 
     def next_tests(self, upper: int) -> int | None:
-        """The open number of tests of least bound; None if all others are closed or stuck."""
+        """The number of tests to search next: the one with the lowest bound below ``upper``; None if all are done."""
         most = min(self.most, self.problem.rows.n_tests)
         tests = [s for s in range(1, most + 1) if s not in self.stuck | self.late and self.bound(s) < upper]
         return min(tests, key=self.bound, default=None)
 
     def raise_nodes(self, nodes: int, errors: int) -> None:
-        """Diagrams of ``nodes`` nodes get at least ``errors`` integer weight wrong."""
+        """Note that every diagram of ``nodes`` nodes gets at least the integer weight ``errors`` wrong."""
         self.by_nodes[nodes] = max(self.by_nodes[nodes], errors)
 
     def learn_fewest(self, tests: int, run: DiagramRun, *, seconds: float | None) -> None:
-        """Ask for E*(tests), and raise the bounds of this number and of smaller ones."""
+        """Search for E*(tests), and raise the bounds for this number of tests and for smaller numbers."""
         cost = self.problem.cost
-        # Only sets that leave room for a cheaper diagram matter; E* above that is as good as closed.
+        # Only sets with so few errors that a diagram could be cheaper than the best one matter.
         left = run.upper - cost.node_price * (tests - 1)
         found = best_subset(
             self.problem.rows,
@@ -111,7 +111,7 @@ class SetSearch:
         run.add({"bounds": 1})
 
     def settle(self, tests: int, run: DiagramRun, *, seconds: float | None) -> None:
-        """Search all sets of ``tests`` tests that get ``by_tests[tests]`` wrong, and raise this level by one."""
+        """Search all sets of ``tests`` tests with ``by_tests[tests]`` errors, then raise this bound by one."""
         problem, level = self.problem, self.by_tests[tests]
         if tests > MOST_TESTS:
             self.stuck.add(tests)
@@ -142,19 +142,19 @@ class SetSearch:
 
     @cached_property
     def _told_apart(self) -> RankedRows:
-        """The rows, such that tests which part them differently are different tests to a search over sets.
+        """The rows for the search over sets; with constraints on rows, they have one more class without any weight.
 
-        It leaves out groups of equal rows that have the same weight of every class: no error depends on where they go.
-        Constraints on rows may; of a class without rows no group has as much weight as of the others.
+        The search ignores a group of equal rows if all classes have the same weight there, since its predictions do not
+        change the errors. But constraints may depend on them. With a class without weight, no group is ignored.
         """
         rows = self.problem.rows
         return replace(rows, n_classes=rows.n_classes + 1) if self.problem.counts_rows else rows
 
 
 def search_sets(search: SetSearch, run: DiagramRun, *, seconds: float | None) -> None:
-    """Work on the number of tests of least bound until all are closed, stuck, or the time is up.
+    """Work on the number of tests with the lowest bound, until none is open or the time is over.
 
-    ``run`` gets the bounds and what is found.
+    ``run`` gets the bounds and the diagrams.
     """
     clock = run.clock.within(seconds)
     search.late.clear()

@@ -1,4 +1,4 @@
-"""A diagram within a skeleton as plain tuples: what constructions, local searches and decoders exchange."""
+"""A diagram of a skeleton as plain tuples: the form that constructions, local searches and decoders exchange."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from proofwood.problem.diagram import DiagramProblem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagram:
-    """Inner nodes by layers, node 0 being the root; a target below 0 is a terminal, ``~code`` that of class ``code``.
+    """The inner nodes of a diagram, layer by layer; node 0 is the root.
+
+    The target of an arc is the number of a node, or ``~code`` (negative) for the leaf of class ``code``.
 
     Parameters
     ----------
     layer : (n_splits,) layer of each node, ascending
-    low, high : (n_splits,) node of the next layer, or ``~code``: for rows with bit 0 (below the hyperplane), and bit 1
+    low, high : (n_splits,) targets of rows with bit 0 (below the hyperplane), and of rows with bit 1; a node or leaf
     test : (n_splits,) number of the test of a univariate node; empty if the nodes are oblique
     normals : (n_splits, n_features) coefficients over the scaled columns; None if the nodes are univariate
     offsets : (n_splits,) a row goes low iff ``normals @ x <= offsets``
@@ -37,7 +39,7 @@ class Diagram:
 
     @classmethod
     def leaf(cls, code: int) -> Diagram:
-        """The diagram without nodes that predicts ``code``."""
+        """A diagram without nodes that predicts ``code`` for every row."""
         return cls((), (), (), constant=code)
 
     @property
@@ -46,7 +48,7 @@ class Diagram:
         return len(self.layer)
 
     def bits(self, problem: DiagramProblem) -> IntArray:
-        """(n_rows, n_splits) side that each row takes at each node, whether it gets there or not."""
+        """Array (n_rows, n_splits): the side (0 low, 1 high) of each row at each node, even if it never reaches it."""
         if self.normals is None:
             return problem.rows.bits(self.test).astype(np.int64)
         assert problem.columns is not None
@@ -57,7 +59,7 @@ class Diagram:
         return (sums > self.offsets).astype(np.int64)
 
     def visits(self, problem: DiagramProblem) -> tuple[IntArray, IntArray]:
-        """(n_rows, n_splits) 1 where a row visits a node, and (n_rows,) the class code that it ends in."""
+        """Two arrays: (n_rows, n_splits) is 1 if the row visits the node; (n_rows,) the predicted class codes."""
         n = problem.rows.n_rows
         if self.n_splits == 0:
             return np.zeros((n, 0), dtype=np.int64), np.full(n, self.constant, dtype=np.int64)
@@ -75,10 +77,11 @@ class Diagram:
             at[rows] = np.where(bits[rows, node] == 1, high[node], low[node])
 
     def table(self, problem: DiagramProblem) -> NodeTable:
-        """The diagram as a table of tests (over the scaled columns if oblique), with the weights of the rows.
+        """The diagram as a node table with the weights of the rows; oblique tests are over the scaled columns.
 
-        A root whose two arcs name one class is a lone leaf; every other node stays, needed or not, so that the table
-        has ``n_splits`` inner nodes. Terminals follow the nodes, one for each class that is reached by an arc.
+        If the diagram is only a root, and both its arcs lead to one class, the table is a single leaf. Otherwise it has
+        ``n_splits`` inner nodes, even if some are not needed. The leaves follow them, one for each class that an arc
+        leads to.
         """
         k = self.n_splits
         if k == 0 or (k == 1 and self.low == self.high):
@@ -122,14 +125,14 @@ def _refresh(problem: DiagramProblem, table: NodeTable) -> NodeTable:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a diagram costs and what it breaks, recounted from its tests and arcs.
+    """The cost of a diagram and the constraint it violates, counted again from its tests and arcs.
 
     Parameters
     ----------
     errors : integer weight of wrong rows
-    n_splits : inner nodes
-    cost : integer cost of the problem, penalties included
-    broken : what constraint it breaks, in words; empty if it meets them all
+    n_splits : number of inner nodes
+    cost : integer cost of the problem, including penalties
+    broken : description of a constraint that the diagram violates; empty if it meets all
     """
 
     errors: int
@@ -139,12 +142,12 @@ class Counted:
 
 
 def count(problem: DiagramProblem, diagram: Diagram) -> Counted:
-    """Recount ``diagram`` row by row, with no engine.
+    """Count errors, nodes and cost of ``diagram`` again, row by row, without any engine.
 
     Raises
     ------
     AssertionError
-        If it is not a diagram of the skeleton: layers, widths, arcs or parents are not as they must be.
+        If the diagram does not fit the skeleton, because its layers, widths, arcs or parents are wrong.
     """
     check_skeleton(problem, diagram)
     seen, predicted = diagram.visits(problem)
@@ -153,9 +156,10 @@ def count(problem: DiagramProblem, diagram: Diagram) -> Counted:
     k = diagram.n_splits
     broken = ""
     if k > problem.max_splits:
-        broken = f"{k} nodes, where {problem.max_splits} are permitted"
+        broken = f"the diagram has {k} nodes, but at most {problem.max_splits} are permitted"
     elif problem.min_weight and k and int((weights @ seen).min()) < problem.min_weight:
-        broken = f"a node of weight {int((weights @ seen).min())}, where {problem.min_weight} is the least"
+        least = int((weights @ seen).min())
+        broken = f"a node has rows of weight {least}, but at least {problem.min_weight} is required"
     else:
         for rate in problem.rates:
             if rate.slack(weights, predicted) < 0:
@@ -165,11 +169,11 @@ def count(problem: DiagramProblem, diagram: Diagram) -> Counted:
 
 
 class InterruptedSearchError(KeyboardInterrupt):
-    """Ctrl-C ended a local search.
+    """Raised when Ctrl-C ended a local search.
 
     Parameters
     ----------
-    diagram : the best one that it had seen
+    diagram : the best diagram that the search found before
     """
 
     def __init__(self, diagram: Diagram) -> None:
@@ -178,11 +182,11 @@ class InterruptedSearchError(KeyboardInterrupt):
 
 
 class UnfinishedSearchError(MemoryLimitError):
-    """Lack of memory ended a local search.
+    """Raised when the memory limit ended a local search.
 
     Parameters
     ----------
-    diagram : the best one that it had seen
+    diagram : the best diagram that the search found before
     """
 
     def __init__(self, diagram: Diagram) -> None:
@@ -191,57 +195,70 @@ class UnfinishedSearchError(MemoryLimitError):
 
 
 def check_skeleton(problem: DiagramProblem, diagram: Diagram) -> None:
-    """Raise AssertionError unless ``diagram`` lies within the skeleton."""
+    """Raise AssertionError unless ``diagram`` fits the skeleton of ``problem``."""
     layer, k = diagram.layer, diagram.n_splits
     if k == 0:
         if not 0 <= diagram.constant < problem.rows.n_classes:
-            raise AssertionError(f"a leaf names class {diagram.constant} of {problem.rows.n_classes}")
+            raise AssertionError(
+                f"the leaf predicts class {diagram.constant}: expected 0 to {problem.rows.n_classes - 1}"
+            )
         return
     _check_splits(problem, diagram)
     widths = problem.widths
     if layer[0] != 0 or list(layer) != sorted(layer) or layer[-1] >= len(widths):
-        raise AssertionError(f"layers {layer} do not fit the widths {widths}")
+        raise AssertionError(f"the nodes are in layers {layer}: expected ascending layers from 0 to {len(widths) - 1}")
     for number, width in enumerate(widths):
         if layer.count(number) > width:
-            raise AssertionError(f"layer {number} has {layer.count(number)} nodes, its width is {width}")
+            raise AssertionError(f"layer {number} has {layer.count(number)} nodes, but its width is {width}")
     parents = [0] * k
     for node in range(k):
         for target in (diagram.low[node], diagram.high[node]):
             if target < 0:
                 if ~target >= problem.rows.n_classes:
-                    raise AssertionError(f"node {node} names class {~target} of {problem.rows.n_classes}")
+                    raise AssertionError(
+                        f"node {node} has an arc to class {~target}: expected 0 to {problem.rows.n_classes - 1}"
+                    )
             elif target >= k or layer[target] != layer[node] + 1:
-                raise AssertionError(f"node {node} in layer {layer[node]} has an arc to node {target}")
+                raise AssertionError(
+                    f"node {node} in layer {layer[node]} has an arc to node {target}, which is not in the next layer"
+                )
             else:
                 parents[target] += 1
     if min(parents[1:], default=1) < 1 or parents[0]:
-        raise AssertionError(f"nodes have {parents} arcs to them")
+        raise AssertionError(
+            f"the nodes have {parents} incoming arcs: expected none for the root, and at least one for each other node"
+        )
     if problem.tree and max(parents) > 1:
-        raise AssertionError(f"nodes of a tree have {parents} arcs to them")
+        raise AssertionError(f"the nodes of a tree have {parents} incoming arcs: expected at most one each")
 
 
 def _check_splits(problem: DiagramProblem, diagram: Diagram) -> None:
-    """Raise AssertionError unless each node has two arcs and a split of the kind that the problem asks for."""
+    """Raise AssertionError unless each node has two arcs, and a univariate or oblique split as the problem requires."""
     k = diagram.n_splits
     if not len(diagram.low) == len(diagram.high) == k:
-        raise AssertionError(f"{k} nodes have {len(diagram.low)} low and {len(diagram.high)} high arcs")
+        raise AssertionError(
+            f"{k} nodes have {len(diagram.low)} low and {len(diagram.high)} high arcs: expected {k} each"
+        )
     if problem.columns is None:
         if diagram.normals is not None or len(diagram.test) != k:
-            raise AssertionError(f"{k} univariate nodes have {len(diagram.test)} tests")
+            raise AssertionError(f"{k} univariate nodes have {len(diagram.test)} tests: expected one each, no normals")
         if not all(0 <= test < problem.rows.n_tests for test in diagram.test):
-            raise AssertionError(f"tests {diagram.test} of {problem.rows.n_tests}")
+            raise AssertionError(f"the nodes name tests {diagram.test}: expected 0 to {problem.rows.n_tests - 1}")
     elif diagram.normals is None or diagram.offsets is None:
-        raise AssertionError("oblique nodes have no hyperplanes")
+        raise AssertionError("the problem is oblique, but the diagram has no hyperplanes")
     elif diagram.normals.shape != (k, problem.columns.shape[1]) or diagram.offsets.shape != (k,):
-        raise AssertionError(f"{k} nodes have normals {diagram.normals.shape} and offsets {diagram.offsets.shape}")
+        raise AssertionError(
+            f"normals have shape {diagram.normals.shape} and offsets {diagram.offsets.shape}: expected "
+            f"{(k, problem.columns.shape[1])} and {(k,)}"
+        )
     elif not np.all(np.isfinite(diagram.normals)) or not np.all(np.isfinite(diagram.offsets)):
-        raise AssertionError("a hyperplane is not finite")
+        raise AssertionError("a hyperplane has a coefficient or an offset that is not finite")
 
 
 def without_unreached(diagram: Diagram) -> Diagram:
-    """``diagram`` less the nodes that no arc names, the others in canonical order.
+    """A copy of ``diagram`` without the nodes that no path reaches; the other nodes are in canonical order.
 
-    Nodes of a layer stand in the order in which the arcs of the layer above, low before high, first name them.
+    In each layer, nodes are ordered by the first arc to them: by its parent, then low before high.
     """
     if diagram.n_splits == 0:
         return diagram

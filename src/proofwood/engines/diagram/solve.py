@@ -1,4 +1,4 @@
-"""Decision diagrams of a given skeleton: the engines by name, and the result of what they found."""
+"""Solves problems of decision diagrams with a given skeleton, by an engine chosen by name."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ def solve(
     progress: Progress | None = None,
     program: Program | None = None,
 ) -> Result:
-    """Diagram of the skeleton that costs least by eq. 18 and meets the constraints [1]_.
+    """Find the diagram of the skeleton that costs least by eq. 18 and meets the constraints [1]_.
 
     Parameters
     ----------
     problem : DiagramProblem
-    engine : one of ``ENGINES``. Oblique problems know ``OBLIQUE_ENGINES``
+    engine : one of ``ENGINES``, or of ``OBLIQUE_ENGINES`` if the problem is oblique
     limits : wall-clock seconds and threads
     random_state : seed of the construction, of the local search and of the solvers
     shares : how the time is divided
-    progress : told of improvements, in shares of eq. 18
-    program : takes the place of the searches of "auto" after the heuristics; exact searches follow, since they prove
+    progress : called at improvements, with objective and bound in the unit of eq. 18
+    program : replaces the searches of "auto" that follow the heuristics; then exact searches try to prove its result
 
     Returns
     -------
     Result
-        Over the tests, or over the scaled columns if the problem is oblique. ``result.stats.engine`` names what found
-        the diagram, ``result.stats.proved_by`` what closed the gap: "equal rows" (of different classes, which no test
-        distinguishes), "tests bound", "search" (over sets of tests), "layers", "tree bound", "tree search", for oblique
-        splits "conflict bound" and "hyperplane search"; "cost 0" if there is nothing to prove.
+        The model is over the tests, or over the scaled columns if the problem is oblique. ``result.stats.engine`` names
+        the engine that found the diagram. ``result.stats.proved_by`` names the bound or search that closed the gap:
+        "equal rows" (rows of different classes that no test distinguishes), "tests bound", "search" (over sets of
+        tests), "layers", "tree bound" or "tree search"; for oblique splits, "conflict bound" or "hyperplane search";
+        "cost 0" if the cost is 0 and nothing has to be proved.
 
     Raises
     ------
     ValueError
-        If the engine is unknown, or does not know oblique splits.
+        If the engine is unknown, or does not support oblique splits.
 
     References
     ----------
@@ -57,8 +58,8 @@ def solve(
     arguments.choice(engine, "engine", ENGINES)
     if problem.oblique and engine not in OBLIQUE_ENGINES:
         raise ValueError(
-            f"engine={engine!r} knows univariate splits only: for oblique ones pass one of "
-            f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
+            f"engine={engine!r} supports only univariate splits: for oblique splits, pass engine="
+            f"{' or '.join(map(repr, OBLIQUE_ENGINES))}"
         )
     run = DiagramRun(problem, limits, progress)
     stopped_by: str | None = None

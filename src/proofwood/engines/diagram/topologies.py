@@ -1,4 +1,4 @@
-"""Cheapest diagrams over given sets of tests, by the native search over topologies."""
+"""Finds the cheapest diagram over given sets of tests, by a native search over topologies."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from proofwood.engines.switches import switches
 from proofwood.problem.diagram import DiagramProblem
 
 MOST_TESTS = 16
-"""Tests of one set; the cells of more would not fit a table."""
+"""The largest number of tests of one set; the table of cells of a larger set would not fit into memory."""
 CONSTANT = -2
-"""Number that stands for a test which all rows answer alike."""
+"""In native answers, this number means a test that sends all rows to the same side."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyOptions:
-    """Switches of the search; none changes the cost that is found.
+    """Switches of the search; none changes the cost of the result.
 
     Parameters
     ----------
-    merge_bound : cells of one flow that no unasked test distinguishes count as one, where only unasked tests can follow
-    pure_flows : a flow that no test of the set improves ends at a terminal (not with constraints that count rows)
-    stumps : where no layer can follow, every node takes its best test without a search
-    reach : a rate that the rows which are still open cannot mend breaks its constraint, or costs its penalty, at once
+    merge_bound : if only tests that are not used yet can follow, count cells of one node together if none of these
+        tests distinguishes them
+    pure_flows : send the rows of an arc to a leaf if no test of the set improves them (not with constraints that count
+        rows)
+    stumps : if no layer can follow, give every node its best test without a search
+    reach : if the rows that are still open cannot repair a rate, count its constraint as broken, or add its penalty
     """
 
     merge_bound: bool = True
@@ -43,15 +45,15 @@ DEFAULT_OPTIONS = TopologyOptions()
 
 @dataclass(frozen=True, slots=True)
 class TopologyResult:
-    """What a search over sets found.
+    """The result of a search over sets of tests.
 
     Parameters
     ----------
-    diagram : cheapest diagram below the bound that was given, None if there is none
-    cost : its integer cost
+    diagram : cheapest diagram found whose cost is below the given bound, or None
+    cost : integer cost of ``diagram``, or None
     complete : whether all sets were searched to the end
     stopped_by : None, "time_limit" or "interrupt"
-    states : states of the search
+    states : number of states of the search
     """
 
     diagram: Diagram | None
@@ -70,21 +72,22 @@ def cheapest_over_sets(
     threads: int = 1,
     options: TopologyOptions = DEFAULT_OPTIONS,
 ) -> TopologyResult:
-    """Cheapest diagram of the skeleton that asks all tests of one of ``sets`` and costs less than ``upper``.
+    """Find the cheapest diagram of the skeleton that uses all tests of one of ``sets`` and costs less than ``upper``.
 
-    Diagrams that ask only some tests of a set may be found too. A test is asked if some node tells rows apart by it.
+    A diagram uses a test if some node separates rows by it. The result may also be a diagram that uses only some tests
+    of a set.
 
     Parameters
     ----------
-    problem : DiagramProblem with univariate splits; all its constraints hold for what is found, its penalties count
-    sets : of one size, at most ``MOST_TESTS``; numbers of tests
+    problem : DiagramProblem with univariate splits; the diagram meets all its constraints, and pays its penalties
+    sets : sets of test numbers, all of the same size, at most ``MOST_TESTS``
     upper : integer cost
     """
     if not sets:
         return TopologyResult(None, None, True, None, 0)
     size = len(sets[0])
     if size > MOST_TESTS:
-        raise ValueError(f"sets of {size} tests: at most {MOST_TESTS} are searched")
+        raise ValueError(f"sets of {size} tests are too large for this search: expected at most {MOST_TESTS} tests")
     rows = problem.rows
     used = sorted({test for chosen in sets for test in chosen})
     index, weights = rows.groups
@@ -96,7 +99,9 @@ def cheapest_over_sets(
     for number, rate in enumerate(rates):
         row_terms = rate.coefficients(rows.weights)
         if sum(map(abs, row_terms)) >= 2**62:
-            raise ValueError("the weights of the rows are too fine for exact fairness constraints: round them")
+            raise ValueError(
+                "the sample weights have too many digits for exact fairness constraints: round them to fewer digits"
+            )
         np.add.at(coefficients[:, number], index, np.array(row_terms, dtype=np.int64))
     constant, side = constant_test(problem)
     found = _native.solve_topologies(
@@ -133,7 +138,7 @@ def cheapest_over_sets(
 
 
 def skeleton_settings(problem: DiagramProblem) -> dict[str, Any]:
-    """The skeleton, the prices and the limits, as native searches over whole diagrams take them."""
+    """The skeleton, prices and limits of ``problem``, as settings of the native searches over whole diagrams."""
     return {
         "widths": list(problem.widths),
         "error_price": problem.cost.error_price,
@@ -145,7 +150,7 @@ def skeleton_settings(problem: DiagramProblem) -> dict[str, Any]:
 
 
 def constant_test(problem: DiagramProblem) -> tuple[int, int]:
-    """A test that all rows answer alike, and their side; (-1, -1) if there is none."""
+    """A test that sends all rows to the same side, and this side (0: low, 1: high); (-1, -1) if no test does."""
     rows = problem.rows
     if rows.n_rows:
         for column, (low, high) in enumerate(zip(rows.ranks.min(axis=0), rows.ranks.max(axis=0), strict=True)):

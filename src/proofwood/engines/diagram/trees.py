@@ -1,4 +1,4 @@
-"""What optimal trees say about diagrams: a diagram of ``D`` layers, unrolled, is a tree of depth ``D``."""
+"""Uses optimal trees as diagrams, and for bounds: a diagram of ``D`` layers unrolls to a tree of depth ``D``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from proofwood.result import Limits, Result
 
 
 def solve_trees(problem: DiagramProblem, run: DiagramRun, *, seconds: float | None) -> None:
-    """Best tree where every tree of that depth fits the skeleton: the price of a leaf is the price of a node.
+    """Solve a problem whose skeleton has room for every tree of its depth, by the search for optimal trees.
 
-    The root of a diagram is free, so that a tree which is best with a priced root is best among trees with a root, and
-    a lone leaf leaves open whether a root that is free does better by no more than its price.
+    The search gives a leaf the price of a node, so the root has a price. In a diagram, the root is free. A best tree
+    with a root is also a best diagram with a root. If the best tree is a single leaf, a diagram with a root may still
+    be better, but by no more than the price of a node.
     """
     result = _best_tree(
         problem,
@@ -37,14 +38,14 @@ def solve_trees(problem: DiagramProblem, run: DiagramRun, *, seconds: float | No
 
 
 def fits_every_tree(problem: DiagramProblem) -> bool:
-    """Whether the skeleton has room for every tree of its depth, and nothing but errors and nodes counts."""
+    """Whether the skeleton has room for every tree of its depth, and the cost is only that of errors and nodes."""
     full = all(width >= 2**layer for layer, width in enumerate(problem.widths))
     free = not problem.counts_rows and problem.max_splits >= problem.n_slots
     return full and free
 
 
 def as_diagram(problem: DiagramProblem, table: NodeTable) -> Diagram | None:
-    """``table``, a model over the tests, as a diagram of the skeleton; None if it does not fit there."""
+    """The tree ``table``, a model over the tests, as a diagram of the skeleton; None if it does not fit."""
     if table.feature[0] == LEAF:
         return Diagram.leaf(int(table.label[0]))
     inner = [node for node in range(table.n_nodes) if table.feature[node] != LEAF]
@@ -77,7 +78,7 @@ def _best_tree(
 
 
 def offer_tree(problem: DiagramProblem, run: DiagramRun, table: NodeTable | None) -> None:
-    """Offer a tree over the ranks, thresholds between them, as a diagram."""
+    """Offer a tree over the ranks (its thresholds lie between ranks) to ``run`` as a diagram, if it fits."""
     if table is None:
         return
     diagram = as_diagram(problem, over_tests(problem.rows, table))
@@ -86,5 +87,5 @@ def offer_tree(problem: DiagramProblem, run: DiagramRun, table: NodeTable | None
 
 
 def _integer_cost(bound: float, error_price: int) -> int:
-    """The integer cost that was rounded to ``bound``, a float in integer weight; not more in any case."""
+    """Convert a float bound in integer weight to an integer cost, which never exceeds the exact bound."""
     return math.ceil(Fraction(bound) * error_price * (1 - Fraction(1, 2**52)))

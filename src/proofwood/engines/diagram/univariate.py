@@ -1,4 +1,4 @@
-"""The portfolio for univariate splits: construction, local search, bounds, and exact engines, by what is left to do."""
+"""The portfolio for univariate splits: construction, local search, bounds and exact engines, one after the other."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from proofwood.model.node_table import IntArray
 from proofwood.problem.diagram import DiagramProblem
 
 TABLE_CELL = 2e-7
-"""Seconds to sort the rows by their columns, for each rank."""
+"""Seconds for each rank, to sort the rows by their columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the time is divided; each pair is a share of what is left and the most seconds.
+    """How the time is divided; each pair is a share of the time left, and the most seconds.
 
     Parameters
     ----------
-    look : first search over sets, which settles small problems
+    look : first search over sets, which solves small problems
     construct, improve : construction and local search
-    layers_look, layers, layers_again : search over layers, before the local search, after it, and after bounds by trees
+    layers_look, layers, layers_again : search over layers before the local search, after it, and after bounds by trees
     trees : bounds by optimal trees, and a second search over sets
-    unrolled : bounds by optimal trees again, for what took longer
-    sets, fair : third search over sets, and more local search, where constraints or penalties count
-    starts, rounds : most starts of the construction, and rounds of the local search, or None. Where these come before
-        the time is up, equal calls find equal diagrams
+    unrolled : bounds by optimal trees again, for questions that took longer
+    sets, fair : third search over sets, and more local search, if there are constraints or penalties on rates
+    starts, rounds : most starts of the construction, and most rounds of the local search, or None. If these limits are
+        reached before the time limits, equal calls find equal diagrams
     """
 
     look: tuple[float, float] = (0.02, 0.2)
@@ -53,9 +53,9 @@ DEFAULT_SHARES = Shares()
 
 
 def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
-    """Shares with which numbers of starts and rounds, not the speed of the machine, end the heuristics.
+    """Shares under which the heuristics end after fixed numbers of starts and rounds, on machines of any usual speed.
 
-    They take about a tenth of ``seconds``, a third of the time that they may take.
+    The heuristics take about a tenth of ``seconds``, a third of the time that they are given.
     """
     round_seconds = 3e-8 * n_rows**2 + 2e-5 * n_columns
     return Shares(improve=(0.3, 10.0), starts=300, rounds=max(100, int(0.1 * seconds / round_seconds)))
@@ -68,7 +68,10 @@ def work_univariate(
     shares: Shares = DEFAULT_SHARES,
     program: Program | None = None,
 ) -> str | None:
-    """Work on ``run``, of a univariate problem, until it is done or the time is up; why it stopped early, or None."""
+    """Work on ``run``, which has a univariate problem, until it is done or the time is over.
+
+    Returns what stopped it early, or None.
+    """
     problem = run.problem
     if run.clock.over:
         return "time_limit"
@@ -77,8 +80,8 @@ def work_univariate(
     by_layers = None
     if program is None and engine != "heuristic":
         by_layers = LayerSearch(problem) if suits(problem) else None
-        # Sets of tests first: their errors bound every diagram, and the linear relaxation of the paper's program knows
-        # nothing of the kind (decisions/0009-skeleton-diagrams).
+        # Sets of tests first: their errors bound every diagram, and the linear relaxation of the paper's program has no
+        # such bound (decisions/0009-skeleton-diagrams).
         search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
             return None
@@ -95,7 +98,7 @@ def work_univariate(
 
 
 def _spend(run: DiagramRun, search: SetSearch, random_state: int, shares: Shares) -> str | None:
-    """Spend the time that is left on sets and then on better diagrams; what stopped it."""
+    """Use the remaining time for sets of tests, then for better diagrams; return what stopped it, or None."""
     if run.problem.rates or run.problem.penalties:
         # Bounds ignore rates, so the search over sets seldom ends: better diagrams come first
         # (decisions/0074-learning-engines-that-went).
@@ -106,15 +109,15 @@ def _spend(run: DiagramRun, search: SetSearch, random_state: int, shares: Shares
         return None
     # The sets that are left are too many to list: what time remains goes into better diagrams.
     improve_best(run, random_state + 2, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
-    return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
+    return None if shares.rounds is None or run.done else "time_limit"  # the rounds were chosen to fit the time
 
 
 def start(
     run: DiagramRun, random_state: int, shares: Shares = DEFAULT_SHARES, by_layers: LayerSearch | None = None
 ) -> None:
-    """The two heuristics: construction from the top, and local search from what is best so far.
+    """Run the two heuristics: construction from the top, then local search from the best diagram.
 
-    Between them comes a first look by ``by_layers``, if it is given.
+    Between them, the search ``by_layers`` works for a short time, if it is given.
     """
     if run.problem.rows.n_tests == 0 or run.clock.over:
         return
@@ -127,14 +130,14 @@ def start(
 
 
 def _with_table(run: DiagramRun, seconds: float) -> float:
-    """``seconds`` and the time to sort the rows, which comes first; half of what is left at most, or ``seconds``."""
+    """``seconds`` plus the time to sort the rows first; at most half of the time left, but at least ``seconds``."""
     most = seconds + TABLE_CELL * run.problem.rows.ranks.size
     left = run.clock.seconds_left
     return most if left is None else min(most, max(seconds, left / 2))
 
 
 def improve_best(run: DiagramRun, random_state: int, *, seconds: float, rounds: int | None = None) -> None:
-    """Local search from the best diagram; with fairness asked for, over prices that lean towards it."""
+    """Run the local search from the best diagram; with fairness constraints, at prices that favour fair diagrams."""
     problem = run.problem
     if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
         return
@@ -154,13 +157,13 @@ def improve_best(run: DiagramRun, random_state: int, *, seconds: float, rounds: 
 
 
 def solve_by_trees(run: DiagramRun, shares: Shares = DEFAULT_SHARES) -> None:
-    """The optimum where only trees are asked for, and all of that depth."""
+    """Solve the problem by the search for trees, if only trees are allowed and all trees of the depth fit."""
     if not run.done and run.problem.tree and fits_every_tree(run.problem):
         solve_trees(run.problem, run, seconds=run.clock.share(*shares.trees))
 
 
 def _prove(run: DiagramRun, search: SetSearch, shares: Shares, by_layers: LayerSearch | None = None) -> None:
-    """Bounds by layers, by trees and by sets in turn."""
+    """Raise the bound by layers, by trees and by sets, in turn."""
     if run.clock.over:
         return
     solve_by_trees(run, shares)
@@ -175,7 +178,7 @@ def _prove(run: DiagramRun, search: SetSearch, shares: Shares, by_layers: LayerS
 
 
 def _by_program(run: DiagramRun, search: SetSearch, program: Program, shares: Shares) -> str | None:
-    """A diagram by ``program``, and a proof by the exact searches: a solver's bound is not believed."""
+    """Search a diagram by ``program``, then a proof by the exact searches, since a solver's bound is not trusted."""
     stopped_by = program(run)
     if stopped_by == "interrupt" or run.done:
         return stopped_by

@@ -1,10 +1,10 @@
-"""Least errors of diagrams by their number of layers and nodes, from optimal trees of limited depth.
+"""Lower bounds on the errors of diagrams, by their number of layers and nodes, from optimal trees of limited depth.
 
-A diagram of ``L`` layers unrolls to a tree of depth ``L`` with the same errors. How many splits that tree can have is
-known from ``L`` and the number ``k`` of nodes: a diagram of few layers unrolls to a shallow tree, and one of many has
-few nodes left to share. For any price ``p`` of a split, a tree of ``u`` splits with ``e`` errors costs at least the
-optimum ``c`` of its depth, so that ``e >= c - p * u``. Mostly a diagram with more nodes than the best one would need
-far fewer errors than any tree of its depth has: the search for a tree *below that cost* then ends soon.
+A diagram of ``L`` layers unrolls to a tree of depth ``L`` with the same errors. The layers ``L`` and the number ``k``
+of nodes limit how many splits this tree can have: with few layers the tree is shallow, and with many layers few nodes
+are left that can be shared. For any price ``p`` of a split, a tree of ``u`` splits with ``e`` errors costs at least the
+optimum ``c`` for its depth, so ``e >= c - p * u``. To be better than the best diagram, a diagram with more nodes must
+usually make far fewer errors than any tree of its depth. A search for a tree *below that cost* then ends soon.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from proofwood.model.node_table import LEAF
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Limits
 
-# By layers and nodes, since four nodes with a shared one have three layers: trees of that depth refute what deep ones
-# leave open. Searches are asked for a tree below a cost, and no further: decisions/0013-diagrams-below-a-cost.
+# Bounds are by layers and nodes, since four nodes with a shared one have three layers: trees of that depth refute what
+# deep trees leave open. A search only decides if a tree is below a cost: decisions/0013-diagrams-below-a-cost.
 PRICES = (4, 3, 2, 1, 0)
-"""Prices of a split that trees are learned for, as shares of the first; the first is the price of the problem."""
+"""Prices of a split in the searches for trees, in quarters of the price of the problem."""
 MOST_TRIES = 3
-"""Searches with one depth and one price."""
+"""The largest number of searches with the same depth and price."""
 EASE = 1.25
-"""By how much the cheapest tree known should exceed the cost that is asked about."""
+"""A search for trees below a cost is expected to be easy if the cheapest known tree costs this many times as much."""
 
 
 @dataclass(eq=False, slots=True)
 class Kind:
-    """Diagrams of one number of layers and of nodes, trees apart from those that share nodes.
+    """The diagrams with given numbers of layers and nodes; trees and diagrams with shared nodes are separate kinds.
 
     Parameters
     ----------
-    layers, nodes : of the diagrams
-    size : most splits of the tree that one unrolls to
-    errors : least integer weight that one gets wrong, as far as known
+    layers, nodes : numbers of layers and nodes of the diagrams
+    size : the most splits of a tree that such a diagram unrolls to
+    errors : proved lower bound on the integer weight that such a diagram gets wrong
     """
 
     layers: int
@@ -54,7 +54,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """Is there a tree of ``depth`` that costs less than ``below``, where a split costs ``price`` quarters of a node?"""
+    """The question whether a tree of ``depth`` costs less than ``below``; a split costs ``price / 4`` node prices."""
 
     depth: int
     price: int
@@ -62,13 +62,13 @@ class Priced:
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """What it is about, whatever the cost."""
+        """A key that is equal for questions which differ only in the cost."""
         return "price", self.depth, self.price
 
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """Is there a tree of ``depth`` with at most ``splits`` splits and fewer than ``below`` errors?"""
+    """The question whether a tree of ``depth`` with at most ``splits`` splits makes fewer than ``below`` errors."""
 
     depth: int
     splits: int
@@ -76,12 +76,12 @@ class Sized:
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """What it is about, whatever the errors."""
+        """A key that is equal for questions which differ only in the errors."""
         return "splits", self.depth, self.splits
 
 
 def kinds(problem: DiagramProblem, most: int) -> Iterator[Kind]:
-    """All kinds of diagrams of 1 to ``most`` nodes that fit the skeleton."""
+    """Generate all kinds of diagrams of 1 to ``most`` nodes that fit the skeleton."""
     room = widest = 1
     for layers in range(1, len(problem.widths) + 1):
         if layers > 1:
@@ -94,15 +94,16 @@ def kinds(problem: DiagramProblem, most: int) -> Iterator[Kind]:
 
 
 def _can_share(widths: tuple[int, ...], nodes: int) -> bool:
-    """Whether two nodes of one layer, and one below, leave a node for each other layer."""
+    """Whether a node can be shared: some layer has two nodes above another layer, and each other layer has a node."""
     return nodes > len(widths) and any(width > 1 for width in widths[1:-1])
 
 
 def unrolled(widths: tuple[int, ...], nodes: int) -> int:
-    """Most splits of the tree that a diagram of ``nodes`` nodes, some in each layer of ``widths``, unrolls to.
+    """The most splits of a tree that a diagram of ``nodes`` nodes in the layers ``widths`` unrolls to.
 
-    The arcs of a node lead to two nodes. So every copy of a layer makes at most as many copies of the next one if that
-    is a single node, and at most twice as many otherwise. The nodes that no layer needs make the first layers double.
+    Each node has two arcs. So if the next layer is a single node, the tree has at most as many copies of it as of the
+    nodes above; otherwise at most twice as many. Each layer needs one node, and the number is largest if the
+    remaining nodes go to the first layers.
     """
     spare, copies, size = nodes - len(widths), 1, 1
     for width in widths[1:]:
@@ -114,12 +115,14 @@ def unrolled(widths: tuple[int, ...], nodes: int) -> int:
 
 
 class Unroller:
-    """The kinds of diagrams that could still be cheaper, and the trees that say how far a bound can go.
+    """Raises the bounds of the kinds of diagrams that could still be cheaper, by searches for trees.
+
+    The trees found so far show how far a bound can rise.
 
     Parameters
     ----------
-    search : takes the bounds
-    run : takes bounds and trees
+    search : receives the bounds
+    run : receives bounds and trees
     """
 
     def __init__(self, search: SetSearch, run: DiagramRun) -> None:
@@ -134,7 +137,7 @@ class Unroller:
         self.late: set[tuple[str, int, int]] = set()
 
     def work(self, seconds: float) -> None:
-        """Ask until no question is left or the time is up; what took too long before is asked again."""
+        """Search for trees until no question is left or the time is over; retry questions that took too long before."""
         until = self.run.clock.seconds + seconds
         self.late.clear()
         while not self.run.done and (left := until - self.run.clock.seconds) > 0:
@@ -153,21 +156,21 @@ class Unroller:
         return self.problem.cost.of_diagram(errors, kind.nodes) < self.run.upper
 
     def allowed(self, kind: Kind) -> int:
-        """Most errors of a diagram of ``kind`` that costs less than the best one."""
+        """The largest number of errors of a diagram of ``kind`` that costs less than the best diagram."""
         cost = self.problem.cost
         return (self.run.upper - 1 - cost.node_price * (kind.nodes - 1)) // cost.error_price
 
     def below(self, kind: Kind, price: int) -> int:
-        """Cost that all trees must reach for ``kind`` to be closed."""
+        """The cost that all trees of a depth must reach to prove that no diagram of ``kind`` is better."""
         return self.scale * self.allowed(kind) + self.problem.cost.node_price * price * kind.size + 1
 
     def reach(self, depth: int, price: int) -> int:
-        """Cost of the cheapest tree known: no bound goes further."""
+        """Cost of the cheapest known tree of at most ``depth``; no bound can exceed it."""
         node_price = self.problem.cost.node_price * price
         return min(self.scale * errors + node_price * size for deep, errors, size in self.trees if deep <= depth)
 
     def next_question(self) -> Priced | Sized | None:
-        """The shallowest one that can close kinds of diagrams; if there is none, one that raises bounds."""
+        """The next question: the shallowest one that can close kinds of diagrams, or else one that raises bounds."""
         open_kinds = [kind for kind in self.kinds if self.is_open(kind)]
         depths = sorted({kind.layers for kind in open_kinds})
         for depth in depths:
@@ -183,7 +186,7 @@ class Unroller:
         return None
 
     def next_priced(self, depth: int, here: list[Kind]) -> Priced | None:
-        """The next price to ask about, with the cost that closes all kinds of ``depth`` that the price suits."""
+        """The next question about a price, with a cost that closes all kinds of ``depth`` which suit this price."""
         goals: dict[int, int] = {}
         for kind in here:
             price = self.price_for(kind)
@@ -194,7 +197,7 @@ class Unroller:
         return min(questions, key=lambda one: one.below / max(1, self.reach(depth, one.price)), default=None)
 
     def price_for(self, kind: Kind) -> int | None:
-        """The highest price by which trees might close ``kind`` with ease, or else the best; None if none can.
+        """The highest price with which trees might easily close ``kind``, else the most promising; None if none can.
 
         The higher the price, the fewer splits a search for trees has to try.
         """
@@ -212,7 +215,7 @@ class Unroller:
         return best[1] if best else None
 
     def next_sized(self, depth: int, here: list[Kind]) -> Sized | None:
-        """The smallest trees whose errors are not known to be few enough."""
+        """The next question about a number of splits: the smallest trees not yet known to have few enough errors."""
         for kind in sorted(here, key=lambda one: one.size):
             allowed = self.allowed(kind)
             if kind.size > MOST_SPLITS or any(
@@ -225,7 +228,7 @@ class Unroller:
         return None
 
     def ask_priced(self, question: Priced, *, seconds: float) -> None:
-        """Search for a cheap tree, and raise the bounds of all kinds that unroll to trees of that depth."""
+        """Search for a cheap tree, and raise the bounds of all kinds that unroll to trees of this depth."""
         problem = self.problem
         node_price = problem.cost.node_price * question.price
         tree = tree_problem(problem.rows, error_price=self.scale, leaf_price=node_price, depth=question.depth)
@@ -248,7 +251,7 @@ class Unroller:
         self.tell()
 
     def ask_sized(self, question: Sized, *, seconds: float) -> None:
-        """Search for a tree of few splits, and raise the bounds of all kinds that unroll to such trees."""
+        """Search for a tree with few splits, and raise the bounds of all kinds that unroll to such trees."""
         tree = tree_problem(self.problem.rows, error_price=1, leaf_price=0, depth=question.depth)
         limits = Limits(seconds, self.run.clock.limits.threads)
         found = bound_errors(tree, question.splits, below=question.below, limits=limits)
@@ -264,7 +267,7 @@ class Unroller:
         self.tell()
 
     def tell(self) -> None:
-        """Hand the errors of kinds to the search over sets, and the bound to the run."""
+        """Pass the errors of all kinds to the search over sets, and the resulting bound to the run."""
         least: dict[int, int] = {}
         for kind in self.kinds:
             least[kind.nodes] = min(least.get(kind.nodes, kind.errors), kind.errors)

@@ -1,8 +1,8 @@
-"""InferDT, the smallest decision tree by incremental SAT, as Avellaneda (2020) prints it.
+"""InferDT: the smallest decision tree by incremental SAT, as printed by Avellaneda (2020).
 
-- ``clauses``: equations (1) to (10), a function each
-- ``solve``: Algorithm 3 (rows that a tree gets wrong come into the formula one by one), DT_depth and DT_size around it
+- ``clauses``: equations (1) to (10), one function each
+- ``solve``: Algorithm 3, which adds misclassified rows to the formula one by one; and DT_depth and DT_size, based on it
 
-A reference for comparisons: the search of :mod:`proofwood.engines.minimal` proves the same, faster on
-every table tried.
+This is a reference for comparisons. The search in :mod:`proofwood.engines.minimal` proves the same results, and was
+faster on every table tried.
 """

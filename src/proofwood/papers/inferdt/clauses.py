@@ -1,8 +1,8 @@
-r"""Clauses that describe a perfect decision tree of given depth (Avellaneda 2020 [1]_), one function per equation.
+r"""Clauses that describe a perfect decision tree of a given depth (Avellaneda 2020 [1]_), one function per equation.
 
-The tree of depth :math:`k` has inner nodes :math:`1 .. 2^k - 1`; node :math:`q` has children :math:`2q` (low) and
-:math:`2q + 1` (high). Its leaves are :math:`0 .. 2^k - 1`, and the leaf of a row is the binary number
-:math:`X_0 .. X_{k-1}` of the turns that it takes, high being 1.
+The tree of depth :math:`k` has the inner nodes :math:`1 .. 2^k - 1`; node :math:`q` has the children :math:`2q` (low)
+and :math:`2q + 1` (high). Its leaves are :math:`0 .. 2^k - 1`. The leaf of a row is the number with the binary digits
+:math:`X_0 .. X_{k-1}`: digit 1 means that the row goes high at this level, and 0 that it goes low.
 
 References
 ----------
@@ -20,14 +20,14 @@ Clauses = Iterator[list[int]]
 
 
 class TreeVariables:
-    """Variables of a perfect tree of depth ``depth``.
+    """The variables of a perfect tree.
 
     Parameters
     ----------
-    session : gives the variables
-    depth : k from 0
+    session : solver session that creates the variables
+    depth : depth k of the tree, from 0
     n_tests, n_classes : int
-    most_leaves : labelled leaves are counted, and there are at most so many; None for as many as there are
+    most_leaves : limit on the number of leaves with a class; None for no limit
     """
 
     def __init__(
@@ -43,34 +43,34 @@ class TreeVariables:
 
     @property
     def inner(self) -> range:
-        """Inner nodes."""
+        """The numbers of the inner nodes."""
         return range(1, 2**self.depth)
 
     @property
     def leaves(self) -> range:
-        """Leaves."""
+        """The numbers of the leaves."""
         return range(2**self.depth)
 
     @property
     def numbers(self) -> range:
-        """What the counter of leaves counts to: one more than there may be."""
+        """The values of the counter of leaves: from 0 to one more than the limit."""
         assert self.most_leaves is not None
         return range(self.most_leaves + 2)
 
     def test(self, node: int, test: int) -> int:
-        """F: the node asks this test."""
+        """The variable F: the node has this test."""
         return self._tests + (node - 1) * self.n_tests + test
 
     def label(self, leaf: int, code: int) -> int:
-        """C: the leaf has this class."""
+        """The variable C: the leaf has this class."""
         return self._labels + leaf * self.n_classes + code
 
     def used(self, leaf: int) -> int:
-        """U: the leaf has a class."""
+        """The variable U: the leaf has a class."""
         return self._used + leaf
 
     def count(self, leaf: int, number: int) -> int:
-        """H: at least ``number`` of the leaves before ``leaf`` have a class."""
+        """The variable H: at least ``number`` of the leaves before ``leaf`` have a class."""
         return self._counts + leaf * len(self.numbers) + number
 
 
@@ -78,13 +78,13 @@ class TreeVariables:
 
 
 def some_test(tree: TreeVariables) -> Clauses:
-    """(1): every inner node has a test."""
+    """Eq. (1): every inner node has a test."""
     for node in tree.inner:
         yield [tree.test(node, test) for test in range(tree.n_tests)]
 
 
 def one_test(tree: TreeVariables) -> Clauses:
-    """(2): no inner node has two."""
+    """Eq. (2): no inner node has two tests."""
     for node in tree.inner:
         for one, other in combinations(range(tree.n_tests), 2):
             yield [-tree.test(node, one), -tree.test(node, other)]
@@ -94,18 +94,19 @@ def one_test(tree: TreeVariables) -> Clauses:
 
 
 def elsewhere(node: int, turns: Sequence[int]) -> list[int]:
-    """Literals, one of which is true if a row of these turns does not come to this node, or leaf ``node - 2^k``.
+    """Literals of which at least one is true iff the row does not reach the node.
 
-    ``turns`` are the variables X of the row: true for high, the root's first.
+    ``turns`` are the variables X of the row, from the root down; true means high. Nodes from ``2^k`` on are leaves:
+    node ``q`` is leaf ``q - 2^k``.
     """
     path = bin(node)[3:]  # the binary number 1 X_0 X_1 ...
     return [-turn if bit == "1" else turn for turn, bit in zip(turns, path, strict=False)]
 
 
 def routing(tree: TreeVariables, turns: Sequence[int], bits: Sequence[int]) -> Clauses:
-    """(3), (4) by Algorithm 1: where the row turns high, the node asks no test that sends it low, and vice versa.
+    """Eq. (3), (4) by Algorithm 1: where a row goes high, the node has no test that sends it low, and vice versa.
 
-    ``bits`` (n_tests,) are the answers of the row, 1 for high.
+    ``bits`` (n_tests,) are the answers of the row; 1 means high.
     """
 
     def generate(node: int, level: int) -> Clauses:
@@ -122,9 +123,9 @@ def routing(tree: TreeVariables, turns: Sequence[int], bits: Sequence[int]) -> C
 
 
 def labelling(tree: TreeVariables, turns: Sequence[int], right: Collection[int]) -> Clauses:
-    """(5), (6) by Algorithm 2, its recursion a loop over the leaves: that of the row has its class and no other.
+    """Eq. (5) and (6) by Algorithm 2, as a loop over the leaves: the leaf of the row has one of the classes ``right``.
 
-    Equal rows may be as heavy in several classes: ``right`` has them all, and the leaf has one of these.
+    ``right`` has the heaviest class of the row and its equal rows, or all heaviest classes if several tie.
     """
     for leaf in tree.leaves:
         there = elsewhere(2**tree.depth + leaf, turns)
@@ -138,37 +139,38 @@ def labelling(tree: TreeVariables, turns: Sequence[int], right: Collection[int])
 
 
 def used_leaves(tree: TreeVariables) -> Clauses:
-    """(7): a leaf with a class counts."""
+    """Eq. (7): a leaf with a class counts as used."""
     for leaf in tree.leaves:
         for code in range(tree.n_classes):
             yield [-tree.label(leaf, code), tree.used(leaf)]
 
 
 def counts_carry(tree: TreeVariables) -> Clauses:
-    """(8): what the leaves before one reach, the leaves up to it reach."""
+    """Eq. (8): if the leaves before a leaf reach a count, the leaves including it reach this count, too."""
     for leaf in tree.leaves:
         for number in tree.numbers:
             yield [-tree.count(leaf, number), tree.count(leaf + 1, number)]
 
 
 def counts_step(tree: TreeVariables) -> Clauses:
-    """(9): a leaf with a class adds one."""
+    """Eq. (9): a used leaf raises the count by one."""
     for leaf in tree.leaves:
         for number in tree.numbers[:-1]:
             yield [-tree.used(leaf), -tree.count(leaf, number), tree.count(leaf + 1, number + 1)]
 
 
 def counts_ends(tree: TreeVariables) -> Clauses:
-    """(10): no leaf comes before the first, and ``most_leaves`` in all, that is ``2 most_leaves - 1`` nodes.
+    """Eq. (10): the count begins at 0, and ends at ``most_leaves`` or less (``2 most_leaves - 1`` nodes).
 
-    The paper prints the index :math:`2^k + 1` for the last counter, which no other clause names; it is :math:`2^k`.
+    The paper prints the index :math:`2^k + 1` for the last counter, which occurs in no other clause; :math:`2^k` is
+    correct.
     """
     yield [tree.count(0, 0)]
     yield [-tree.count(2**tree.depth, tree.numbers[-1])]
 
 
 def tree_clauses(tree: TreeVariables) -> Clauses:
-    """(1), (2), and (7) to (10) if leaves are counted: all clauses that do not depend on a row."""
+    """All clauses that do not depend on a row: eq. (1) and (2), and eq. (7) to (10) if leaves are counted."""
     yield from some_test(tree)
     yield from one_test(tree)
     if tree.most_leaves is not None:

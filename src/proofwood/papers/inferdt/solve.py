@@ -1,4 +1,4 @@
-"""Least depth, then fewest nodes, by formulas that take up a row only when a tree gets it wrong."""
+"""Finds the least depth, then the fewest nodes, by SAT formulas that grow by one misclassified row at a time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from proofwood.solvers.session import PROOF_SOLVERS, SOLVERS, SatSession
 
 @dataclass(frozen=True, slots=True)
 class InferDTOptions:
-    """What the paper leaves open; none changes what is proved.
+    """Choices that the paper leaves open; none changes what is proved.
 
     Parameters
     ----------
-    solver : name as python-sat knows it; the paper's is "minisat22"
-    seed : for the order in which wrong rows are taken up
-    proof : keep every answer "no" as a certificate; with a solver that writes proofs
+    solver : name of the solver in python-sat; the paper uses "minisat22"
+    seed : seed for the order in which misclassified rows are added
+    proof : store a certificate for every answer "no"; needs a solver that writes proofs
     """
 
     solver: str = "cadical195"
@@ -39,7 +39,10 @@ class InferDTOptions:
     def __post_init__(self) -> None:
         arguments.choice(self.solver, "solver", SOLVERS)
         if self.proof and self.solver not in PROOF_SOLVERS:
-            raise ValueError(f"solver={self.solver!r} writes no proof: expected one of {', '.join(PROOF_SOLVERS)}")
+            raise ValueError(
+                f"proof=True needs a solver that writes proofs, and solver={self.solver!r} does not: expected one of "
+                f"{', '.join(PROOF_SOLVERS)}"
+            )
 
 
 DEFAULT_OPTIONS = InferDTOptions()
@@ -52,29 +55,30 @@ def solve(
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
 ) -> Result:
-    """The smallest tree over the tests that makes no avoidable error, by incremental SAT [1]_.
+    """Find the smallest tree over the tests that makes only unavoidable errors, by incremental SAT [1]_.
 
-    Depths are tried from below (DT_depth); at the least one, the number of leaves is bisected (DT_size). Equal rows are
-    one example; their heaviest class is right, any of the heaviest if they tie.
+    Depths are tried from 0 upwards (DT_depth). At the least depth, the number of leaves is found by bisection
+    (DT_size). Equal rows are one example. Its right class is the heaviest one; if several tie, each of them is right.
 
     Parameters
     ----------
-    problem : MinimalTreeProblem; of least depth, or of fewest nodes at that depth
+    problem : MinimalTreeProblem, for the least depth or for the fewest nodes at that depth
     options : InferDTOptions
     limits : wall-clock seconds; one thread is used
-    progress : called from this thread at improvements and between slices of the solver, once there is a tree
+    progress : called from this thread at improvements and between slices of the solver, as soon as a tree is known
 
     Returns
     -------
     Result
-        In units of depth or nodes, with a part for each. Where time ends before a tree is found, the tree is the one
-        that the search of :mod:`proofwood.engines.minimal` has at once. ``counters["examples"]`` is the largest number
-        of examples in one formula.
+        The objective is the depth or the number of nodes; ``parts`` has both. If the time ends before a tree is found,
+        the tree is the first one of the search in :mod:`proofwood.engines.minimal`. ``counters["examples"]`` is the
+        largest number of examples in one formula.
 
     Raises
     ------
     ValueError
-        If the problem is none of the paper's: errors are permitted beyond the unavoidable ones, or the depth is free.
+        If the paper's method cannot solve the problem: more than the unavoidable errors are permitted, or the depth is
+        not minimised first.
 
     References
     ----------
@@ -82,9 +86,13 @@ def solve(
     """
     slack = problem.max_errors - problem.rows.unavoidable
     if slack > 0:
-        raise ValueError("engine='paper' permits no training errors: with max_errors pass engine='search' (or 'auto')")
+        raise ValueError(
+            "engine='paper' cannot permit training errors: with max_errors, pass engine='search' (or 'auto')"
+        )
     if problem.minimize is Minimize.NODES_ANY_DEPTH:
-        raise ValueError("engine='paper' seeks the least depth first: for nodes at any depth pass engine='search'")
+        raise ValueError(
+            "engine='paper' always minimises the depth first: for the fewest nodes at any depth, pass engine='search'"
+        )
     run, stopped_by = _Run(problem, options, limits, progress), None
     try:
         if slack < 0:
@@ -99,7 +107,7 @@ def solve(
 
 
 class _Run:
-    """What is known at one moment of one call."""
+    """The state of one call of :func:`solve`: the best tree, the bounds, counters and certificates."""
 
     def __init__(
         self, problem: MinimalTreeProblem, options: InferDTOptions, limits: Limits, progress: Progress | None
@@ -110,7 +118,7 @@ class _Run:
         self.certificates: list[Certificate] = []
 
     def search(self) -> None:
-        """DT_depth, then DT_size."""
+        """Run DT_depth, then DT_size."""
         rows, known = self.problem.rows, self.known
         self.clock.check()
         weights = rows.groups[1]
@@ -138,7 +146,7 @@ class _Run:
                 known.offer(tree)
 
     def _tree(self, depth: int, most_leaves: int | None = None) -> Tree | None:
-        """A tree of this depth with at most so many leaves that is right on all rows, None if there is none."""
+        """A tree of at most ``depth`` and ``most_leaves`` without avoidable errors; None if no such tree exists."""
         options = self.options
         with SatSession(
             solver=options.solver,
@@ -153,7 +161,7 @@ class _Run:
                 self.counters.update(Counter(session.counters))
 
     def _infer(self, session: SatSession, tree: TreeVariables) -> Tree | None:
-        """Algorithm 3: as long as a tree gets a row wrong, the row comes into the formula."""
+        """Algorithm 3: while the tree of a model misclassifies a row, add a misclassified row to the formula."""
         added: list[int] = []
         session.extend(tree_clauses(tree))
         while (answer := session.solve()) is not None:
@@ -166,7 +174,7 @@ class _Run:
                 return self._smaller(tests)
             group = int(wrong[np.argmin(self.turn[wrong])])
             if group in added:
-                raise AssertionError("a tree is wrong about a row that its formula holds")
+                raise AssertionError("the solver's tree misclassifies a row that is already in the formula")
             added.append(group)
             self.counters["examples"] = max(self.counters["examples"], len(added))
             first = session.block(tree.depth)
@@ -176,7 +184,7 @@ class _Run:
         raise Stopped(session.stopped_by)
 
     def _decoded(self, session: SatSession, tree: TreeVariables) -> tuple[list[int], np.ndarray]:
-        """Test of each inner node of the last model, and the groups of rows whose leaf has a wrong class, or none."""
+        """The test of each inner node in the last model, and the groups of rows whose leaf has no or a wrong class."""
         tests = [next(t for t in range(tree.n_tests) if session.value(tree.test(node, t))) for node in tree.inner]
         node = np.ones(len(self.bits), dtype=np.int64)
         for _ in range(tree.depth):
@@ -187,7 +195,7 @@ class _Run:
         return tests, np.flatnonzero(~(labelled.any(axis=1) & right))
 
     def _smaller(self, tests: list[int]) -> Tree:
-        """The perfect tree without splits that send all rows one way, or to one class."""
+        """The tree after removing splits that send all their rows to one side, or whose rows all get one class."""
         n = len(tests)
         nodes = [(test, 2 * q + 1, 2 * q + 2) for q, test in enumerate(tests)]
         table = preorder(prune(table_of([*nodes, *[(-1, -1, -1)] * (n + 1)], self.problem.rows), empty=True))
@@ -195,7 +203,7 @@ class _Run:
 
     @property
     def _sizes(self) -> tuple[int, int]:
-        """Numbers of tests and classes."""
+        """The numbers of tests and of classes."""
         return self.bits.shape[1], self.right.shape[1]
 
     def _claim(self, tree: TreeVariables, n_added: int) -> str:
@@ -207,7 +215,7 @@ class _Run:
         self.known.tell(self.clock.seconds, self.known.state)
 
     def result(self, stopped_by: str | None) -> Result:
-        """What is known now, as a result."""
+        """The current state as a result."""
         found = self.known.answer | {"counters": self.counters, "seconds": self.clock.seconds}
         at_hand = None
         if stopped_by is not None and not found["tree"]:

@@ -1,15 +1,15 @@
-r"""The SAT encodings BDD1 and BDD2 of a decision diagram of depth H that classifies examples, one constraint each.
+r"""The SAT encodings BDD1 and BDD2 of a decision diagram of depth H that classifies examples, one function each.
 
-Numbers follow the paper [1]_: features r = 1..K, positions i = 1..H of the feature ordering, cells j = 1..2^H of the
-truth table, examples q = 1..M; a constraint bears the number of its equation. Literals per constraint::
+Indices follow the paper [1]_: features r = 1..K, positions i = 1..H of the feature ordering, cells j = 1..2^H of the
+truth table, examples q = 1..M. Each constraint has the number of its equation. Literals in each constraint::
 
     (1) 2 K (3H - 4)            (2) H (2 (3K - 4) + K)       (3) 7 * 2^(H-1)
     (5), (6) M 2^(H-1) (2 + H K)    (7) 2 M H K                  (8), (9) M 2^H (H + 1)
 
 (for H, K >= 2). So BDD1 has O(M H K 2^H) literals and BDD2 O(M H (2^H + K)); Table 4 of the paper compares these
-numbers (its figures agree with a unit of 10^4 literals, where the text says 10^3).
+numbers (its figures fit a unit of 10^4 literals, but the text says 10^3).
 
-Where the rows have more than two classes, c_j becomes one variable per class, c_{j,k}, exactly one of which is true.
+With more than two classes, c_j is replaced by one variable c_{j,k} for each class k, exactly one of which is true.
 
 References
 ----------
@@ -30,19 +30,19 @@ Encoding = Literal["BDD1", "BDD2"]
 
 
 def rel(i: int, j: int, depth: int) -> int:
-    """Value of the i-th feature of the ordering in cell j, eq. (4)."""
+    """The value of the i-th feature of the ordering in cell j, eq. (4)."""
     return (j - 1) // (1 << depth - i) % 2
 
 
 class BddVariables:
-    """Numbers of the variables of a diagram of depth H.
+    """The variables of a diagram of depth H, as numbers.
 
     Parameters
     ----------
-    sink : gives the numbers
+    sink : solver or formula that creates the variables
     depth : H, from 1
-    examples : K features, M examples, and the classes
-    values : with the variables d of BDD2
+    examples : the M examples with K features, and their classes
+    values : whether to create the variables d of BDD2
     """
 
     def __init__(self, sink: Numbering, depth: int, examples: Examples, *, values: bool = True) -> None:
@@ -61,33 +61,36 @@ class BddVariables:
         self._sink = sink
 
     def a(self, r: int, i: int) -> int:
-        """Feature r is the i-th of the ordering."""
+        """The variable a: feature r is at position i of the ordering."""
         return self._a + (i - 1) * self.n_features + r - 1
 
     def c(self, j: int) -> int:
-        """Cell j holds the second class, of two."""
+        """The variable c, with two classes: cell j predicts the second class."""
         return self._c + j - 1
 
     def says(self, j: int, classes: Sequence[int]) -> Clause:
-        """Literals, one of which is true iff cell j holds one of ``classes`` (of which there are fewer than all)."""
+        """Literals of which one is true iff cell j predicts one of ``classes``, which must not be all classes."""
         if self.per_cell == 1:
             return [self.c(j) if k == 1 else -self.c(j) for k in classes]
         return [self._c + (j - 1) * self.per_cell + k for k in classes]
 
     def d(self, i: int, q: int) -> int:
-        """For example q, the i-th feature of the ordering has the value 1."""
+        """The variable d: the feature at position i of the ordering has the value 1 for example q."""
         return self._d + (q - 1) * self.depth + i - 1
 
     def once(self, r: int, i: int) -> int:
-        """Feature r is at one of the first i positions; i < H. A register of the counter of (1)."""
+        """A counter variable of (1): feature r is at one of the first i positions (i < H)."""
         return self._once + (r - 1) * (self.depth - 1) + i - 1
 
     def up_to(self, i: int, r: int) -> int:
-        """The i-th feature is one of the first r; r < K. A register of the counter of (2)."""
+        """A counter variable of (2): the feature at position i is one of the first r features (r < K)."""
         return self._up_to + (i - 1) * (self.n_features - 1) + r - 1
 
     def differ(self, j: int) -> int:
-        """Cell j of the first half and its twin of the second differ; made when first asked for."""
+        """The variable that says that cell j of the first half and the same cell of the second half differ.
+
+        These variables are created at the first call.
+        """
         if not self._differ:
             self._differ = self._sink.block(self.n_cells // 2)
         return self._differ + j - 1
@@ -97,10 +100,11 @@ class BddVariables:
 
 
 def at_most_one(literals: Sequence[int], registers: Sequence[int]) -> Iterator[Clause]:
-    """Sinz's sequential counter for a bound of one: register i is true if one of the first i + 1 literals is.
+    """At most one of ``literals`` is true, by Sinz's sequential counter with the bound 1.
 
-    2 (3n - 4) literals for n >= 2 literals and n - 1 registers. The converse holds where one literal must be true:
-    a register that is true denies all literals after it.
+    Register i is true if one of the first i + 1 literals is true. If some literal must be true, the converse holds,
+    too, since a true register makes all later literals false. The clauses have 2 (3n - 4) literals for n >= 2 and use
+    n - 1 registers.
     """
     if len(literals) < 2:
         return
@@ -113,14 +117,14 @@ def at_most_one(literals: Sequence[int], registers: Sequence[int]) -> Iterator[C
 
 
 def feature_once(v: BddVariables) -> Iterator[Clause]:
-    """(1): each feature is selected at most once."""
+    """Eq. (1): each feature is selected at most once."""
     for r in range(1, v.n_features + 1):
         places = [v.a(r, i) for i in range(1, v.depth + 1)]
         yield from at_most_one(places, [v.once(r, i) for i in range(1, v.depth)])
 
 
 def one_feature_per_position(v: BddVariables) -> Iterator[Clause]:
-    """(2): exactly one feature is selected at each position."""
+    """Eq. (2): exactly one feature is selected at each position."""
     for i in range(1, v.depth + 1):
         features = [v.a(r, i) for r in range(1, v.n_features + 1)]
         yield features
@@ -128,9 +132,9 @@ def one_feature_per_position(v: BddVariables) -> Iterator[Clause]:
 
 
 def table_is_bead(v: BddVariables) -> Iterator[Clause]:
-    """(3): the two halves of the truth table differ, so that the first feature matters.
+    """Eq. (3): the two halves of the truth table differ, so that the first feature is needed.
 
-    The exclusive or is encoded in the direction that is needed: a difference claimed is one.
+    Only one direction of the exclusive or is encoded: if a variable says that two cells differ, they do.
     """
     half = v.n_cells // 2
     for j in range(1, half + 1):
@@ -145,7 +149,7 @@ def table_is_bead(v: BddVariables) -> Iterator[Clause]:
 
 
 def one_class_per_cell(v: BddVariables) -> Iterator[Clause]:
-    """Exactly one c_{j,k} for each cell j; nothing to say for two classes."""
+    """Exactly one c_{j,k} is true for each cell j; no clauses for two classes."""
     if v.per_cell == 1:
         return
     for j in range(1, v.n_cells + 1):
@@ -155,7 +159,7 @@ def one_class_per_cell(v: BddVariables) -> Iterator[Clause]:
 
 
 def structure(v: BddVariables) -> Iterator[Clause]:
-    """The constraints on ordering and table: (1), (2), (3)."""
+    """The constraints on the ordering and the truth table: eq. (1), (2) and (3)."""
     yield from feature_once(v)
     yield from one_feature_per_position(v)
     yield from one_class_per_cell(v)
@@ -166,7 +170,7 @@ def structure(v: BddVariables) -> Iterator[Clause]:
 
 
 def classified_by_features(v: BddVariables, examples: Examples, q: int, classes: Sequence[int]) -> Iterator[Clause]:
-    """(5), (6): a cell that holds none of ``classes`` has a feature at which example q has the other value."""
+    """Eq. (5) and (6): if a cell predicts none of ``classes``, example q differs from the cell in some feature."""
     bits = examples.bits[q - 1].tolist()
     with_value: list[list[int]] = [[r for r, bit in enumerate(bits, start=1) if bit == value] for value in (0, 1)]
     for j in range(1, v.n_cells + 1):
@@ -175,7 +179,7 @@ def classified_by_features(v: BddVariables, examples: Examples, q: int, classes:
 
 
 def values_of_features(v: BddVariables, examples: Examples, q: int) -> Iterator[Clause]:
-    """(7): the feature selected at position i tells the value d_i^q."""
+    """Eq. (7): the feature selected at position i determines the value d_i^q of example q."""
     bits = examples.bits[q - 1].tolist()
     for i in range(1, v.depth + 1):
         value = v.d(i, q)
@@ -184,9 +188,9 @@ def values_of_features(v: BddVariables, examples: Examples, q: int) -> Iterator[
 
 
 def classified_by_values(v: BddVariables, q: int, classes: Sequence[int], also: Sequence[int] = ()) -> Iterator[Clause]:
-    """(8), (9): the cell that the values of example q lead to holds one of ``classes``, or a literal of ``also`` holds.
+    """Eq. (8) and (9): the cell of example q predicts one of ``classes``, or a literal of ``also`` is true.
 
-    The values come last, as in the implications of the paper read from right to left.
+    The literals of the values come last, as in the implications of the paper read from right to left.
     """
     for j in range(1, v.n_cells + 1):
         elsewhere = [-v.d(i, q) if rel(i, j, v.depth) else v.d(i, q) for i in range(1, v.depth + 1)]
@@ -194,9 +198,9 @@ def classified_by_values(v: BddVariables, q: int, classes: Sequence[int], also: 
 
 
 def classified(v: BddVariables, examples: Examples, encoding: Encoding, q: int) -> Iterator[Clause]:
-    """(5), (6) or (7), (8), (9) for example q: it makes no avoidable error.
+    """The constraint that example q causes no avoidable error: eq. (5), (6) for BDD1, eq. (7) to (9) for BDD2.
 
-    An example that may have any class (its rows are equally heavy in all) says nothing.
+    An example for which every class is right (its rows are equally heavy in all classes) gives no clause.
     """
     allowed = examples.allowed[q - 1]
     if allowed.all():
@@ -210,7 +214,7 @@ def classified(v: BddVariables, examples: Examples, encoding: Encoding, q: int) 
 
 
 def bdd_clauses(v: BddVariables, examples: Examples, encoding: Encoding) -> Iterator[Clause]:
-    """BDD1 or BDD2: a diagram of depth H without avoidable error."""
+    """All clauses of BDD1 or BDD2: a diagram of depth H makes no avoidable error."""
     yield from structure(v)
     for q in range(1, examples.n_examples + 1):
         yield from classified(v, examples, encoding, q)

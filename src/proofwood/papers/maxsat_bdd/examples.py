@@ -1,4 +1,4 @@
-"""What the encodings of decision diagrams see of the rows: an example for each group of equal rows."""
+"""The examples in the encodings of decision diagrams: one for each group of equal rows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.ranked import RankedRows
 
 MOST_BYTES = 2**31
-"""Bits, a byte each, that are made at most."""
+"""The largest number of bits of all examples; each takes one byte."""
 TESTS_AT_ONCE = 64
-"""Tests whose bits are made between two looks at the clock."""
+"""Number of tests whose bits are computed between two checks of the clock."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Weighted examples over 0/1 features, the tests.
+    """Weighted examples with 0/1 features; the features are the tests.
 
     Parameters
     ----------
-    bits : (n_examples, n_features) uint8, bit ``sigma(r, q)`` of the paper at ``[q - 1, r - 1]``
+    bits : (n_examples, n_features) uint8; ``sigma(r, q)`` of the paper is at ``[q - 1, r - 1]``
     weights : (n_examples, n_classes) integer weight of each class
-    classes : (n_classes,) class codes of the problem, ascending; classes of no row are left out
+    classes : (n_classes,) class codes of the problem, ascending, without the classes that no row has
     """
 
     bits: BitArray
@@ -34,7 +34,11 @@ class Examples:
 
     @classmethod
     def of(cls, rows: RankedRows, check: Callable[[], None] = lambda: None) -> Examples:
-        """Examples of ``rows``; ``check`` is called every now and then, and what it raises goes through.
+        """Make the examples of ``rows``.
+
+        Parameters
+        ----------
+        check : function that is called from time to time; it may raise an exception to stop
 
         Raises
         ------
@@ -44,7 +48,10 @@ class Examples:
         weights = rows.groups[1]
         check()
         if weights.shape[0] * rows.n_tests > MOST_BYTES:
-            raise MemoryError(f"{rows.n_tests:,} tests of {len(weights):,} different rows are too many for a formula")
+            raise MemoryError(
+                f"{rows.n_tests:,} tests and {len(weights):,} different rows are too many for a formula: expected a "
+                f"product of at most {MOST_BYTES:,}"
+            )
         classes = np.flatnonzero(weights.sum(axis=0) > 0)
         different = rows.take(rows.first_of_groups)
         bits = np.zeros((len(weights), rows.n_tests), dtype=np.uint8)
@@ -66,15 +73,15 @@ class Examples:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes that some row has."""
+        """Number of classes that occur in the rows."""
         return int(self.classes.size)
 
     @property
     def excess(self) -> IntArray:
-        """(n_examples, n_classes) weight that predicting each class gets wrong beyond the least."""
+        """Array (n_examples, n_classes): how much more weight is wrong with each class than with the best class."""
         return np.asarray(self.weights.max(axis=1, keepdims=True) - self.weights, dtype=np.int64)
 
     @property
     def allowed(self) -> BoolArray:
-        """(n_examples, n_classes) whether predicting the class costs no more than necessary."""
+        """Boolean array (n_examples, n_classes): whether predicting the class makes only unavoidable errors."""
         return np.asarray(self.excess == 0)

@@ -1,4 +1,4 @@
-"""The tests that a CART tree uses: the candidates of the heuristic variant of Hu, Huguet, Siala (2022), section 5."""
+"""The tests of a CART tree: the candidates of the heuristic variant of Hu, Huguet, Siala (2022), section 5."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ def tests_of_cart(
     depth: int,
     late: Callable[[], bool] = lambda: False,  # noqa: PT028 - no test, though its name begins like one
 ) -> tuple[int, ...]:
-    """Tests of a greedy tree of at most ``depth`` levels by Gini impurity; all tests if it uses fewer than ``depth``.
+    """The tests of a greedy tree of at most ``depth``, grown by Gini impurity.
 
-    Ties go to the smallest test number. A node is not split if that lowers no impurity. Once ``late`` says so, the
-    tests so far are returned.
+    Of equally good tests, the smallest number wins. A node is not split if this does not lower the impurity. If the
+    tree uses fewer than ``depth`` tests, all tests are returned. If ``late()`` returns True, the tests chosen so far
+    are returned.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def _grow(rows: RankedRows, chosen: IntArray, depth: int, used: set[int], late: 
 
 
 def gini(counts: Counts) -> FloatArray:
-    """(...,) weight times Gini impurity, summed over the cells of (..., n_cells, n_classes)."""
+    """Weight times Gini impurity, summed over cells: an array (..., n_cells, n_classes) becomes (...,)."""
     total = counts.sum(axis=-1).astype(np.float64)
     squares = np.square(counts.astype(np.float64)).sum(axis=-1)
     return np.asarray((total - np.divide(squares, total, out=np.zeros_like(total), where=total > 0)).sum(axis=-1))

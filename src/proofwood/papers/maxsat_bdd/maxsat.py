@@ -1,18 +1,19 @@
-r"""Fewest errors with H features: BDD2 as MaxSAT, and a core-boosted linear search in the place of Loandra.
+r"""Finds the fewest errors with H features: BDD2 as MaxSAT, and a core-boosted linear search in place of Loandra.
 
-The paper [1]_ keeps (1), (2), (3) and (7) hard and makes all clauses of (8) and (9) soft, 2^H for each row. A row
-falls into one cell: the other 2^H - 1 clauses have a literal d that holds and are satisfied whatever the table says,
-so a wrong row breaks exactly one of its soft clauses and a right one none. Hence one literal per row that is true if
-the row may be wrong, added to its 2^H clauses which become hard, gives the same optimum with one soft clause per row.
-Equal rows fall into the same cell. Of p rows of one class and n of the other, min(p, n) are wrong in any case, and
-the heavier class costs nothing more: what is left is one literal of weight abs(p - n), none if p = n. With more than
-two classes the excess over the cheapest class takes several values t_1 < t_2 < ...; a literal of weight
+In the paper [1]_, (1), (2), (3) and (7) are hard, and all clauses of (8) and (9) are soft: 2^H for each row. A row is
+in one cell. Its clauses for the other 2^H - 1 cells contain a true literal d, so they are satisfied by any table. A
+wrong row therefore breaks exactly one soft clause, and a right row none. So the optimum stays the same if the 2^H
+clauses become hard and get one more literal, which is true if the row may be wrong; this leaves one soft clause for
+each row. Equal rows are in the same cell. If p of them have one class and n the other, min(p, n) rows are always wrong,
+and predicting the other class costs abs(p - n) more. This needs one literal of weight abs(p - n), and none if p = n.
+With more than two classes, the excess over the cheapest class has several values t_1 < t_2 < ...; a literal of weight
 t_l - t_(l-1) is true if the excess is at least t_l.
 
-The search is that of the paper's solver, Loandra [2]_, in short: for a while cores raise the lower bound (OLL [3]_:
-costs are assumed to be avoided, the heaviest first; of a core, assumptions that cannot all hold, one member must be
-paid, and a counter of its members takes their place). Then a totalizer over all costs demands less than the best known,
-again and again. Where the weights have too many sums for a totalizer, cores go on to the end.
+The search follows Loandra [2]_, the paper's solver. First, for a while, cores raise the lower bound (OLL [3]_): the
+solver assumes that costs are avoided, the heaviest first. A core is a set of assumptions that cannot all hold, so at
+least one of its costs must be paid, and a counter of its costs replaces them. Then a totalizer over all costs
+repeatedly demands less than the best known value. If the weights have too many sums for a totalizer, the search
+continues with cores to the end.
 
 References
 ----------
@@ -44,23 +45,23 @@ from proofwood.solvers.cardinality import Sink, Totalizer
 from proofwood.solvers.session import SatSession
 
 CORES = 0.1, 30.0
-"""Share of the time, and most seconds, for cores."""
+"""Time for the first search for cores: a share of the time left, and the most seconds."""
 LARGEST_SUM = 400_000
-"""Clauses of a totalizer over all costs; if it needs more, it is given up."""
+"""The largest number of clauses of a totalizer over all costs; if it needs more, it is not used."""
 
 
 class ErrorFormula:
-    """BDD2 with a literal that excuses each example; see the text of the module.
+    """The clauses of BDD2 with additional literals that allow examples to be wrong; see the module docstring.
 
     Parameters
     ----------
-    session : where the clauses go
+    session : receives the clauses
     examples : Examples
     depth : H, from 1 to the number of features
 
     Attributes
     ----------
-    costs : ``(literal, weight)``: what the literal costs if it is true
+    costs : pairs ``(literal, weight)``; a true literal costs its weight
     """
 
     def __init__(self, session: Sink, examples: Examples, depth: int) -> None:
@@ -87,23 +88,23 @@ class ErrorFormula:
 
 
 Offer = Callable[[], None]
-"""Takes up the last model of the session."""
+"""A function that uses the last model of the session as a new answer."""
 
 
 def minimize(session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoidable: int, offer: Offer) -> None:
-    """Close the gap of ``run``, which has an answer.
+    """Minimise the errors until the best answer of ``run`` is proved optimal.
 
     Parameters
     ----------
-    session : holds the clauses of ``formula``
-    run : counts errors; ends with ``run.done``
-    unavoidable : errors that no cost counts
-    offer : called at each model
+    session : contains the clauses of ``formula``
+    run : has an answer and a bound, both in errors; at the end, ``run.done`` is True
+    unavoidable : unavoidable errors, which are not part of the costs of ``formula``
+    offer : called after each model
 
     Raises
     ------
     Stopped
-        At the end of the time and after Ctrl-C; the bounds of ``run`` hold.
+        If the time is over, or after Ctrl-C; the bounds of ``run`` stay valid.
     """
     cores = _Cores(session, formula, run, unavoidable, offer)
     cores.search(run.clock.share(*CORES))
@@ -112,7 +113,7 @@ def minimize(session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoi
 
 
 def _ask(session: SatSession, run: BoundedRun, assumptions: Sequence[int], seconds: float) -> bool | None:
-    """As ``session.solve``, None when ``seconds`` are over; Stopped at the end of all time and after Ctrl-C."""
+    """Call ``session.solve``; return None if ``seconds`` are over, and raise Stopped at the time limit or Ctrl-C."""
     left = run.clock.seconds_left
     session.allow(seconds if left is None else min(seconds, left))
     answer = session.solve(assumptions)
@@ -122,11 +123,11 @@ def _ask(session: SatSession, run: BoundedRun, assumptions: Sequence[int], secon
 
 
 class _TooLarge(Exception):
-    """A totalizer needs more than :data:`LARGEST_SUM` clauses."""
+    """Raised if a totalizer needs more than :data:`LARGEST_SUM` clauses."""
 
 
 def _linear(session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoidable: int, offer: Offer) -> bool:
-    """Demand less than the best until there is nothing less; False if the totalizer would be too large."""
+    """Demand less than the best value until none is left; return False if the totalizer would be too large."""
     most = session.n_clauses + LARGEST_SUM
 
     def check() -> None:
@@ -149,7 +150,7 @@ def _linear(session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoid
 
 
 class _Cores:
-    """More and more cores, each relaxed in turn."""
+    """The core-guided search: it finds cores one after the other, and relaxes each."""
 
     def __init__(
         self, session: SatSession, formula: ErrorFormula, run: BoundedRun, unavoidable: int, offer: Offer
@@ -161,7 +162,7 @@ class _Cores:
         self._proved = unavoidable
 
     def search(self, seconds: float) -> None:
-        """Search for cores for ``seconds``."""
+        """Search for cores until the best answer is proved, but at most for ``seconds``."""
         end, run = time.monotonic() + seconds, self._run
         while not run.done:
             assumed = [literal for literal, weight in self._weights.items() if weight >= self._stratum]
@@ -172,7 +173,7 @@ class _Cores:
             if answer:
                 self._offer()
                 lighter = [weight for weight in self._weights.values() if weight < self._stratum]
-                if not lighter:  # all that is not proved to be paid was avoided
+                if not lighter:  # the model pays only the costs that are proved to be necessary
                     run.prove(self._proved)
                     return
                 self._stratum = min(weight for weight in lighter if 2 * weight >= max(lighter))
@@ -180,10 +181,10 @@ class _Cores:
                 self._relax(core)
                 run.prove(self._proved)
             else:
-                run.prove(int(run.upper))  # nothing is better than the best
+                run.prove(int(run.upper))  # no model is better than the best
 
     def _relax(self, core: list[int]) -> None:
-        """Count the least weight of the core, and assume from now on that one member is enough."""
+        """Add the least weight of the core to the bound, and assume from now on that only one of its costs is paid."""
         session, run = self._session, self._run
         least = min(self._weights[literal] for literal in core)
         self._proved += least
@@ -195,7 +196,7 @@ class _Cores:
             if literal in self._counts:
                 counter, bound = self._counts[literal]
                 self._assume(counter, bound + 1, least)
-        room = -(-(int(run.upper) - self._proved) // least)  # so many more of the core, and nothing is gained
+        room = -(-(int(run.upper) - self._proved) // least)  # if this many more costs are paid, no gain is possible
         session.add([-literal for literal in core])
         if len(core) > 1 and room > 0:
             paid = [-literal for literal in core]
@@ -205,7 +206,7 @@ class _Cores:
             self._assume(counter, 1, least)
 
     def _assume(self, counter: Totalizer, bound: int, weight: int) -> None:
-        """Assume that ``counter`` is at most ``bound``, at the price of ``weight``; beyond its cap it cannot go."""
+        """Assume that ``counter`` is at most ``bound``; breaking this costs ``weight``. Skip bounds above its cap."""
         if bound > counter.cap:
             return
         for literal in counter.at_most(bound):
@@ -214,7 +215,7 @@ class _Cores:
 
 
 def table_of(v: BddVariables, value: Callable[[int], bool]) -> IntArray:
-    """(2^H,) class number of each cell in a model of BDD1 or BDD2."""
+    """Array (2^H,): the class number of each cell in a model of BDD1 or BDD2."""
     if v.per_cell == 1:
         return np.array([int(value(v.c(j))) for j in range(1, v.n_cells + 1)], dtype=np.int64)
     numbers = range(v.n_classes)

@@ -1,4 +1,4 @@
-"""Diagrams as the paper finds them: fewest features without avoidable error, or fewest errors with H features."""
+"""Finds diagrams by the paper's methods: fewest features without avoidable error, or fewest errors with H features."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result, Stats, Status
 from proofwood.solvers.session import SOLVERS, SatSession
 
 WITH_SOLVER = ("maxsat", *OF_FEATURES)
-"""Variants whose solver chooses the labels of cells that no row reaches (BDD-S)."""
+"""The variants in which the solver chooses the labels of cells that no row reaches (BDD-S)."""
 FIRST_DEPTH = 7
-"""The number of features that is tried first, H_0 of the paper."""
+"""The number of features that is tried first (H_0 in the paper)."""
 
 
 def solve(
@@ -37,30 +37,31 @@ def solve(
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
 ) -> Result:
-    """The decision diagram over the fewest tests, or with the fewest errors over ``max_features`` tests [1]_.
+    """Find a decision diagram over the fewest tests, or with the fewest errors over ``max_features`` tests [1]_.
 
-    The number of tests is found by one formula per number: from seven down while there is a diagram, else up. Equal
-    rows of several classes count as rows of their heaviest class, or of any of the heaviest if they tie, so that errors
-    which no test can avoid do not count. Errors are minimised by MaxSAT. Equal rows are one example of their weight.
+    For the fewest tests, there is one formula for each number of tests. The search begins with seven; it goes down
+    while a diagram exists, or else up. Errors are minimised by MaxSAT. Equal rows are one weighted example. Its right
+    class is the heaviest one (each of them if several tie), so unavoidable errors do not count.
 
     Parameters
     ----------
     problem : BDDProblem
-    variant : one of :data:`VARIANTS`; None: "bdd2" for fewest features, "maxsat" for fewest errors
-    solver : of the formulas, as python-sat knows it
+    variant : one of :data:`VARIANTS`; None means "bdd2" for the fewest features, and "maxsat" for the fewest errors
+    solver : name of the SAT solver in python-sat
     limits : wall-clock seconds; one thread is used
-    progress : called from this thread at improvements and between slices of the solver; not of heuristics
+    progress : called from this thread at improvements and between slices of the solver; heuristics do not call it
 
     Returns
     -------
     Result
-        In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver,
-        or of the greedy choice, except for ``unknown="smallest"``, which chooses order and labels.
+        The objective is the number of features (tests) or the errors. ``parts`` has it and the number of splits. The
+        order of tests is that of the solver or of the greedy choice. With ``unknown="smallest"``, order and labels are
+        chosen afterwards to make the diagram small.
 
     Raises
     ------
     ValueError
-        If the variant or solver does not exist, or cannot do what the problem asks for.
+        If the variant or solver does not exist, or cannot solve this kind of problem.
 
     References
     ----------
@@ -88,14 +89,16 @@ def _require(problem: BDDProblem, variant: str, solver: str) -> None:
     arguments.choice(variant, "variant", VARIANTS)
     arguments.choice(solver, "solver", SOLVERS)
     if problem.cost.leaf_price:
-        raise ValueError("engine='paper' knows no price of nodes: with alpha above 0 pass 'auto' or 'search'")
+        raise ValueError(
+            "engine='paper' does not support a price of nodes (alpha above 0): pass engine='auto' or 'search'"
+        )
     fitting, goal = (OF_FEATURES, "the fewest features") if problem.fewest else (OF_ERRORS, "the fewest errors")
     if variant not in fitting:
-        raise ValueError(f"variant={variant!r} is not about {goal}: pass one of {', '.join(map(repr, fitting))}")
+        raise ValueError(f"variant={variant!r} cannot find {goal}: pass one of {', '.join(map(repr, fitting))}")
     if problem.unknown is Unknown.SOLVER and variant not in WITH_SOLVER:
         raise ValueError(
-            f"unknown='solver' takes the values that a solver chose, and variant={variant!r} has none: pass another "
-            "unknown, or variant='maxsat'"
+            f"unknown='solver' needs the labels that a SAT solver chose, and variant={variant!r} uses no solver: pass "
+            "another value for unknown, or variant='maxsat'"
         )
 
 
@@ -103,17 +106,17 @@ def _require(problem: BDDProblem, variant: str, solver: str) -> None:
 
 
 def _greedy(problem: BDDProblem, clock: SizeClock) -> tuple[tuple[int, ...], str | None]:
-    """ODT where cells without rows follow their parent, OODG where subtables are merged."""
+    """The tests of an oblivious tree. With ``unknown="parent"`` it is ODT of the paper, with "merge" OODG."""
     tests = choose_tests(problem.rows, problem.max_features, lambda: clock.over)
     return tests, "time_limit" if clock.over and len(tests) < problem.max_features else None
 
 
 def _heuristic(problem: BDDProblem, clock: SizeClock) -> tuple[tuple[int, ...], str | None]:
-    """The best of the tests that a CART tree uses, by branch and bound in the place of MaxSAT."""
+    """The best set among the tests of a CART tree, found by branch and bound instead of MaxSAT."""
     rows = problem.rows
     among = sorted(tests_of_cart(rows, problem.max_features, lambda: clock.over))
-    stopped_by = "time_limit" if clock.over else None  # the greedy tree may have been cut
-    few = rows.select(among) if len(among) < rows.n_tests else rows  # of many tests, columns of bits take long
+    stopped_by = "time_limit" if clock.over else None  # the greedy tree may be incomplete
+    few = rows.select(among) if len(among) < rows.n_tests else rows  # columns of bits take long for many tests
     found = best_subset(few, problem.max_features, limits=clock.for_tests())
     return tuple(among[test] for test in found.tests or ()), found.stopped_by or stopped_by
 
@@ -153,9 +156,9 @@ class _Run(BoundedRun):
 
     Attributes
     ----------
-    examples : what the formulas see
-    features : the best ones, None before the first
-    table : (2 ** n_features,) class numbers of the cells over them, None if no solver chose any
+    examples : the examples of the formulas
+    features : the best features so far, or None
+    table : (2 ** n_features,) class number that the solver chose for each cell over ``features``, or None
     """
 
     examples: Examples
@@ -167,13 +170,16 @@ class _Run(BoundedRun):
         self.table: IntArray | None = None
 
     def offer(self, features: Sequence[int], table: IntArray | None = None) -> None:
-        """Take up features if they are better than the best, which is counted here."""
+        """Count the value of ``features``, and make them the best if they are better."""
         rows = self.problem.rows
         value = subset_errors(rows, features)
         if self.problem.fewest:
             if value > rows.unavoidable:
                 if features:
-                    raise AssertionError(f"{len(features)} features leave {value - rows.unavoidable} avoidable errors")
+                    raise AssertionError(
+                        f"the solver's {len(features)} features leave avoidable errors of weight "
+                        f"{value - rows.unavoidable}: expected none"
+                    )
                 return
             value = len(features)
         if value < self.upper:
@@ -182,13 +188,13 @@ class _Run(BoundedRun):
             self.changed()
 
     def take(self, session: SatSession, v: BddVariables) -> None:
-        """Take up the diagram of the last model."""
+        """Offer the features and the truth table of the solver's last model."""
         places, features = range(1, v.depth + 1), range(1, v.n_features + 1)
         chosen = [r - 1 for i in places for r in features if session.value(v.a(r, i))]
         self.offer(chosen, table_of(v, session.value))
 
     def state(self) -> tuple[float, float]:
-        """Objective and bound in the unit of the result."""
+        """The objective and the bound, in the unit of the result."""
         if self.problem.fewest:
             return math.inf if self.upper == NO_ANSWER else float(self.upper), float(self.lower)
         cost = self.problem.cost
@@ -197,7 +203,7 @@ class _Run(BoundedRun):
         return math.inf if self.upper == NO_ANSWER else objective, lower
 
     def chosen(self, engine: str, stopped_by: str | None) -> Chosen:
-        """What is known at the end."""
+        """The tests, labels and bound at the end of the run."""
         tests = self.features or ()
         value = len(tests) if self.problem.fewest else subset_errors(self.problem.rows, tests)
         labels = None if self.table is None else self.examples.classes[self.table]
@@ -206,7 +212,7 @@ class _Run(BoundedRun):
 
 
 def _fewest(run: _Run, encoding: Encoding, solver: str) -> None:
-    """Linear search for the number of features: a formula for each, with all examples."""
+    """Search the fewest features linearly: for each number of features, solve a formula with all examples."""
     depth, examples = FIRST_DEPTH, run.examples
     while not run.done:
         depth = min(max(depth, run.lower), run.upper - 1, examples.n_features)
@@ -225,7 +231,7 @@ def _fewest(run: _Run, encoding: Encoding, solver: str) -> None:
 
 
 def _errors(run: _Run, solver: str) -> None:
-    """Fewest errors with at most ``max_features`` features."""
+    """Minimise the errors with at most ``max_features`` features, by MaxSAT."""
     depth = min(run.problem.max_features, run.examples.n_features)
     if depth == 0:
         run.prove(run.upper)
@@ -237,7 +243,7 @@ def _errors(run: _Run, solver: str) -> None:
 
 @contextmanager
 def _session(run: _Run, solver: str) -> Iterator[SatSession]:
-    """A SAT session within the run's budget; its work is added to the counters."""
+    """A SAT session with the time left of ``run``; at its end, its counters are added to those of ``run``."""
     clock = run.clock
     with SatSession(solver=solver, seconds=clock.seconds_left, on_slice=run.report, on_clauses=clock.check) as session:
         try:

@@ -1,13 +1,17 @@
-"""ODD, the mixed-integer program of decision diagrams, as Florio, Martins, Schiffer, Serra, Vidal (2023) print it.
+"""ODD: the mixed-integer program of decision diagrams, as printed by Florio, Martins, Schiffer, Serra, Vidal (2023).
 
-- ``slots``, ``model``, ``program``: nodes and arcs of the skeleton; equations 1 to 20; variables and rows as arrays
-- ``scipy``, ``scip``: the program in HiGHS, which SciPy carries, and in SCIP, each in a process of its own
-- ``costs``, ``decode``: what a solver's bound says about costs; from its solution to a diagram, counted anew
-- ``solve``: heuristics first, then the program, then a proof by exact searches, since a solver's word is none
+- ``slots``: nodes and arcs of the skeleton
+- ``model``: equations 1 to 20
+- ``program``: variables and linear rows as arrays
+- ``scipy``, ``scip``: the program in HiGHS, which is part of SciPy, and in SCIP, each in a separate process
+- ``costs``: integer costs from a solver's floating-point bound
+- ``decode``: a diagram from a solver's solution, whose cost is counted again
+- ``solve``: first heuristics, then the program, then exact searches for a proof, since the solver's result is no proof
 
-A reference for comparisons: the searches of :mod:`proofwood.engines.diagram` find and prove more on nearly all tables
-tried. SCIP found 13 of the 200 best oblique diagrams (decisions/0074-learning-engines-that-went).
+This is a reference for comparisons. The searches in :mod:`proofwood.engines.diagram` found and proved more on nearly
+all tables tried. SCIP found 13 of the 200 best oblique diagrams (decisions/0074-learning-engines-that-went).
 """
 
 VARIANTS = ("scipy", "scip")
-"""The program as printed, by the solver that comes with SciPy; and made smaller, by SCIP."""
+"""The variants of ``solve``: "scipy" solves the program as printed with SciPy's solver, "scip" a smaller program with
+SCIP."""

@@ -1,8 +1,8 @@
-"""From a solution of the mixed-integer program to a diagram that routes every row as the solution does, or none.
+"""Converts a solution of the mixed-integer program to a diagram that routes every row as the solution does.
 
-Only lambda (the side of each row in each layer) and y (the arcs) are taken from the solver as they are. Tests and
-hyperplanes are made anew from the rows that pass a node, and the diagram is compared with the solver's routes in
-floating point before it is returned. No objective is read.
+Only lambda (the side of each row in each layer) and y (the arcs) are used unchanged. Tests and hyperplanes are computed
+again from the rows that pass a node. Before the diagram is returned, its routes in floating point are compared with the
+solver's routes. The solver's objective is not used.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from proofwood.papers.odd.model import Model
 from proofwood.problem.diagram import Norm
 
 SPARSITY = (1e-3, 1e-5, 1e-7, 0.0)
-"""Coefficients below this share of the largest one become 0, if the margin stays at least half as wide."""
+"""Shares to try in turn: coefficients below this share of the largest one become 0, if half of the margin remains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Where the solution sends every group.
+    """The routes of all groups of rows in a solution.
 
     Parameters
     ----------
-    heads : (2, n_inner) head of the low and of the high arc of each node; -1 at idle nodes
-    passes : (n_groups, n_inner) whether a group passes a node
-    side : (n_groups, n_inner) 1 where a group that passes takes the high arc
-    code : (n_groups,) class code that a group ends in
+    heads : (2, n_inner) head of the low and of the high arc of each node; -1 if the node is not used
+    passes : (n_groups, n_inner) whether the group passes the node
+    side : (n_groups, n_inner) 1 if the group passes the node and takes its high arc, else 0
+    code : (n_groups,) class code of the leaf that the group reaches
     """
 
     heads: IntArray
@@ -40,18 +40,18 @@ class Routes:
 
 
 def decode(model: Model, point: FloatArray) -> Diagram | None:
-    """The diagram that ``point`` stands for; None if no tests or hyperplanes in floating point route the rows so.
+    """The diagram of the solution ``point``; None if no tests or hyperplanes in floating point give the same routes.
 
-    Nodes that no row passes are left out. Where all rows that pass a node go one way, its other arc follows, or ends in
-    a terminal if the node's child may have no second parent.
+    Nodes that no row passes are left out. If all rows that pass a node take the same arc, the other arc leads to the
+    same target; in a tree, where the child may not have two parents, it leads to a leaf.
 
     Raises
     ------
     AssertionError
-        If the flows are fractional although lambda and y are not, against Theorem 1: then it is not a solution.
+        If flows are fractional although lambda and y are not, which contradicts Theorem 1: ``point`` is no solution.
     """
     if fractional := model.fractional_flows(point):
-        raise AssertionError(f"{fractional} flows are fractional: no solution of the program")
+        raise AssertionError(f"{fractional} flow variables are fractional: expected a solution with integral flows")
     routes = _routes(model, point)
     root = np.unique(routes.side[:, 0])
     if root.size == 1 and routes.heads[root[0], 0] >= model.slots.n_inner:
@@ -87,13 +87,13 @@ def _nodes(routes: Routes) -> list[int]:
 
 
 def _ways(routes: Routes, node: int) -> tuple[BoolArray, BoolArray]:
-    """(n_groups,) groups that pass the node on its low side, and on its high side."""
+    """Two boolean arrays (n_groups,): the groups that leave the node on its low side, and on its high side."""
     here, high = routes.passes[:, node], routes.side[:, node] == 1
     return here & ~high, here & high
 
 
 def _assemble(model: Model, low: dict[int, int], high: dict[int, int], **splits: object) -> Diagram:
-    """Nodes by their slots, heads as slots or terminals of the program, as a diagram."""
+    """Make a diagram from the heads of the low and high arcs of each used slot; heads are slots or leaves."""
     nodes = sorted(low)
     inner = model.slots.n_inner
     number = {slot: place for place, slot in enumerate(nodes)}
@@ -106,7 +106,7 @@ def _assemble(model: Model, low: dict[int, int], high: dict[int, int], **splits:
 
 
 def _spare(model: Model, head: int) -> int:
-    """Where the arc goes that no row takes, beside an arc to ``head``."""
+    """The target of an arc that no row takes, if the other arc of the node leads to ``head``."""
     return model.slots.terminal(0) if model.problem.tree and head < model.slots.n_inner else head
 
 
@@ -126,7 +126,7 @@ def _univariate(model: Model, point: FloatArray, routes: Routes) -> Diagram | No
         head = int(routes.heads[int(on_high.any()), node])
         one_way = _one_way(model, node, routes.passes[:, node])
         if one_way is None:
-            # Without a test that sends its rows one way a node has two arcs to one head, which a tree does not permit.
+            # If no test sends all rows to one side, both arcs must lead to one head, which a tree does not permit.
             if _spare(model, head) != head:
                 return None
             one_way = 0, 0
@@ -136,7 +136,10 @@ def _univariate(model: Model, point: FloatArray, routes: Routes) -> Diagram | No
 
 
 def _test(model: Model, chosen: int, on_low: BoolArray, on_high: BoolArray) -> tuple[int, bool] | None:
-    """The test of the chosen column that parts the groups, and whether its bit 0 is the high side of the program."""
+    """The test on the chosen column that separates the groups, and whether its low side is the program's high side.
+
+    Returns None if no test on this column separates them.
+    """
     rows = model.problem.rows
     first_row = np.unique(model.groups.of_row, return_index=True)[1]
     column = int(model.groups.feature[chosen])
@@ -149,9 +152,9 @@ def _test(model: Model, chosen: int, on_low: BoolArray, on_high: BoolArray) -> t
 
 
 def _one_way(model: Model, node: int, here: BoolArray) -> tuple[int, int] | None:
-    """A test that gives all groups that pass the node one bit, and that bit.
+    """A test with the same answer for all groups that pass the node, and this answer (0 or 1); None if none exists.
 
-    Among those of a node of a tree are the test of its parent and, in columns that do not vary, tests at their ends.
+    In a tree, the test of the parent is such a test, and so are tests at the ends of columns that do not vary.
     """
     rows = model.problem.rows
     ranks = rows.ranks[np.unique(model.groups.of_row, return_index=True)[1]][here]
@@ -187,17 +190,18 @@ def _oblique(model: Model, point: FloatArray, routes: Routes) -> Diagram | None:
 
 
 def sparse(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[FloatArray, float] | None:
-    """``normal`` with as few coefficients as :data:`SPARSITY` permits, and an offset midway between the two sides.
+    """Remove small coefficients of ``normal`` (see :data:`SPARSITY`), and set the offset midway between the two sides.
 
     Parameters
     ----------
-    low, high : (n, n_features) rows on either side, at least one each
-    normal : (n_features,) of a hyperplane that parts them, perhaps up to the tolerance of a solver
+    low, high : (n, n_features) rows of the two sides, at least one each
+    normal : (n_features,) normal of a hyperplane that separates them, perhaps only up to a solver's tolerance
 
     Returns
     -------
-    (normal, offset) with ``normal @ x <= offset`` for the low rows only, as floating point adds up; None if it does not
-    part them.
+    (normal, offset) or None
+        In floating point, ``normal @ x <= offset`` is true for the low rows and false for the high rows. None if
+        ``normal`` does not separate them.
     """
     full = _margin(low, high, normal)
     if not full > 0:
@@ -207,11 +211,11 @@ def sparse(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[Float
         short = np.where(np.abs(normal) < share * largest, 0.0, normal)
         if _margin(low, high, short) >= full / 2:
             return _midway(low, high, short)
-    raise AssertionError("the margin of the full normal is at least half of itself")
+    raise AssertionError("the margin changed although no coefficient was removed: expected the same margin")
 
 
 def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, float] | None:
-    """The hyperplane within the norm that keeps furthest from both sides; None if none parts them."""
+    """The hyperplane within the norm with the widest gap between both sides; None if no hyperplane separates them."""
     found = separate(low, high, norm=norm)
     if found is None or not _margin(low, high, found.normal) > 0:
         return None
@@ -219,7 +223,7 @@ def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, 
 
 
 def _sums(x: FloatArray, normal: FloatArray) -> FloatArray:
-    """(n,) weighted sums, added up in the order of :meth:`Diagram.bits`: equal floats."""
+    """Array (n,): weighted sums, added in the same order as in :meth:`Diagram.bits`, so that the floats are equal."""
     sums = np.zeros(len(x))
     for column in range(x.shape[1]):
         sums += x[:, column] * normal[column]
@@ -237,7 +241,7 @@ def _midway(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[Floa
 
 
 def _agrees(model: Model, diagram: Diagram, routes: Routes) -> bool:
-    """Whether every row takes the way of its group: equal classes, and equal numbers of rows through the nodes."""
+    """Whether every row has the class of its group, and the nodes are passed by the same sets of rows."""
     seen, predicted = diagram.visits(model.problem)
     if not np.array_equal(predicted, routes.code[model.groups.of_row]):
         return False

@@ -1,20 +1,20 @@
-r"""The mixed-integer program of optimal decision diagrams, eqs. 1 to 20 of [1]_, written once for every solver.
+r"""The mixed-integer program of optimal decision diagrams, eqs. 1 to 20 of [1]_, in one form for all solvers.
 
-Row :math:`i` leaves node :math:`u` on its low side (:math:`w^-_{iu} = 1`) if :math:`a_u x_i + \varepsilon \le b_u`,
-on its high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no split can distinguish are one group of
-the program. Symmetry is broken as the authors' code does: eq. 12, whose sign the text lost, says that nodes of a layer
-stand in order of falling in-degree, idle nodes last.
+Row :math:`i` leaves node :math:`u` on the low side (:math:`w^-_{iu} = 1`) if :math:`a_u x_i + \varepsilon \le b_u`, and
+on the high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no split can distinguish are one group of
+the program. Symmetry is broken as in the authors' code: eq. 12, which is printed without its sign, orders the nodes of
+a layer by decreasing in-degree, so that unused nodes come last.
 
-Separators have :math:`a \in [-1, 1]^d` and :math:`b \in [-1, 1]`, as printed; with ``norm="l1"`` they have
-:math:`\sum_j |a_j| \le 1` in addition, as in the authors' code. Where the program differs from the print: eq. 15 and
-the norm of the separators have :math:`d_u` on the right, so that idle nodes have no separator;
-:math:`-e_{uj} \le a_{uj} \le e_{uj}` is written for both parts of :math:`a = a^+ - a^-`; the root carries no eq. 20,
-since all rows pass it.
+Hyperplanes have :math:`a \in [-1, 1]^d` and :math:`b \in [-1, 1]`, as printed. With ``norm="l1"`` they also have
+:math:`\sum_j |a_j| \le 1`, as in the authors' code. The program differs from the printed one in three points. Eq. 15
+and the norm of the hyperplanes have :math:`d_u` on the right side, so that unused nodes have no hyperplane.
+:math:`-e_{uj} \le a_{uj} \le e_{uj}` is written for both parts of :math:`a = a^+ - a^-`. The root has no eq. 20, since
+all rows pass it.
 
-Univariate problems are solved over the ranks of their columns, divided by the number of tests. Every two neighbours
-are at least ``1 / tests_of`` apart, and :math:`\varepsilon` is less than half of the smallest such gap, so that the
-program has the very optimum of the problem. For oblique problems :math:`\varepsilon = 10^{-4}`: bounds are then bounds
-on diagrams whose hyperplanes, scaled into the norm, keep that distance.
+Univariate problems are solved over the ranks of their columns, divided by the number of tests. Neighbouring ranks are
+at least ``1 / tests_of`` apart, and :math:`\varepsilon` is less than half of the smallest such gap. So the program has
+exactly the optimum of the problem. For oblique problems, :math:`\varepsilon = 10^{-4}`. Then bounds are valid for
+diagrams whose hyperplanes, scaled into the norm, keep this distance between rows.
 
 References
 ----------
@@ -34,23 +34,23 @@ from proofwood.papers.odd.slots import Slots
 from proofwood.problem.diagram import DiagramProblem, Rate
 
 EPSILON = 1e-4
-"""Strictness of oblique separators, eq. 13."""
+"""The epsilon of eq. 13 for oblique splits: the distance that hyperplanes keep between rows of their two sides."""
 LEAST_EPSILON = 1e-6
-"""Smaller gaps between ranks drown in the tolerances of the solvers."""
+"""The smallest epsilon; a smaller one would be lost in the tolerances of the solvers."""
 LARGEST_COEFFICIENT = 1e4
-"""Rows of integer weights are scaled to coefficients of at most this."""
+"""Linear rows with integer weights are scaled so that their coefficients are at most this."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowGroups:
-    """The groups of equal rows of the problem.
+    """The groups of rows that no split distinguishes.
 
     Parameters
     ----------
     of_row : (n_rows,) group of each row
-    weights : (n_groups, n_classes) int64
-    columns : (n_groups, n_features) in [0, 1]; of univariate problems the columns that have tests
-    feature : (n_features,) column of the problem
+    weights : (n_groups, n_classes) int64 class weights of each group
+    columns : (n_groups, n_features) values in [0, 1]; of a univariate problem, only the columns that have tests
+    feature : (n_features,) number of each of these columns in the problem
     """
 
     of_row: IntArray
@@ -60,7 +60,7 @@ class RowGroups:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> RowGroups:
-        """Merge the rows that no split distinguishes."""
+        """Group the rows of ``problem``."""
         rows = problem.rows
         if problem.columns is None:
             of_row, weights = rows.groups
@@ -80,25 +80,25 @@ class RowGroups:
 
     @property
     def total(self) -> IntArray:
-        """(n_groups,) weight of each group."""
+        """Array (n_groups,): the weight of each group."""
         return np.asarray(self.weights.sum(axis=1), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The program of one problem, and what its variables mean.
+    """The program of one problem, and the meaning of its variables.
 
     Parameters
     ----------
     problem : DiagramProblem
-    groups, slots : rows and nodes, as they are numbered here
-    epsilon : strictness of eq. 13
-    program : variables and rows as arrays
-    blocks : name of a variable, as in the paper, to its columns: ``w-``, ``w+`` (groups, nodes), ``z-``, ``z+``
+    groups, slots : groups of rows, and nodes, with the numbers used in the program
+    epsilon : the epsilon of eq. 13
+    program : variables and linear rows as arrays
+    blocks : the columns of each variable, by its name in the paper: ``w-``, ``w+`` (groups, nodes), ``z-``, ``z+``
         (groups, arcs), ``lambda`` (groups, layers), ``d`` (nodes), ``y-``, ``y+`` (arcs), ``w`` (groups, classes),
-        ``a+``, ``a-`` (nodes, features), ``b`` (nodes), ``e`` (nodes, features), ``s`` (penalties,) what each group of
-        a fairness constraint lacks
-    equations : equation of each row
+        ``a+``, ``a-`` (nodes, features), ``b`` (nodes), ``e`` (nodes, features), ``s`` (penalties,) by how much the
+        fairness constraint of each penalty is violated
+    equations : name of the equation of each linear row
     """
 
     problem: DiagramProblem
@@ -110,37 +110,39 @@ class Model:
     equations: tuple[str, ...]
 
     def fractional_flows(self, point: FloatArray, tolerance: float = 1e-5) -> int:
-        """Variables w and z that are not integral; 0 wherever lambda and y are integral, by Theorem 1."""
+        """Number of variables w and z that are not integral; 0 if lambda and y are integral, by Theorem 1."""
         flows = np.concatenate([self.blocks[name].reshape(-1) for name in ("w-", "w+", "z-", "z+", "w")])
         return int(np.sum(np.abs(point[flows] - np.rint(point[flows])) > tolerance))
 
 
 def only_leaves(problem: DiagramProblem) -> bool:
-    """Whether no diagram has a node: there is no program then."""
+    """Whether only diagrams without nodes are possible, so that there is no program to solve."""
     rows = problem.rows
     no_split = not problem.oblique and rows.n_tests == 0
     return no_split or rows.n_classes < 2 or problem.most_nodes < 1 or problem.min_weight > rows.total
 
 
 def build(problem: DiagramProblem, *, centred: bool = False, least_splits: int = 1) -> Model:
-    r"""Eqs. 1 to 20 for ``problem``.
+    r"""Build eqs. 1 to 20 for ``problem``.
 
     Parameters
     ----------
-    problem : univariate or oblique; ``max_splits``, ``min_weight`` (eq. 20), ``rates`` (eq. 19), ``tree`` become rows;
-        ``penalties`` are rows (eq. 19) with a variable that has a price
-    centred : coordinates count from 1/2, which halves the big constants and cuts no separator off; else as in the
-        paper, with constants that are as large as the norm lets sums get (:math:`M = 2 + \varepsilon` for ``"l1"``)
-    least_splits : diagrams with fewer nodes are left out
+    problem : univariate or oblique; ``max_splits``, ``min_weight`` (eq. 20), ``rates`` (eq. 19) and ``tree`` become
+        linear rows; ``penalties`` become rows (eq. 19) with a variable that has a price
+    centred : whether to subtract 1/2 from all coordinates, which halves the big constants and excludes no hyperplane;
+        if False, as in the paper, with big constants as large as sums can be (:math:`M = 2 + \varepsilon` for ``"l1"``)
+    least_splits : the smallest permitted number of nodes
 
     Raises
     ------
     ValueError
-        If only diagrams without nodes are possible, or if a column has so many tests that solvers cannot tell
-        neighbours apart.
+        If only diagrams without nodes are possible, or if a column has so many tests that solvers cannot distinguish
+        neighbouring ranks.
     """
     if only_leaves(problem):
-        raise ValueError("only a diagram without nodes is possible: compare the leaves, there is nothing to build")
+        raise ValueError(
+            "only a diagram without nodes is possible, so there is no program to build: compare the leaves instead"
+        )
     groups, slots, out = RowGroups.of(problem), Slots.of(problem), Builder()
     _variables(out, problem, groups, slots)
     _flows(out, slots)
@@ -157,8 +159,8 @@ def _gap(problem: DiagramProblem) -> float:
     epsilon = 0.4 / int(problem.rows.tests_of.max())
     if epsilon < LEAST_EPSILON:
         raise ValueError(
-            f"a column has {problem.rows.tests_of.max()} tests: its ranks lie so close that a mixed-integer solver "
-            "cannot tell them apart. Use another engine, or fewer thresholds."
+            f"a column has {problem.rows.tests_of.max()} tests, too many for a mixed-integer solver: its ranks are so "
+            "close that the solver cannot distinguish them. Use another engine, or fewer thresholds."
         )
     return epsilon
 
@@ -180,7 +182,7 @@ def _variables(out: Builder, problem: DiagramProblem, groups: RowGroups, slots: 
 
 
 def _flows(out: Builder, slots: Slots) -> None:
-    """Eqs. 1 to 5, 9, 10 and 17: every group follows one path."""
+    """Add eqs. 1 to 5, 9, 10 and 17: every group follows one path."""
     w_low, w_high, z_low, z_high = (out.blocks[name] for name in ("w-", "w+", "z-", "z+"))
     for node in range(slots.n_inner):
         arrive_low, arrive_high = slots.entering(node)
@@ -204,7 +206,7 @@ def _flows(out: Builder, slots: Slots) -> None:
 
 
 def _topology(out: Builder, problem: DiagramProblem, slots: Slots) -> None:
-    """Eqs. 6 to 8, 11 and 12: which nodes are in use, and which arcs join them."""
+    """Add eqs. 6 to 8, 11 and 12: which nodes are used, and which arcs join them."""
     d, y_low, y_high = (out.blocks[name] for name in ("d", "y-", "y+"))
     for node in range(slots.n_inner):
         leave_low, leave_high = slots.leaving(node)
@@ -231,12 +233,12 @@ def _topology(out: Builder, problem: DiagramProblem, slots: Slots) -> None:
 def _separators(
     out: Builder, problem: DiagramProblem, groups: RowGroups, slots: Slots, epsilon: float, origin: float
 ) -> None:
-    """Eqs. 13 to 16: hyperplanes, of one coefficient each if the problem is univariate."""
+    """Add eqs. 13 to 16: the hyperplanes; each has only one coefficient if the problem is univariate."""
     inner, n_features = slots.n_inner, groups.columns.shape[1]
     x = groups.columns - origin
     box = problem.oblique and problem.norm == "box"
-    furthest = np.abs(x).sum(axis=1) if box else np.abs(x).max(axis=1)  # how far from 0 the sum of a row may be
-    # Some b between the sums of both sides lies within reach of them; one outside sends all rows one way.
+    furthest = np.abs(x).sum(axis=1) if box else np.abs(x).max(axis=1)  # largest absolute weighted sum of each row
+    # If b separates the sums of two sides, it lies within their range; outside it, b sends all rows to one side.
     most_b = 1.0 if origin == 0 else float(furthest.max()) + epsilon
     big = (furthest + most_b + epsilon)[:, None] if box or origin else np.full((groups.n, 1), 2 + epsilon)
     up = out.variables("a+", (inner, n_features))
@@ -252,7 +254,7 @@ def _separators(
             out.rows("norm", [(up[node], 1), (down[node], 1), (d[[node]], -1)], upper=0)
             continue
         out.rows("norm", [(up[node][:, None], 1), (down[node][:, None], 1), (d[[node]], -1)], upper=0)
-        if origin:  # b of the columns as they are; with epsilon more, which turns a hyperplane round
+        if origin:  # the offset for the columns before centring; negating a hyperplane needs epsilon more
             out.rows(
                 "norm", [(offset[[node]], 1), (up[node], origin), (down[node], -origin)], lower=-1, upper=1 + epsilon
             )
@@ -268,16 +270,17 @@ def _separators(
 
 
 def _root_of_tree(out: Builder, slots: Slots, epsilon: float, origin: float) -> None:
-    """A univariate tree has a true test at its root, unless all rows go to a terminal.
+    """Require a test of the problem at the root of a univariate tree, unless all rows go to a leaf.
 
-    A node whose offset is out of range sends all rows one way. Elsewhere a node that repeats the test of its parent, or
-    has both arcs to one node, does so too, but the root of a tree has no parent, and its arcs have two heads.
+    In the program, a node whose offset is out of range sends all rows to one side. Below the root, a node can do the
+    same if it repeats the test of its parent; outside trees, if both its arcs lead to one node. The root of a tree has
+    no parent, and its arcs lead to different nodes. So its offset must be within the range.
     """
     up, down, offset = out.blocks["a+"][0], out.blocks["a-"][0], out.blocks["b"][[0]]
     leave_low, leave_high = slots.leaving(0)
     ends_low = leave_low[slots.low[leave_low, 1] >= slots.n_inner]
     ends_high = leave_high[slots.high[leave_high, 1] >= slots.n_inner]
-    # eps - sum a- <= b <= sum a+ in coordinates that count from 0; b = b' + origin * (sum a+ - sum a-)
+    # eps - sum a- <= b <= sum a+ in coordinates before centring; b = b' + origin * (sum a+ - sum a-)
     free = [(offset, 1), (up, origin - 1), (down, -origin), (out.blocks["y-"][ends_low], -2)]
     out.rows("root", free, upper=0)
     free = [(offset, 1), (up, origin), (down, 1 - origin), (out.blocks["y+"][ends_high], 2)]
@@ -285,11 +288,11 @@ def _root_of_tree(out: Builder, slots: Slots, epsilon: float, origin: float) -> 
 
 
 def _side_constraints(out: Builder, problem: DiagramProblem, groups: RowGroups, slots: Slots) -> None:
-    """Eqs. 19 and 20, and the number of nodes."""
+    """Add eqs. 19 and 20, and the limit on the number of nodes."""
     weights, cost = problem.rows.weights, problem.cost
 
     def chosen(rate: Rate) -> tuple[Term, float]:
-        """The sum of a rate, scaled, and the scale."""
+        """The sum of a rate as a scaled term, and the scale."""
         sums = np.zeros(groups.n, dtype=object)
         np.add.at(sums, groups.of_row, np.array(rate.coefficients(weights), dtype=object))
         scale = max(1.0, float(max(abs(number) for number in sums)) / LARGEST_COEFFICIENT)

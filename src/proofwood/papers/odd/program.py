@@ -1,4 +1,4 @@
-"""A mixed-integer linear program as plain arrays, with the names that its author gave to variables and rows."""
+"""A mixed-integer linear program as plain arrays; its variables and rows have the names of the paper."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ import numpy.typing as npt
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 1e-7
-"""Feasibility tolerance asked of every solver, as in the authors' code."""
+"""The feasibility tolerance for all solvers, as in the authors' code."""
 
 Term: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
-"""Variables, and the coefficients they have."""
+"""A term of linear rows: the column numbers of variables, and their coefficients."""
 Send: TypeAlias = Callable[[tuple[str, Any]], None]
-"""How a solver tells what it has: ``("point", values)`` for a solution, ``("bound", b)`` for a bound."""
+"""A function that sends a solver's message: ``("point", values)`` is a solution, ``("bound", b)`` a bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a solver ended with.
+    """The final answer of a solver.
 
     Parameters
     ----------
-    kind : "proved" if nothing lies below ``bound``, "infeasible" if there is no solution at all, "limit" if the time
-        was up
-    bound : on the objective; the cutoff if nothing was found below it; None if there is none
-    nodes : of the branch-and-bound tree
+    kind : "proved" if no solution is below ``bound``, "infeasible" if no solution exists, "limit" if the time was over
+    bound : lower bound on the objective, or the cutoff if no solution was found below it; None if there is no bound
+    nodes : number of nodes of the branch-and-bound tree
     """
 
     kind: str
@@ -40,16 +39,18 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Minimise ``objective @ x``, ``lower <= x <= upper``, ``row_lower <= A x <= row_upper``, some of ``x`` integer.
+    """A program: minimise ``objective @ x`` with ``lower <= x <= upper`` and ``row_lower <= A x <= row_upper``.
+
+    Some of the variables ``x`` must be integer.
 
     Parameters
     ----------
-    lower, upper, objective : (n_variables,)
-    integer : (n_variables,) whether a variable is integer
-    implied : (n_variables,) whether a variable that is not is integer wherever those are
-    priority : (n_variables,) int64, larger: branch earlier
-    starts, columns, values : rows of ``A`` one after the other (CSR)
-    row_lower, row_upper : (n_rows,)
+    lower, upper, objective : (n_variables,) bounds and objective of the variables
+    integer : (n_variables,) whether a variable must be integer
+    implied : (n_variables,) whether a continuous variable is integer in any solution in which the others are
+    priority : (n_variables,) int64; solvers branch earlier on variables with a larger number
+    starts, columns, values : matrix ``A`` in CSR form
+    row_lower, row_upper : (n_rows,) bounds of the rows
     """
 
     lower: FloatArray
@@ -66,27 +67,27 @@ class Program:
 
     @property
     def n_variables(self) -> int:
-        """Number of columns."""
+        """Number of variables."""
         return int(self.lower.size)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of linear rows (constraints)."""
         return int(self.row_lower.size)
 
     @cached_property
     def row_of_value(self) -> IntArray:
-        """(n_values,) row of each entry of the matrix."""
+        """Array (n_values,): the row of each entry of the matrix."""
         return np.repeat(np.arange(self.n_rows), np.diff(self.starts))
 
     def activities(self, point: FloatArray) -> FloatArray:
-        """(n_rows,) ``A @ point``."""
+        """Array (n_rows,): the product ``A @ point``."""
         products = self.values * point[self.columns]
         sums = np.bincount(self.row_of_value, weights=products, minlength=self.n_rows)
         return np.asarray(sums, dtype=np.float64)
 
     def broken(self, point: FloatArray, tolerance: float = TOLERANCE) -> tuple[IntArray, IntArray]:
-        """Rows, and variables, that ``point`` violates by more than ``tolerance`` in bounds or integrality."""
+        """The rows and the variables whose bounds or integrality ``point`` violates by more than ``tolerance``."""
         sums = self.activities(point)
         rows = (sums < self.row_lower - tolerance) | (sums > self.row_upper + tolerance)
         outside = (point < self.lower - tolerance) | (point > self.upper + tolerance)
@@ -94,7 +95,7 @@ class Program:
         return np.flatnonzero(rows), np.flatnonzero(outside)
 
     def bounded(self, cutoff: float) -> Program:
-        """The program with the row ``objective @ x <= cutoff``, for solvers that take no cutoff."""
+        """The program with the additional row ``objective @ x <= cutoff``, for solvers without a cutoff option."""
         priced = np.flatnonzero(self.objective)
         return Program(
             **{name: getattr(self, name) for name in ("lower", "upper", "objective", "integer", "implied", "priority")},
@@ -108,7 +109,7 @@ class Program:
 
 @dataclass(eq=False)
 class Builder:
-    """Collects blocks of variables and families of rows."""
+    """Collects variables and rows, in blocks, and makes a program of them."""
 
     blocks: dict[str, IntArray] = field(default_factory=dict)
     equations: list[str] = field(default_factory=list)
@@ -129,7 +130,7 @@ class Builder:
         implied: bool = False,
         priority: int = 0,
     ) -> IntArray:
-        """Add variables ``name`` in the given shape; returns their columns in that shape."""
+        """Add a block ``name`` of variables, and return their columns as an array of the given shape."""
         size = int(np.prod(shape))
         spread = [
             np.broadcast_to(np.asarray(value, dtype=np.float64), shape).reshape(-1)
@@ -153,9 +154,9 @@ class Builder:
 
         Parameters
         ----------
-        equation : name
+        equation : name of the equation
         terms : pairs of variables, (n, t) or (t,) for a single row, and coefficients that broadcast to that shape
-        lower, upper : scalars or (n,)
+        lower, upper : bounds, scalars or (n,)
         """
         shaped = [(np.atleast_2d(np.asarray(block, dtype=np.int64)), factor) for block, factor in terms]
         n = max(block.shape[0] for block, _ in shaped)
@@ -175,7 +176,7 @@ class Builder:
         self.equations.extend([equation] * n)
 
     def program(self) -> Program:
-        """What was collected, with the entries of each row in the order of their columns."""
+        """The program of all variables and rows; the entries of each row are in the order of their columns."""
         lower, upper, objective, integer, implied, priority = (
             np.concatenate(parts) for parts in zip(*self._variables, strict=True)
         )
@@ -183,7 +184,7 @@ class Builder:
         order = np.lexsort((column, row))
         row, column, value = row[order], column[order], value[order]
         if np.any((np.diff(row) == 0) & (np.diff(column) == 0)):
-            raise AssertionError("a row names a variable twice")
+            raise AssertionError("a row contains a variable twice: expected one coefficient for each variable")
         counts = np.bincount(row, minlength=len(self.equations))
         return Program(
             lower=lower,

@@ -1,4 +1,4 @@
-"""The program in SCIP, in a process of its own."""
+"""Solves the program with SCIP, in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def solve_in_child(
     costs: PossibleCosts,
     deadline: float | None,
 ) -> Answer:
-    """Solve to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`."""
+    """Solve the program to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`."""
     pyscipopt: Any = importlib.import_module("pyscipopt")
     scip, variables = _render(pyscipopt, program)
     for name, value in SETTINGS.items():
@@ -37,17 +37,17 @@ def solve_in_child(
     scip.optimize()
     status, nodes = scip.getStatus(), int(scip.getNTotalNodes())
     if status in ("optimal", "infeasible"):
-        # With a cutoff both say that nothing lies below it; without one, and with no solution, nothing exists.
+        # With a cutoff, both statuses mean that no solution is below it. Without one, no solution means infeasible.
         found = scip.getNSols() > 0 or cutoff is not None
         bound = float(scip.getDualbound())
         return Answer("proved" if found else "infeasible", bound if scip.getNSols() else cutoff, nodes)
     if status == "timelimit":
         return Answer("limit", float(scip.getDualbound()), nodes)
-    raise AssertionError(f"SCIP ended with status {status!r}, which no limit explains")
+    raise AssertionError(f"SCIP ended with status {status!r}: expected 'optimal', 'infeasible' or 'timelimit'")
 
 
 class _Watch:
-    """Sends every new best solution at once; when a node is done, sends the bound and lowers the cutoff."""
+    """Sends every new best solution; after each solved node, it sends the bound and lowers the cutoff."""
 
     model: Any  # set by PySCIPOpt
 
@@ -56,27 +56,27 @@ class _Watch:
         self._bound, self._limit = -np.inf, np.inf
 
     def eventinit(self) -> None:
-        """Ask to be called for these events."""
+        """Register for the events "new best solution" and "node solved"."""
         self.model.catchEvent(self._events.BESTSOLFOUND, self)
         self.model.catchEvent(self._events.NODESOLVED, self)
 
     def eventexec(self, event: Any) -> None:
-        """One event."""
+        """Handle one event."""
         if event.getType() == self._events.BESTSOLFOUND:
             best = self.model.getBestSol()
             self._send(("point", np.array([self.model.getSolVal(best, variable) for variable in self._variables])))
             self._limit = self._costs.below(self.model.getSolObjVal(best))
             return
-        if self._limit < self.model.getObjlimit():  # SCIP takes no new limit while it stores a solution
+        if self._limit < self.model.getObjlimit():  # SCIP accepts no new limit while it stores a solution
             self.model.setObjlimit(self._limit)
         bound = self.model.getDualbound()
-        if self._bound < bound < self.model.infinity():  # infinite: the tree is empty, which the answer tells
+        if self._bound < bound < self.model.infinity():  # infinite: the tree is empty, and the answer says so
             self._bound = bound
             self._send(("bound", bound))
 
 
 def _render(pyscipopt: Any, program: Program) -> tuple[Any, list[Any]]:
-    """The program as SCIP's model, and its variables."""
+    """The program as a SCIP model, and the list of its variables."""
     scip = pyscipopt.Model()
     scip.hideOutput()
     binary = program.integer & (program.lower >= 0) & (program.upper <= 1)

@@ -1,4 +1,4 @@
-"""The program in the HiGHS that SciPy carries: always there, but its answer comes at the end."""
+"""Solves the program with HiGHS, as part of SciPy. It is always installed, but gives a solution only at its end."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def solve_in_child(
     send: Send,
     program: Program,
     cutoff: float | None,
-    costs: PossibleCosts,  # for new cutoffs, of which SciPy takes none while it runs
+    costs: PossibleCosts,  # not used: SciPy accepts no new cutoff while it runs
     deadline: float | None,
 ) -> Answer:
-    """Solve to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`.
+    """Solve the program to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`.
 
-    SciPy does not pass tolerances on: rows hold up to 1e-7, integers up to 1e-6, far below eps over the largest
-    constant.
+    SciPy cannot set tolerances: rows hold up to 1e-7, and integers up to 1e-6. Both are far below eps divided by the
+    largest constant.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -51,4 +51,6 @@ def solve_in_child(
         return Answer("infeasible" if cutoff is None else "proved", cutoff, nodes)
     if answer.status == 1:
         return Answer("limit", bound, nodes)
-    raise AssertionError(f"SciPy's solver ended with {answer.message!r}, which no limit explains")
+    raise AssertionError(
+        f"SciPy's solver ended with {answer.message!r}: expected an optimal or infeasible result, or the time limit"
+    )

@@ -1,4 +1,4 @@
-"""The places of a skeleton and the arcs that may join them, as the mixed-integer program numbers them."""
+"""The slots of a skeleton and the arcs that may join them, as numbered in the mixed-integer program."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from proofwood.problem.diagram import MOST_NODES, DiagramProblem
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Inner nodes 0 to ``n_inner - 1`` by layers, then one terminal per class; arcs as pairs (tail, head).
+    """The nodes and arcs of the program. Inner nodes are 0 to ``n_inner - 1``, by layers; then comes a leaf per class.
 
     Parameters
     ----------
-    widths : nodes per layer
-    n_classes : terminals
-    fixed_tree : every node has its own two children, the low one first, as in a full binary tree
-    low, high : (n_arcs, 2) arcs for rows on the low (negative) and the high (positive) side
+    widths : number of nodes in each layer
+    n_classes : number of classes, and so of leaves
+    fixed_tree : whether every node has two fixed children, the low one first, as in a full binary tree
+    low, high : (n_arcs, 2) arcs as pairs (tail, head), for rows on the low (negative) and the high (positive) side
     """
 
     widths: tuple[int, ...]
@@ -31,7 +31,11 @@ class Slots:
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> Slots:
-        """Arcs to the next layer and to the terminals; in a tree whose layers double, to the own children only."""
+        """Make the arcs of each node: to the leaves, and to all nodes of the next layer.
+
+        In a tree in which each layer is twice as wide as the one above, a node has arcs only to its two fixed children
+        and to the leaves.
+        """
         widths, n_classes = problem.widths, problem.rows.n_classes
         fixed = problem.tree and all(below == 2 * above for above, below in pairwise(widths))
         first = np.concatenate([[0], np.cumsum(widths)]).tolist()
@@ -48,38 +52,39 @@ class Slots:
 
     @property
     def n_inner(self) -> int:
-        """Inner nodes."""
+        """Number of inner nodes."""
         return sum(self.widths)
 
     @property
     def layer(self) -> IntArray:
-        """(n_inner,) layer of each inner node."""
+        """Array (n_inner,): the layer of each inner node."""
         return np.repeat(np.arange(len(self.widths)), self.widths)
 
     def of_layer(self, layer: int) -> range:
-        """Inner nodes of a layer."""
+        """The numbers of the inner nodes of a layer."""
         first = sum(self.widths[:layer])
         return range(first, first + self.widths[layer])
 
     def terminal(self, code: int) -> int:
-        """Number of the terminal of a class."""
+        """The number of the leaf of a class."""
         return self.n_inner + code
 
     def leaving(self, node: int) -> tuple[IntArray, IntArray]:
-        """Low arcs, and high arcs, that leave a node."""
+        """The indices of the low arcs and of the high arcs that leave a node."""
         return np.flatnonzero(self.low[:, 0] == node), np.flatnonzero(self.high[:, 0] == node)
 
     def entering(self, node: int) -> tuple[IntArray, IntArray]:
-        """Low arcs, and high arcs, that enter a node or terminal."""
+        """The indices of the low arcs and of the high arcs that enter a node or a leaf."""
         return np.flatnonzero(self.low[:, 1] == node), np.flatnonzero(self.high[:, 1] == node)
 
 
 def shrunk(problem: DiagramProblem, below: int) -> DiagramProblem:
-    """``problem`` with the part of its skeleton that diagrams of cost less than ``below`` can use.
+    """``problem`` with only the part of its skeleton that diagrams of cost less than ``below`` can use.
 
-    They have at most ``k = cost.most_splits(below)`` nodes. A layer of ``w`` nodes needs ``ceil(w / 2)`` above it, and
-    so on up to the root; a width is cut to the largest whose nodes and those above it are at most ``k``. Prices stay.
-    If ``min_weight`` must pass each node, no more nodes than share the total weight find room in a layer.
+    Such diagrams have at most ``k = cost.most_splits(below)`` nodes. A layer of ``w`` nodes needs ``ceil(w / 2)`` nodes
+    in the layer above, and so on up to the root. Each width is reduced to the largest one for which these nodes are at
+    most ``k``. If each node needs rows of ``min_weight``, the total weight limits the nodes of a layer, too. Prices do
+    not change.
     """
     most = max(1, min(problem.most_nodes, problem.cost.most_splits(below)))
     widths: list[int] = []
@@ -93,7 +98,7 @@ def shrunk(problem: DiagramProblem, below: int) -> DiagramProblem:
 
 
 def _needed(width: int, layer: int) -> int:
-    """Fewest nodes of a diagram with ``width`` nodes in ``layer``."""
+    """The fewest nodes of a diagram with ``width`` nodes in ``layer``."""
     total = width
     for _ in range(layer):
         width = -(-width // 2)

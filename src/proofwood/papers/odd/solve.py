@@ -1,4 +1,4 @@
-"""Heuristics, the program in a solver's process, and a proof by exact searches: what a solver says is not believed."""
+"""Solves ODD by heuristics, the program in a solver process, and exact searches, which prove what a solver claims."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
     "scip": (scip.solve_in_child, "pyscipopt", "SCIP (PySCIPOpt)"),
 }
 CLAIMS = "solver claims"
-"""Counter: the integer cost that a solver claims no diagram undercuts; nothing is proved by it."""
+"""Name of a counter: the lower bound on the integer cost that a solver claims. It proves nothing."""
 _LAST_WORDS = 0.5
-"""Seconds that a solver is to leave for its answer, at most a tenth of all it has."""
+"""A solver stops this many seconds before its limit to send its answer, but at most a tenth of its time before."""
 FIRST_PACE = 1e-6
-"""Seconds to write a program per entry, before one was written."""
+"""Assumed seconds to build one entry of a program, before the first program was built."""
 MOST_CELLS = 20_000_000
-"""Entries of a program at most, about: more takes gigabytes to write and to send."""
+"""The largest approximate number of entries of a program; more would take gigabytes to build and to send."""
 WRITE_AND_SEND = 2.0
-"""Time to write a program and send it to its process, as a multiple of the time to write it."""
+"""Time to build a program and send it to its process, as a multiple of the time to build it."""
 STEP_SHARE = 0.4
-"""Part of the time left that diagrams of one number of nodes may take."""
+"""Share of the time left for the program of diagrams with one given number of nodes."""
 PROOF = (0.4, 120.0)
-"""Time to prove what a solver has found: a share of what is left, and the most seconds."""
+"""Time to prove a solver's result: a share of the time left, and the most seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ODDOptions:
-    """How the program is written: as printed by default, with symmetry breaking as in the authors' code.
+    """The form of the program. The default is the printed form, with the symmetry breaking of the authors' code.
 
     Parameters
     ----------
-    centred : coordinates count from 1/2, so that the constants of eqs. 13 and 14 halve
-    shrink : leave out the slots that no diagram cheaper than the best can use, again after each better diagram
-    steps : diagrams of 1, 2, .. up to so many nodes come first, each number in a program of its own, small and with
-        little symmetry; what is proved of them is a row of the program for all others
+    centred : subtract 1/2 from all coordinates, which halves the constants of eqs. 13 and 14
+    shrink : leave out the slots that no diagram cheaper than the best can use; repeat this after each better diagram
+    steps : first solve separate programs for diagrams of exactly 1, 2, ... up to ``steps`` nodes, which are small and
+        have little symmetry; the program for all larger diagrams then has a row that excludes these
     """
 
     centred: bool = False
@@ -67,14 +67,14 @@ class ODDOptions:
 AS_PRINTED = ODDOptions()
 SMALLER = ODDOptions(centred=True, shrink=True, steps=3)
 OPTIONS: Mapping[str, ODDOptions] = MappingProxyType({"scipy": AS_PRINTED, "scip": SMALLER})
-"""Variant, which is a solver -> how it is given the program."""
+"""The form of the program for each variant; a variant is named after its solver."""
 
 
 def require(solver: str) -> None:
-    """Raise ImportError unless the package of a solver is installed."""
+    """Raise ImportError unless the package of ``solver`` is installed."""
     if importlib.util.find_spec(_SOLVERS[solver][1]) is None:
         raise ImportError(
-            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: "
+            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: run "
             f'pip install "proofwood[{solver}]"'
         )
 
@@ -88,28 +88,28 @@ def solve(
     shares: Shares = DEFAULT_SHARES,
     progress: Progress | None = None,
 ) -> Result:
-    """Diagram of the skeleton that costs least by eq. 18 and meets the constraints, by the program of the paper [1]_.
+    """Find the diagram that costs least by eq. 18 and meets the constraints, by the program of the paper [1]_.
 
-    The program begins from what the heuristics of :func:`proofwood.engines.diagram.solve.solve` find.
+    The program begins with the best diagram from the heuristics of :func:`proofwood.engines.diagram.solve.solve`.
 
     Parameters
     ----------
     problem : DiagramProblem
     variant : one of :data:`VARIANTS`
-    limits, random_state, shares, progress : as there; the solver uses one thread
+    limits, random_state, shares, progress : as in that function; the solver uses one thread
 
     Returns
     -------
     Result
-        As there. What the solver claims to be the least cost stands in the counters as "solver claims"; where no exact
-        search has confirmed it in time, the run was stopped by "unconfirmed".
+        As in that function. The counter "solver claims" is the lower bound that the solver claims. If no exact search
+        has confirmed the solver's result in time, ``stats.stopped_by`` is "unconfirmed".
 
     Raises
     ------
     ValueError
         If the variant does not exist.
     ImportError
-        If its solver is not installed; the message has the command.
+        If its solver is not installed; the message contains the command that installs it.
 
     References
     ----------
@@ -127,36 +127,37 @@ def solve(
 
 
 def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODDOptions = AS_PRINTED) -> str | None:
-    """Improve the diagram of ``run``, to the end or for ``seconds``.
+    """Search diagrams cheaper than the best one of ``run`` with a solver, to the end or for ``seconds``.
 
-    Only diagrams cheaper than the best of ``run`` are sought. Whatever the solver returns is decoded, routed anew in
-    floating point and recounted; its own objective is never taken. Its bounds become integers by
-    :class:`~proofwood.papers.odd.costs.PossibleCosts` and steer what it is asked next, but they are not bounds of
-    ``run``: they rest on floating-point tolerances.
+    Every solution of the solver is decoded to a diagram, whose rows are routed again in floating point and counted; the
+    solver's own objective is never used. Its bounds are converted to integers by
+    :class:`~proofwood.papers.odd.costs.PossibleCosts`, and decide which program it gets next. But they are not bounds
+    of ``run``, since they depend on floating-point tolerances.
 
-    Oblique diagrams that are offered keep a distance of ``EPSILON`` between the sides of each hyperplane (in scaled
-    columns, coefficients of absolute sum at most 1), as in the paper.
+    Offered oblique diagrams keep the distance ``EPSILON`` between the rows of the two sides of each hyperplane, scaled
+    into the norm of the problem, as in the paper.
 
     Parameters
     ----------
-    run : DiagramRun; offered diagrams
+    run : DiagramRun that gets the diagrams
     solver : "scipy" or "scip"; both use one thread
-    seconds : wall-clock limit, None for that of the run
-    options : how the program is written
+    seconds : wall-clock limit; None for that of the run
+    options : the form of the program
 
     Returns
     -------
-    None if it ran to the end and claims that there is nothing better, else what stopped it: "time_limit", "interrupt",
-    "size" if a program would have too many rows and arcs to be written, or "precision" if the solver finished and its
-    bound and the best diagram lie closer than its tolerance, or its best solution could not be reproduced in floating
-    point.
+    str or None
+        None if the solver finished and claims that no diagram is better. Else what stopped it: "time_limit";
+        "memory_limit"; "interrupt"; "size" if a program would have too many entries; "precision" if the solver
+        finished, but its bound and the best diagram are closer than its tolerance, or its best solution could not be
+        reproduced in floating point.
 
     Raises
     ------
     ImportError
         If the package of the solver is not installed.
     ValueError
-        As :func:`~proofwood.papers.odd.model.build`.
+        As in :func:`~proofwood.papers.odd.model.build`.
     """
     require(solver)
     problem = run.problem
@@ -180,7 +181,7 @@ def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODD
 
 
 class _Claims(DiagramRun):
-    """A run that believes the solver; ``real``, which does not, gets the diagrams."""
+    """A run whose bounds are the solver's claims; it passes diagrams, but no bounds, to the run ``real``."""
 
     def __init__(self, real: DiagramRun) -> None:
         super().__init__(real.problem, real.clock.limits, lower=real.lower)
@@ -189,12 +190,12 @@ class _Claims(DiagramRun):
         self.best, self.upper = real.best, real.upper
 
     def changed(self) -> None:
-        """The word of a solver is of no interest outside."""
+        """Do nothing: a solver's claims are not reported."""
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
         self.real.offer(diagram, by=by)
         cost = count(self.problem, diagram).cost
-        self.lower = min(self.lower, cost)  # it was the word of a solver
+        self.lower = min(self.lower, cost)  # the bound was only a solver's claim
         return super().offer(diagram, by=by)
 
     def report(self) -> None:
@@ -202,23 +203,23 @@ class _Claims(DiagramRun):
 
 
 class _SmallerError(Exception):
-    """The best diagram now leaves fewer slots in play."""
+    """Raised when a better diagram was found and a cheaper one can use only fewer slots."""
 
 
 class _EnoughError(Exception):
-    """The bound has met the best diagram."""
+    """Raised when the bound has reached the cost of the best diagram."""
 
 
 @dataclass(eq=False)
 class _Stages:
-    """One program after the other, each for the slots that a cheaper diagram can use.
+    """Solves one program after the other, each for the slots that a cheaper diagram can use.
 
     Parameters
     ----------
     problem, run, solver, options : as in :func:`improve`
-    clock : of all programs
-    least : diagrams with fewer nodes are known to cost no less than the best
-    pace : seconds that the last program took to write, per entry
+    clock : time limit of all programs together
+    least : by the solver's claims, no diagram with fewer nodes is cheaper than the best one
+    pace : seconds for each entry that the last program took to build
     """
 
     problem: DiagramProblem
@@ -231,11 +232,14 @@ class _Stages:
 
     @property
     def name(self) -> str:
-        """What found a diagram or proved a bound, for the record."""
+        """The name under which diagrams and claims of this solver are recorded."""
         return f"milp-{self.solver}"
 
     def solve(self) -> str | None:
-        """All programs in turn; raises _EnoughError as soon as the bound has met the best diagram."""
+        """Solve all programs in turn; raise _EnoughError as soon as the bound has reached the best diagram.
+
+        Returns None if no diagram is better, else what stopped the search.
+        """
         while not self.run.done:
             if self._part().max_splits < self.least:
                 self.run.prove(self.run.upper, by=self.name)
@@ -255,7 +259,7 @@ class _Stages:
                 continue
             if stopped == "interrupt":
                 return stopped
-            if stopped is not None:  # larger diagrams are harder still: all that are left in one program
+            if stopped is not None:  # larger diagrams are even harder: put all remaining ones into one program
                 self.options = replace(self.options, steps=0)
             else:
                 self.least += 1
@@ -263,26 +267,27 @@ class _Stages:
         return None
 
     def _part(self) -> DiagramProblem:
-        """What diagrams cheaper than the best can use."""
+        """The problem with only those slots and nodes that a diagram cheaper than the best can use."""
         if self.options.shrink:
             return shrunk(self.problem, self.run.upper)
         return replace(self.problem, max_splits=self.problem.most_nodes)
 
     def _unseen(self, most: int) -> int:
-        """Cost that a diagram of more than ``most`` nodes has at least, one of fewer than ``least`` apart."""
+        """A lower bound on the cost of diagrams with more than ``most`` nodes, which the program does not cover."""
         return NO_ANSWER if most >= self._part().max_splits else self.problem.cost.of_diagram(0, most + 1)
 
     def _solve(self, seconds: float | None, part: DiagramProblem) -> str | None:
-        """Build and solve for ``part``, of at least ``least`` nodes; raises if a message gives reason to stop.
+        """Build the program for diagrams of ``part`` with at least ``least`` nodes, and solve it.
 
-        Returns None if no diagram of these is cheaper than the best, else what stopped it.
+        A solver's message may raise _SmallerError or _EnoughError. Returns None if the solver claims that none of these
+        diagrams is cheaper than the best, else what stopped it.
         """
         run, options = self.run, self.options
         begun = self.clock.seconds
         slots = Slots.of(part)
         n_columns = part.rows.n_columns if part.columns is None else part.columns.shape[1]
         size = part.rows.n_rows * (len(slots.low) + len(slots.high) + slots.n_inner * 2 * n_columns)
-        if seconds is not None and seconds <= WRITE_AND_SEND * self.pace * size:  # it would not arrive in time
+        if seconds is not None and seconds <= WRITE_AND_SEND * self.pace * size:  # too late for the solver
             return "time_limit"
         if size > MOST_CELLS:
             return "size"

@@ -1,11 +1,11 @@
-"""RFxpl, explanations of forests that vote by majority, as Izza and Marques-Silva (2021) print them.
+"""RFxpl: explanations of forests that vote by majority, as printed by Izza and Marques-Silva (2021).
 
-- ``clauses``: a forest as the paper sees it, and equations 3 to 6: a class other than a given one wins
-- ``formula``: these clauses in an incremental SAT solver, features fixed by assumptions
+- ``clauses``: the form of a forest in the paper, and its equations 3 to 6, which say that another class wins
+- ``formula``: these clauses in an incremental SAT solver, which fixes features by assumptions
 
-Sums are the cardinality networks of :mod:`proofwood.solvers.cardinality`. The searches that ask (deletion of features,
-and MARCO for all explanations) are those of :mod:`proofwood.explain.search`, whatever the engine.
+Sums are encoded by the cardinality networks in :mod:`proofwood.solvers.cardinality`. The searches that use the formula
+(deletion of features, and MARCO for all explanations) are in :mod:`proofwood.explain.search`, as for all engines.
 
-A reference for comparisons: the searches of :mod:`proofwood.explain.oracles` answer the same, faster on every forest
-tried.
+This is a reference for comparisons. The searches in :mod:`proofwood.explain.oracles` give the same answers, and were
+faster on every forest tried.
 """

@@ -1,9 +1,9 @@
-"""The clauses of "another class wins" for ensembles that vote by majority: Izza and Marques-Silva (2021) [1]_.
+"""The clauses that say "another class wins" in a majority vote of trees, by Izza and Marques-Silva (2021) [1]_.
 
-Variables ``1..n`` are order variables, column by column: whether the value is above each threshold, the ``l_i`` of the
-paper. The intervals ``z_i`` between thresholds come next, so that the cell of a column is one literal; the first and
-the last interval are literals of the chain itself. Then the classes that each tree may vote for, and what counts the
-votes.
+The variables ``1..n`` are order variables, column by column. They say whether the value is above each threshold
+(``l_i`` in the paper). Next come variables for the intervals between thresholds (``z_i``), so that one literal means
+one cell of a column. The first and the last interval need no new variable: they are literals of order variables. The
+remaining variables say which class each tree votes for, and count the votes.
 
 References
 ----------
@@ -19,20 +19,20 @@ from itertools import accumulate, combinations
 from proofwood.solvers.cardinality import network_at_most, sequential_counter
 
 PAIRWISE = 6
-"""Longest list for which "at most one" is stated pair by pair; longer lists get a sequential counter."""
+"""Up to this number of literals, "at most one" is encoded pair by pair; longer lists use a sequential counter."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees over the cells between thresholds that have one vote each.
+    """A forest whose trees have one vote each; its rows are given by cells between thresholds.
 
     Parameters
     ----------
-    n_thresholds : of each column
-    trees : of each tree its paths: literals of order variables that hold on it, and the class that its leaf votes for
+    n_thresholds : number of thresholds of each column
+    trees : for each tree its paths; each is the literals of order variables on it, and the class of its leaf
     n_classes : int
-    clauses : of order variables, that every possible row satisfies
-    ties_low : whether a tie goes to the lowest class, or to the highest
+    clauses : clauses of order variables that every possible row satisfies
+    ties_low : whether the lowest of tied classes wins; if False, the highest wins
     """
 
     n_thresholds: tuple[int, ...]
@@ -43,24 +43,24 @@ class Forest:
 
     @property
     def first(self) -> tuple[int, ...]:
-        """(n_columns + 1,) order variables before each column."""
+        """Tuple (n_columns + 1,): the number of order variables before each column, and in all."""
         return tuple(accumulate(self.n_thresholds, initial=0))
 
     def least_lead(self, winner: int, loser: int) -> int:
-        """Votes that a class must be ahead of another to win against it: 0 where ties go to it, else 1."""
+        """By how many votes ``winner`` must lead ``loser`` to win: 0 if it wins ties, else 1."""
         return int((winner < loser) != self.ties_low)
 
 
 @dataclass(eq=False)
 class Encoding:
-    """Clauses satisfied by exactly the rows of the space that another class than ``label`` wins.
+    """Clauses that are satisfied by exactly the possible rows for which another class than ``label`` wins.
 
     Parameters
     ----------
-    label : the class that is beaten
+    label : the class that must lose
     n_variables : the highest variable used
-    clauses : literals, +v or -v
-    intervals : of each column, the literal of each of its cells; empty for a column without thresholds
+    clauses : lists of literals, +v or -v
+    intervals : for each column, the literals of its cells; empty for a column without thresholds
     """
 
     label: int
@@ -69,29 +69,29 @@ class Encoding:
     intervals: list[list[int]] = field(default_factory=list)
 
     def block(self, size: int) -> int:
-        """The first of ``size`` fresh variables in a row."""
+        """Create ``size`` consecutive variables, and return the first one."""
         first = self.n_variables + 1
         self.n_variables += size
         return first
 
     def new(self) -> int:
-        """A fresh variable."""
+        """Create a variable and return it."""
         return self.block(1)
 
     def at_most_one(self, literals: Sequence[int]) -> None:
-        """Let at most one literal be true."""
+        """Add clauses that let at most one literal be true."""
         if len(literals) <= PAIRWISE:
             self.clauses.extend([-one, -other] for one, other in combinations(literals, 2))
         else:
             self.clauses.extend(sequential_counter(self, literals, 1))
 
     def at_least(self, literals: Sequence[int], k: int) -> None:
-        """Let at least ``k`` literals be true, by a cardinality network over those that are not."""
+        """Add clauses that let at least ``k`` literals be true, by a cardinality network over their negations."""
         self.clauses.extend(network_at_most(self, [-literal for literal in literals], len(literals) - k))
 
 
 def encode(forest: Forest, label: int) -> Encoding:
-    """Clauses of "a class other than ``label`` wins".
+    """Make the clauses that say "a class other than ``label`` wins".
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def encode(forest: Forest, label: int) -> Encoding:
 
     Notes
     -----
-    Eq. 3 to 6 of the paper, with two differences in writing: the ``>`` on the left of eq. 5 is a slip for ``>=``, and
-    classes that a tree never votes for get no literal. ``ties_low`` of the forest says on which side of ``label`` a
-    tie suffices.
+    The clauses are eq. 3 to 6 of the paper, with two corrections. The ``>`` on the left of eq. 5 is a misprint for
+    ``>=``. Classes that a tree never votes for get no literal. The classes that beat ``label`` in a tie are those below
+    it if ``forest.ties_low``, else those above it.
     """
     if not 0 <= label < forest.n_classes:
         raise ValueError(f"label={label} is not a class: expected 0 to {forest.n_classes - 1}")
@@ -110,7 +110,7 @@ def encode(forest: Forest, label: int) -> Encoding:
     _columns(encoding, forest)
     encoding.clauses.extend(list(clause) for clause in forest.clauses)
     if forest.n_classes == 1:
-        encoding.clauses.append([])  # nothing can win
+        encoding.clauses.append([])  # no other class can win
     elif forest.n_classes == 2:
         _two_classes(encoding, forest)
     else:
@@ -119,7 +119,7 @@ def encode(forest: Forest, label: int) -> Encoding:
 
 
 def _columns(encoding: Encoding, forest: Forest) -> None:
-    """The chain of each column and its intervals (sec. 3, features with ordered domains)."""
+    """Add the clauses of each column: the chain of its order variables, and its intervals (sec. 3, ordered domains)."""
     for first, n in zip(forest.first, forest.n_thresholds, strict=False):
         chain = list(range(first + 1, first + 1 + n))  # chain[t]: the cell is above t
         if not chain:
@@ -138,7 +138,7 @@ def _columns(encoding: Encoding, forest: Forest) -> None:
 
 
 def _two_classes(encoding: Encoding, forest: Forest) -> None:
-    """One variable per tree: whether it votes for the other class; a sum of them reaches about half the trees."""
+    """Add the clauses for two classes: a variable for the vote of each tree, and a sum of about half the trees."""
     other, n_trees = 1 - encoding.label, len(forest.trees)
     first = encoding.block(n_trees)
     for vote, paths in enumerate(forest.trees, start=first):
@@ -149,7 +149,11 @@ def _two_classes(encoding: Encoding, forest: Forest) -> None:
 
 
 def _many_classes(encoding: Encoding, forest: Forest) -> None:
-    """Class literals ``l_ij`` (eq. 3, 4) and one constraint per side of ``label``, its winner selected (eq. 5, 6)."""
+    """Add the clauses for more classes: literals ``l_ij`` of votes (eq. 3, 4), and the winner's lead (eq. 5, 6).
+
+    One constraint is for the classes that win a tie against ``label``, another for the other classes. Each is about one
+    selected class.
+    """
     label, n_trees = encoding.label, len(forest.trees)
     chosen: list[dict[int, int]] = []  # class -> literal, of each tree
     for paths in forest.trees:
@@ -160,9 +164,9 @@ def _many_classes(encoding: Encoding, forest: Forest) -> None:
         encoding.at_most_one(list(literals.values()))
         chosen.append(literals)
     against = [-literals[label] for literals in chosen if label in literals]
-    never = n_trees - len(against)  # trees that never vote for the label: always against it
+    never = n_trees - len(against)  # trees that never vote for the label count against it in any case
     guaranteed = []
-    for lead in (0, 1):  # classes that a tie suffices for, and the others
+    for lead in (0, 1):  # classes that win a tie, then the others
         side = [k for k in range(forest.n_classes) if k != label and forest.least_lead(k, label) == lead]
         if not side:
             continue

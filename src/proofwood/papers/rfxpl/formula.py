@@ -1,4 +1,4 @@
-"""The clauses of one class in an incremental SAT solver, kept with all that it learns, for all rows."""
+"""The clauses of one class in an incremental SAT solver, which keeps what it learns for all rows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from proofwood.solvers.session import SatSession
 
 
 class Formula:
-    """Can another class than ``label`` win? Asked under assumptions, as eq. 7 of the paper does.
+    """Decides under assumptions whether another class than ``label`` can win, by eq. 7 of the paper.
 
     Parameters
     ----------
     forest : Forest
     label : class
-    solver : as python-sat names it
+    solver : name of the solver in python-sat
 
     Attributes
     ----------
-    session : the solver; :meth:`~proofwood.solvers.SatSession.core` names the assumptions that were needed
+    session : the solver session; its method ``core`` returns the assumptions that were needed for an answer "no"
     """
 
     def __init__(self, forest: Forest, label: int, *, solver: str = "cadical195") -> None:
@@ -31,9 +31,10 @@ class Formula:
         self._groups: dict[tuple[tuple[int, int], ...], int] = {}
 
     def fixing(self, cells: Sequence[tuple[int, int]]) -> list[int]:
-        """The assumption that fixes a feature, given as pairs of column and cell; none if there is nothing to fix.
+        """The assumption (a list of at most one literal) that fixes a feature, given as pairs of column and cell.
 
-        It is the interval of its column or, of several columns, a literal that implies theirs.
+        For one column, it is the literal of the cell. For several columns, it is a literal that implies all cells. The
+        list is empty if no column of the feature has a threshold.
         """
         literals = [self._intervals[column][cell] for column, cell in cells if self._intervals[column]]
         if len(literals) < 2:
@@ -45,12 +46,12 @@ class Formula:
         return [self._groups[key]]
 
     def ask(self, assumptions: Sequence[int], seconds: float | None) -> bool | None:
-        """Whether another class can win under assumptions; None at the end of the time and after Ctrl-C."""
+        """Whether another class can win under ``assumptions``; None if the time was over, or after Ctrl-C."""
         self.session.allow(seconds)
         return self.session.solve(assumptions)
 
     def row(self) -> list[int]:
-        """(n_columns,) cells of the row that the solver found."""
+        """List (n_columns,): the cells of the row that the solver found."""
         value = self.session.value
         columns = zip(self._first, self._first[1:], strict=False)
         return [sum(value(above) for above in range(first + 1, last + 1)) for first, last in columns]

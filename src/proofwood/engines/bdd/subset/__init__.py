@@ -1,1 +1,1 @@
-"""Sets of tests of least error, and smallest sets without avoidable error, by branch and bound over sets."""
+"""Searches sets of tests by branch and bound: the fewest errors, or the smallest set without avoidable errors."""

@@ -1,10 +1,11 @@
-"""Fewest tests without avoidable error: the smallest set of tests that distinguishes all that the data can distinguish.
+"""Finds the smallest set of tests that makes only unavoidable errors.
 
-Rows that agree on every test form a group; the minority of a group is wrong in every model, and all those minorities
-are ``rows.unavoidable``. A set S of tests has no avoidable error if E(S) == rows.unavoidable: in every cell of S some
-class is a heaviest class of all groups of the cell. Groups without a common heaviest class may not share a cell, so
-S must hit, for each such set of groups, the tests on which they are not all alike: a smallest hitting set. For two
-classes these are the pairs of groups of opposite majority (a shortest reduct of rough set theory).
+Rows that agree on every test form a group. In every model, the minority of a group is wrong; ``rows.unavoidable`` is
+the weight of all these minorities. A set S of tests has no avoidable error if E(S) == rows.unavoidable. That is so if,
+in every cell of S, some class is a heaviest class of all groups of the cell. Groups without a common heaviest class
+must not share a cell, so S must contain a test that separates them. Thus S is a smallest hitting set: for each set of
+such groups, it hits the tests that separate them. With two classes, it suffices to separate the pairs of groups with
+different majorities (a shortest reduct in rough set theory).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress
 
 DEFAULT_OPTIONS = FewestOptions()
-_FIRST_CONFLICTS = 20_000  # a second or two, in which hitting sets settle what they are good at
+_FIRST_CONFLICTS = 20_000  # take a second or two; problems that suit hitting sets are solved in this time
 
 
 def fewest_tests(
@@ -30,21 +31,21 @@ def fewest_tests(
     progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
 ) -> FewestResult:
-    """Fewest tests S with E(S) == rows.unavoidable, with a lower bound on their number that holds at any time.
+    """Find the fewest tests S with E(S) == rows.unavoidable; the lower bound on their number is valid at any time.
 
     Parameters
     ----------
     rows : RankedRows
-    options : engine and switches; none changes the number of tests
+    options : engine and switches; none changes the number of tests in a completed search
     limits : wall-clock seconds and threads
     progress : called from this thread with numbers of tests; the objective is inf before the first set
-    checkpoint : what earlier runs proved of the number and of sets of a size, and where this run writes it
+    checkpoint : file with what earlier runs proved; this run writes its proofs there, too
     """
     run = FewestRun(rows, options.search, limits, progress, checkpoint)
     try:
         run.take_up()
         _search(run, options, checkpoint)
-    except ENDED as error:  # between two native calls; what the run has noted so far is sound
+    except ENDED as error:  # between two native calls: what the run has noted so far is valid
         run.stopped_by = cause_of(error)
     return completed(run.result)
 
@@ -62,7 +63,7 @@ def _search(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | Non
 
 
 def _by_size(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | None) -> None:
-    """Try sizes from the bound on: the first size with a set, or that of the set at hand if no smaller one has any."""
+    """Search for a set of each size, from the lower bound upwards, until one is found or the best set is proved."""
     for size in range(run.lower, run.rows.n_tests + 1):
         if run.upper <= size:
             break
@@ -77,7 +78,7 @@ def _by_size(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | No
             prepared=run.prepared,
         )
         run.add(found.counters)
-        if found.tests is not None:  # smaller ones were ruled out, and any of this size will do
+        if found.tests is not None:  # smaller sets were ruled out, and any set of this size suffices
             run.improve(found.tests)
             run.prove(size)
         elif found.lower_bound > run.rows.unavoidable:

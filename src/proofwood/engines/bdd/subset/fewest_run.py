@@ -1,4 +1,4 @@
-"""The answer of a search for the fewest tests, while it grows and when it is done."""
+"""The state of a search for the fewest tests, and its result."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from proofwood.result import Limits, Progress, ProgressEvent
 
 @dataclass(frozen=True, slots=True)
 class FewestResult:
-    """A small set of tests without avoidable error.
+    """A small set of tests that makes only unavoidable errors.
 
     Parameters
     ----------
-    tests : ascending test numbers; None if none was found in time
-    lower_bound : fewer tests than this have an avoidable error
+    tests : ascending test numbers; None if no set was found in time
+    lower_bound : every set of fewer tests has an avoidable error
     stopped_by : None if completed, else "time_limit" or "interrupt"
     seconds : wall-clock seconds
-    counters : of the engine, by name
-    trace : objective and bound are numbers of tests
+    counters : counts of the engine, by name
+    trace : improvements; objective and bound are numbers of tests
     """
 
     tests: tuple[int, ...] | None
@@ -40,12 +40,12 @@ class FewestResult:
 
     @property
     def optimal(self) -> bool:
-        """Whether no fewer tests do."""
+        """Whether it is proved that no smaller set has only unavoidable errors."""
         return self.tests is not None and len(self.tests) == self.lower_bound
 
 
 class FewestRun(BoundedRun):
-    """What both engines share: the clock, the best set, the bound, the trace, in numbers of tests."""
+    """What both engines share: the clock, the best set, and bound and trace in numbers of tests."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class FewestRun(BoundedRun):
         self.stopped_by: str | None = None
 
     def state(self) -> tuple[float, float]:
-        """Number of tests of the best set, and the bound."""
+        """The number of tests of the best set (inf if no set is known), and the lower bound."""
         return math.inf if self.tests is None else float(self.upper), float(self.lower)
 
     def changed(self) -> None:
-        """Put the state into the trace, report it, and write it to the checkpoint, if there is one."""
+        """Add the state to the trace, report it, and write it to the checkpoint, if there is one."""
         super().changed()
         recorded = self._recorded()
         if recorded is not None:
@@ -85,24 +85,31 @@ class FewestRun(BoundedRun):
         Raises
         ------
         ValueError
-            If a set is none of these tests, or has an avoidable error.
+            If a recorded set names a test that the problem does not have, has an avoidable error, or has fewer tests
+            than the recorded lower bound.
         """
         recorded = self._recorded()
         if recorded is None:
             return
-        checkpoint, self.checkpoint = self.checkpoint, None  # what is read need not be written
+        checkpoint, self.checkpoint = self.checkpoint, None  # do not write again what is read
         for lower, *tests in recorded.rows["fewest"]:
             if tests and not all(0 <= test < self.rows.n_tests for test in tests):
-                raise ValueError("a recorded test is none of this problem")
+                raise ValueError(
+                    f"the checkpoint names the tests {tests}: expected tests from 0 to {self.rows.n_tests - 1}. Pass "
+                    "the checkpoint of this problem"
+                )
             if tests and (subset_errors(self.rows, tests) != self.rows.unavoidable or len(tests) < self.lower):
-                raise ValueError(f"the recorded tests {tests} have an avoidable error, or are fewer than was proved")
+                raise ValueError(
+                    f"the tests {tests} in the checkpoint make avoidable errors, or are fewer than the proved lower "
+                    f"bound {self.lower}: the checkpoint is damaged, or from another problem"
+                )
             if tests:
                 self.improve(tests)
             self.prove(lower)
         self.checkpoint = checkpoint
 
     def begin(self) -> None:
-        """A greedy set, without one test after the other that turns out to be spare."""
+        """Find a greedy set, then remove every test whose removal adds no error."""
         below = self.rows.total - self.rows.unavoidable + 1
         more = {"greedy_only": True, "greedy": True}
         found = self.prepared.run(self.rows.n_tests, below, self.clock.left(), None, more)
@@ -119,16 +126,16 @@ class FewestRun(BoundedRun):
         self.improve(tests)
 
     def late(self) -> bool:
-        """Whether the time is over; it is then noted as what ended the run."""
+        """Whether the time is over; if so, it is noted as what stopped the run."""
         over = self.clock.over
         if over and self.stopped_by is None:
             self.stopped_by = "time_limit"
         return over
 
     def improve(self, tests: Sequence[int]) -> None:
-        """Note a set without avoidable error."""
+        """Make ``tests`` the best set if it is smaller; it must have no avoidable error."""
         if subset_errors(self.rows, tests) != self.rows.unavoidable:
-            raise AssertionError(f"the tests {tests} have an avoidable error")
+            raise AssertionError(f"the tests {tests} make avoidable errors")
         if len(tests) < self.upper:
             best = tuple(sorted(int(test) for test in tests))
             upper = self.possible(len(best))
@@ -136,7 +143,7 @@ class FewestRun(BoundedRun):
             self.changed()
 
     def result(self) -> FewestResult:
-        """The state as an answer."""
+        """The state as a result."""
         optimal = self.tests is not None and len(self.tests) == self.lower
         return FewestResult(
             self.tests,

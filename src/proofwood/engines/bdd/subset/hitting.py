@@ -1,8 +1,9 @@
-"""Fewest tests without avoidable error as a smallest hitting set whose sets are made when they are needed.
+"""Finds the fewest tests without avoidable error as a smallest hitting set.
 
-A SAT solver proposes a set of tests that hits all differences known so far, with at most k tests; each cell of the
-proposal that has an avoidable error yields further differences. If the solver refutes k, fewer than k + 1 tests cannot
-do, whatever differences are still unknown (implicit hitting sets, Chandrasekaran et al. 2011).
+The sets to hit, called *differences*, are made only when they are needed. A SAT solver proposes at most k tests that
+hit all differences known so far. Each cell of the proposal with an avoidable error gives further differences. If the
+solver proves that k tests cannot hit the known differences, at least k + 1 tests are needed, whatever differences are
+still unknown (implicit hitting sets, Chandrasekaran et al. 2011).
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.solvers.cardinality import Totalizer
 from proofwood.solvers.session import SatSession
 
-_MOST_CLAUSES = 1_000_000  # of a totalizer, about: it takes a second or two to make
+_MOST_CLAUSES = 1_000_000  # approximate limit for a totalizer; making this many takes a second or two
 _PER_CELL = 4  # differences taken from one bad cell of a proposal
 
 
 class Differences:
-    """Sets of tests that every answer must hit."""
+    """Finds the differences; each is a set of tests, and every answer must contain at least one test of each set."""
 
     def __init__(self, rows: RankedRows) -> None:
         weights = rows.groups[1]
@@ -34,7 +35,7 @@ class Differences:
         return int(self.ranks.shape[0])
 
     def of(self, groups: npt.NDArray[np.int64]) -> list[int]:
-        """Tests on which ``groups`` are not all alike: those between the least and the largest rank of a column."""
+        """The tests that separate some of ``groups``: in each column, the cuts between its least and largest rank."""
         low, high = self.ranks[groups].min(axis=0), self.ranks[groups].max(axis=0)
         return [
             int(self.offsets[column] + cut)
@@ -43,12 +44,15 @@ class Differences:
         ]
 
     def bits(self, tests: list[int]) -> npt.NDArray[np.bool_]:
-        """(n_groups, n_tests) bits of the groups."""
+        """Boolean array (n_groups, n_tests): the answers of the groups to ``tests``; True is the high side."""
         column = np.searchsorted(self.offsets, tests, side="right") - 1
         return np.asarray(self.ranks[:, column] > np.asarray(tests) - self.offsets[column])
 
     def conflicts(self, groups: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
-        """Small subsets of the groups of a cell without a heaviest class in common, the nearest pairs first."""
+        """Small subsets of the groups of a cell that share no heaviest class: near pairs first, or one larger subset.
+
+        The list is empty if all groups share a heaviest class.
+        """
         heaviest = self.heaviest[groups]
         if heaviest.all(axis=0).any():
             return []
@@ -70,13 +74,14 @@ class Differences:
 
 
 class _Enough(Exception):
-    """The solver has used up its conflicts, or the time is over."""
+    """Raised to stop the solver when it has used up its conflicts, or the time is over."""
 
 
 def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
-    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver.
+    """Work on ``run`` until its fewest tests are proved, or the time or about ``most_conflicts`` conflicts are used up.
 
-    If the formula would take seconds to make, nothing is done, unless ``whole`` says that no other engine will try.
+    If making the formula would take seconds, do nothing. ``whole`` says that no other engine follows, and makes the
+    formula in any case.
     """
     differences = Differences(run.rows)
     n = run.rows.n_tests
@@ -120,7 +125,7 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
 
 
 def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:
-    """Groups of each cell of ``tests`` that has an avoidable error."""
+    """For each cell of ``tests`` with an avoidable error: the indices of its groups."""
     if tests:
         cell = np.unique(differences.bits(tests), axis=0, return_inverse=True)[1].reshape(-1)
     else:

@@ -1,4 +1,4 @@
-"""Native searches over the groups of equal rows, which are prepared once for all of them."""
+"""Native searches over the groups of equal rows; the groups are prepared once for all searches."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent
 
 MOST_BITS = 1_000
-"""More tests than this are kept as ranks unless the options say otherwise."""
+"""If there are more tests than this, they are stored as ranks, unless the options say otherwise."""
 MOST_BOX_TESTS, MOST_BOX_COLUMNS, MOST_ROOTS = 8, 2**16 - 1, 300_000
-"""Most tests of a set, columns (numbered in 16 bits), and choices of columns for a search over boxes of cuts."""
+"""Limits of a search over boxes of cuts: tests of a set, columns (numbered in 16 bits), and choices of columns."""
 _RECORDS = ("whole", "greedy", "root", "children")
 _MOST = 2**31 - 1
 
 Answer = dict[str, Any]
-"""What a native search tells, with ``prepared``: False if it was stopped before the rows were prepared."""
+"""The answer of a native search. Its key ``prepared`` is False if it was stopped before the rows were prepared."""
 
 
 class Prepared:
-    """Rows, and what native searches make of them before they begin: each form of them once.
+    """Rows, and the tables that native searches need; each table is made once, when it is first needed.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Prepared:
         self._groups: tuple[Any, Any, Any] | None = None
 
     def by_boxes(self, size: int) -> bool:
-        """Whether sets of ``size`` tests are searched by boxes: the tests are cuts of few columns."""
+        """Whether sets of ``size`` tests are searched by boxes, as the tests are cuts of few columns."""
         rows, options = self.rows, self.options
         if not options.boxes or not 1 <= size <= MOST_BOX_TESTS or not self._by_rank(size):
             return False
@@ -66,9 +66,9 @@ class Prepared:
         more: Mapping[str, Any] | None = None,
         checkpoint: SearchFile | None = None,
     ) -> Answer:
-        """One native search for sets of avoidable error under ``below``; ``more`` are further settings.
+        """Make one native search for sets with an avoidable error below ``below``; ``more`` adds settings.
 
-        A Ctrl-C just before or after it is as if it had been stopped before the rows were prepared.
+        After a Ctrl-C just before or after the search, the answer says that the rows were not prepared.
         """
         started = time.perf_counter()
         try:
@@ -87,7 +87,7 @@ class Prepared:
     ) -> Answer:
         settings = self._settings(size, below, limits) | dict(more or {})
         recorded = None if checkpoint is None else self._recorded(checkpoint, settings)
-        # What is recorded is the answer at least, however short the time.
+        # However short the time, the answer contains at least what is recorded.
         known = recorded is not None and bool(recorded.rows["whole"])
         clock = Clock(limits)
         code = self.prepare(size, NO_LIMITS if known else limits)
@@ -116,7 +116,7 @@ class Prepared:
         return found | {"trace": trace, "prepared": True, "seconds": found["seconds"] + offset, "stopped": stopped}
 
     def prepare(self, size: int, limits: Limits) -> int:
-        """Make the table for sets of ``size`` tests, unless it is there; the code of what stopped that, or 0."""
+        """Make the table for sets of ``size`` tests if it is missing; return the code of what stopped this, or 0."""
         by_rank = self._by_rank(size)
         if by_rank in self._tables:
             return 0
@@ -130,7 +130,7 @@ class Prepared:
         return int(found["stopped"]) or TIME
 
     def near_pairs(self, size: int, limits: Limits) -> int:
-        """Find what matchings are made of, unless it is known; the code of what stopped that, or 0."""
+        """Find the pairs of near rows for matchings if they are missing; return the code of what stopped this, or 0."""
         if not self.options.matching or size < 2:
             return 0
         code = self.prepare(size, limits)
@@ -143,9 +143,10 @@ class Prepared:
     def first_of_best(
         self, size: int, excess: int, witness: Sequence[int], limits: Limits
     ) -> tuple[tuple[int, ...] | None, int]:
-        """The first set with the avoidable error ``excess``, the least there is; None and what ended the search.
+        """Find the lexicographically first set among the best sets, those with the avoidable error ``excess``.
 
-        ``witness`` is one of these sets.
+        ``witness`` is one of the best sets. Returns the set, or None if the search was stopped, and the code of what
+        stopped it (0 if nothing did).
         """
         settings = self._settings(size, excess + 1, limits) | {"enough": excess}
         clock = Clock(limits)
@@ -162,7 +163,7 @@ class Prepared:
 
     def _recorded(self, checkpoint: SearchFile, settings: Mapping[str, Any]) -> Recorded:
         rows = self.rows
-        # all settings but these decide which children the root has
+        # all settings except these two decide which children the root has
         claim = repr([(name, value) for name, value in settings.items() if name not in ("threads", "isa")])
         return Recorded(checkpoint, digest(rows.ranks, rows.tests_of, rows.groups[1], claim), _RECORDS)
 
@@ -180,7 +181,7 @@ class Prepared:
 
 
 def _groups(rows: RankedRows) -> tuple[Any, Any, Any]:
-    """Ranks of the groups of equal rows, tests of each column, and weights of the classes in each group."""
+    """Ranks of each group of equal rows, number of tests of each column, and class weights of each group."""
     return (
         np.ascontiguousarray(rows.ranks[rows.first_of_groups]),
         np.ascontiguousarray(rows.tests_of, dtype=np.int32),

@@ -1,4 +1,4 @@
-"""Switches of the subset search: each rule can be turned off, and none changes the least error."""
+"""Switches of the subset search. Each rule can be turned off; none changes the least error."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ class SubsetOptions:
 
     Parameters
     ----------
-    matching : bound by a matching of rows of different class and by what the remaining tests can separate of it
-    reweighting : high in the tree, rows are matched again so that the pairs avoid the tests the bound suffers from
-    overlap : pairs that two tests both separate are counted once
-    elimination : a test that no set below a node can take without reaching the cut-off is dropped there
-    leaf_matching : a matching of its own for nodes where two tests are still to be added
-    similarity : similarity bound: what was proved of a test bounds those that treat nearly all rows of a node alike
-    equivalent_points : rows that no remaining test distinguishes are counted at once
-    greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
-    boxes : where tests are cuts of few columns, stretches of cuts are ruled out at once; off: cut by cut
-    trees : a first set comes from the tests of a good tree, too, where the greedy one is not known to be best soon
-    deepening : a search of more than half a second is made again below cut-offs that rise, each of which is a bound
-    lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
-    neighbours : pairs per row that a matching may choose from
-    restarts : random sets that the exchange also begins from
-    columns : how tests are kept: "bits", a column of bits each; "ranks", one column of ranks for all cuts of a column,
-        which takes no memory per cut; "auto": ranks where there are more than 1,000 tests
+    matching : bound the errors by a matching of rows of different classes, as the remaining tests separate only some
+        of its pairs
+    reweighting : near the root of the search tree, match rows again, with pairs that the tests which weaken the bound
+        do not separate
+    overlap : count pairs that two tests both separate only once
+    elimination : drop a test below a node if every set there that contains it reaches the cut-off
+    leaf_matching : use a separate matching at nodes where two more tests are added
+    similarity : similarity bound: what was proved of a test also bounds tests that agree with it on nearly all rows
+    equivalent_points : count rows together if no remaining test distinguishes them
+    greedy : begin with a greedy set and ``restarts`` random sets, improved by exchanging two tests at a time
+    boxes : if tests are cuts of few columns, rule out intervals of cuts together; if off, cut by cut
+    trees : if the greedy set is not soon proved best, begin also with the tests of a good tree
+    deepening : repeat a search that takes more than half a second with rising cut-offs, each of which gives a bound
+    lexicographic : return the lexicographically smallest of the best sets; this takes a second search
+    neighbours : number of pairs for each row that a matching may choose from
+    restarts : number of random sets that are improved by exchanges, too
+    columns : how tests are stored: "bits", one bit column for each test; "ranks", one column of ranks for all cuts of a
+        column, which takes no memory for each cut; "auto", as ranks if there are more than 1,000 tests
     simd : instruction set of the kernels
     """
 
@@ -65,9 +67,9 @@ class SubsetOptions:
 
 
 RULES = tuple(rule for rule in switches(SubsetOptions()) if rule != "lexicographic")
-"""Switches that change no answer; ``lexicographic`` asks for another search."""
+"""Switches that change no answer. ``lexicographic`` is not among them: it changes which best set is returned."""
 NATIVE_RULES = tuple(rule for rule in RULES if rule not in ("boxes", "trees", "deepening"))
-"""Those of them that the native search looks at."""
+"""The switches in ``RULES`` that the native search reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,10 @@ class FewestOptions:
 
     Parameters
     ----------
-    engine : "search": the subset search for sizes 0, 1, 2, ...; "hitting": a smallest hitting set of differences of
-        rows, made one by one, with a SAT solver (python-sat); "auto": hitting sets for some thousand conflicts, and
-        then the search for the sizes that are left: the former are faster where many
-        tests are needed, the latter where few suffice but the data are noisy
+    engine : "search" runs the subset search for sizes 0, 1, 2, ...; "hitting" finds a smallest hitting set of
+        differences between rows, with a SAT solver (python-sat); "auto" tries hitting sets for some thousand conflicts,
+        and then the subset search for the remaining sizes. Hitting sets are faster if many tests are needed, the search
+        if few suffice but the data are noisy
     search : switches of the subset search
     """
 

@@ -1,8 +1,8 @@
-"""Sets of tests of least error, by branch and bound.
+"""Searches the set of tests with the fewest errors, by branch and bound.
 
-The error of a set is that of the best model over its tests: rows fall into cells by their bits, and every cell predicts
-its heaviest class. Tests that equal or contradict another one on all rows, or are constant, never enter an answer: of
-equal ones the smallest number stands for all.
+The error of a set is the error of the best model over its tests: the answers to the tests divide the rows into cells,
+and every cell predicts its heaviest class. An answer never contains a constant test. Of several tests that are equal or
+opposite on all rows, it contains at most the one with the smallest number.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 DEFAULT_OPTIONS = SubsetOptions()
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 0.5
-"""Share of the time limit for the choice among the best sets, and what it has in any case."""
+"""Time to choose one of the best sets: a share of the time limit, but at least these seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubsetResult:
-    """A best set of tests and what is proved about it; errors and bounds are integer weights.
+    """The best set of tests so far, and what is proved about it; errors and bounds are integer weights.
 
     Parameters
     ----------
     tests : ascending test numbers; None if no set below ``upper`` is known
-    errors : weight that the cells of ``tests`` get wrong, None without a set
-    lower_bound : no set of the size asked for gets less wrong; without a set and completed, at least ``upper``
-    stopped_by : None if completed, else "time_limit" or "interrupt"; a Ctrl-C also if it came as the search was
-        completed
+    errors : weight of the rows that a model over ``tests`` gets wrong; None if no set is known
+    lower_bound : no set of the given size has fewer errors; after a completed search without a set, at least ``upper``
+    stopped_by : None if completed, else "time_limit" or "interrupt"; "interrupt" also if Ctrl-C came at the very end
+        of a completed search
     canonical : whether ``tests`` is the same for any order of the rows and any number of threads
     seconds : wall-clock seconds
-    counters : of the search, by name
+    counters : counts of the search, by name
     trace : improvements of the errors or of the bound
     """
 
@@ -52,7 +52,7 @@ class SubsetResult:
 
     @property
     def optimal(self) -> bool:
-        """Whether the set is proved best."""
+        """Whether the set is proved to be a best one."""
         return self.errors is not None and self.errors == self.lower_bound
 
 
@@ -67,30 +67,30 @@ def best_subset(
     checkpoint: SearchFile | None = None,
     prepared: Prepared | None = None,
 ) -> SubsetResult:
-    """Set of at most ``size`` tests whose cells misclassify the least weight [1]_.
+    """Find a set of at most ``size`` tests whose best model misclassifies the least weight of rows [1]_.
 
     Parameters
     ----------
     rows : RankedRows
     size : int from 0
-    options : switches of the search; none changes the errors
+    options : switches of the search; none changes the errors of a completed search
     limits : wall-clock seconds and threads
-    upper : integer weight; only sets with fewer errors are looked for
+    upper : integer weight; the search looks only for sets with fewer errors
     progress : called from this thread with integer weights, at improvements and about five times a second
-    checkpoint : what earlier runs proved, to begin with, and where this run writes what it proves
-    prepared : the rows as another search with the same options has prepared them
+    checkpoint : file with what earlier runs proved; this run begins with it, and adds what it proves
+    prepared : the rows, prepared by another search with the same options
 
     Returns
     -------
     SubsetResult
-        A completed search returns the same set for any order of the rows and any number of threads: the greedy set if
-        that is best (the exchanges are repeatable), the lexicographically smallest of the best sets otherwise and with
-        ``options.lexicographic``; ascending tuples are compared, so (1,) comes before (1, 4) and that before (2,).
+        A completed search returns the same set for any order of the rows and any number of threads. That is the greedy
+        set if it is a best one. Otherwise, or with ``options.lexicographic``, it is the lexicographically smallest of
+        the best sets. Sets are compared as ascending tuples, so (1,) comes before (1, 4), and (1, 4) before (2,).
 
     Raises
     ------
     ValueError
-        If ``size`` is negative, or the machine lacks the instruction set asked for.
+        If ``size`` is negative, or the machine lacks the instruction set ``options.simd``.
 
     References
     ----------
@@ -141,7 +141,9 @@ def best_subset(
     if canonical or stops:
         stopped_by = stops[0] if stops else ended_by(stopped_by, complete=True)
     if errors != excess + unavoidable:
-        raise AssertionError(f"the tests {tests} cost {errors}, the search counted {excess + unavoidable}")
+        raise AssertionError(
+            f"the tests {tests} make errors of weight {errors}, but the search counted {excess + unavoidable}"
+        )
     lower = min(int(found["lower"]) + unavoidable, errors)
     seconds = time.perf_counter() - started
     final = ProgressEvent(seconds, errors, lower)
@@ -158,11 +160,16 @@ def optimal_subsets(
     limits: Limits = NO_LIMITS,
     checkpoint: SearchFile | None = None,
 ) -> tuple[tuple[tuple[int, ...], ...], bool, str | None]:
-    """All sets of at most ``size`` tests that get at most ``errors`` (integer weight) wrong, and whether that is all.
+    """List all sets of at most ``size`` tests whose errors (integer weight) are at most ``errors``.
 
-    If it is not, the third value is what ended the search: "time_limit", "interrupt", or None for ``max_sets``.
-    Supersets of a set that suffices are sets of their own. Sets are ascending, and listed in lexicographic order; with
-    more than ``max_sets`` the first ones are returned, with a time limit or Ctrl-C those that were found.
+    Supersets of a listed set are listed, too. Each set is ascending, and the list is in lexicographic order.
+
+    Returns
+    -------
+    tuple, bool, str or None
+        The sets, whether the list is complete, and what stopped the search: "time_limit", "interrupt", or None. If
+        there are more than ``max_sets`` sets, the list has the first of them. If the search was stopped, it has those
+        found until then.
     """
     _check_size(size)
     if max_sets < 1:
@@ -183,12 +190,12 @@ def optimal_subsets(
 
 
 def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
-    """Integer weight that the cells of ``tests`` get wrong when each predicts its heaviest class."""
+    """Integer weight of the rows that are wrong if each cell of ``tests`` predicts its heaviest class."""
     return rows.select(list(tests)).unavoidable
 
 
 def _for_first(limits: Limits, started: float) -> Limits:
-    """The time for the choice among the best sets."""
+    """The limits for choosing one of the best sets, after a search that began at ``started``."""
     if limits.seconds is None:
         return limits
     left = max(0.0, limits.seconds - (time.perf_counter() - started))
@@ -197,4 +204,4 @@ def _for_first(limits: Limits, started: float) -> Limits:
 
 def _check_size(size: int) -> None:
     if size < 0:
-        raise ValueError(f"size={size!r} is not a number of tests: expected an integer from 0")
+        raise ValueError(f"size={size!r} is negative: expected the number of tests, an integer from 0")

@@ -1,15 +1,16 @@
-"""The search for the best set in its stages: a first set, tests of good trees, and the proof.
+"""The stages of the search for the best set of tests: a first set, tests of good trees, and the proof.
 
-On a large table trees come first, of some of its rows: a set of their tests is known before all rows are prepared.
+On a large table, trees come first. They are learned from some of the rows, so a set of tests is known before all rows
+are prepared.
 
-No stage has a limit of its own that ends the whole: what one does not finish, the next goes on with, until the time
-limit of the user or the proof.
+The time limit of a stage never ends the whole search: the next stage continues, until the best set is proved or the
+user's time limit is reached.
 
-Where tests are cuts of few columns, the proof is one search over boxes, whose bound rises all the time. Otherwise it is
-a search over sets, which has a bound while it runs if it is made below *cut-offs that rise*: a search that looks only
-for sets below a cut-off rules out more than one that looks for sets below the best known, and if there is none, the
-cut-off is a lower bound. Each cut-off takes several times as long as the one before, so that all of them together take
-little longer than the last, the best error known.
+If the tests are cuts of few columns, the proof is one search over boxes, whose bound rises all the time. Otherwise it
+is a search over sets, repeated with *rising cut-offs* on the errors. A search for sets below a low cut-off ends sooner
+than a search for sets below the best known error. If no set is below the cut-off, the cut-off is a lower bound. Each
+search takes several times as long as the one before, so all of them together take little longer than the last one,
+whose cut-off is the best known error.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from proofwood.parallel.search_file import SearchFile
 from proofwood.result import Limits, Progress, ProgressEvent
 
 _EASY = 0.5
-"""Seconds of a first search over sets without any cut-off."""
-# Without cut-offs the bound is the least of the root's open children, which stays at 0 until the end:
+"""Seconds of the first search over sets, whose cut-off is the best known error."""
+# Without cut-offs the bound is the least bound of the root's open children, which stays at 0 until the end:
 # decisions/0030-cut-offs-that-rise.
 _FIRST, _LEAST, _MOST = 0.2, 0.05, 0.25
-"""The first cut-off, and the least and most that one rises, as shares of the best error known."""
+"""The first cut-off, and the smallest and largest step to the next one, as shares of the best known error."""
 _COSTS_MORE = 4.0
-"""How many times as long as the one before a cut-off should take."""
+"""Cut-offs are chosen so that each search takes about this many times as long as the one before."""
 _LANDING, _NEAR = 0.8, 0.9
-"""Shares of the best known error: the first is itself a cut-off; from the second on, the next cut-off is that error."""
+"""Shares of the best known error. The first share is always one of the cut-offs. A cut-off above the second share is
+replaced by the best known error."""
 _PATIENCE = 10.0
-"""How many times as long as the one before a cut-off may take; the first has as long as the first search. Where a small
-cut-off takes long, a large one does not take much longer, and the search is made without any."""
+"""A search may take this many times as long as the one before; the first may take :data:`_EASY` seconds. If it takes
+longer, the best known error is the next cut-off, since a search with a high cut-off does not take much longer."""
 _TREES = 0.1, 3.0
-"""Share of the time left for trees whose tests make a first set, and most seconds."""
+"""Time for the trees whose tests make a first set: a share of the time left, and the most seconds."""
 
 
 def searched(
@@ -50,10 +52,15 @@ def searched(
     *,
     any_set: bool,
 ) -> Answer:
-    """What one native search for the best set below ``below`` would tell, or better bounds if it is stopped.
+    """Search for the best set with an avoidable error below ``below``, in stages.
 
-    With a checkpoint there is one search, which goes on where an earlier one was stopped. ``any_set``: every set is of
-    interest, so that those which other engines know are worth looking at.
+    The answer has the form of the answer of one native search. If the search is stopped, its bounds are better than
+    those of one search. With a checkpoint, there is only one native search, which continues an earlier stopped one.
+
+    Parameters
+    ----------
+    any_set : whether every set is of interest, also one that does not improve on a known set; then the tests of good
+        trees are tried, too
     """
     clock = Clock(limits)
     if checkpoint is not None or not prepared.options.greedy:
@@ -67,7 +74,7 @@ def searched(
     states: list[_State] = []
     trees_first = any_set and prepared.options.trees and size > 0 and is_large(prepared.rows)
     try:
-        # Over boxes, random sets come beside the proof.
+        # The search over boxes tries random sets itself, during the proof.
         more: Answer = {"greedy_only": True} | ({"restarts": 0} if prepared.by_boxes(size) else {})
         if trees_first:
             first["start"], stopped_by = start_of_trees(prepared.rows, size, Limits(clock.share(*_TREES)))
@@ -78,14 +85,14 @@ def searched(
             return first | {"canonical": False}
         states.append(_State(prepared, size, below, clock, progress, first, took_trees=trees_first))
         states[0].work(any_set)
-    except ENDED as error:  # between two native calls: what is known stands
+    except ENDED as error:  # between two native calls: what is known stays valid
         known = states[0].answer if states else first
         return known | {"stopped": code_of(error), "canonical": False}
     return states[0].answer
 
 
 def _of_sets(progress: Progress | None, prepared: Prepared, below: int) -> Progress | None:
-    """``progress``, called once there is a set."""
+    """A callback that passes events on to ``progress`` as soon as a set is known."""
     if progress is None:
         return None
     most = below + prepared.rows.unavoidable
@@ -93,13 +100,13 @@ def _of_sets(progress: Progress | None, prepared: Prepared, below: int) -> Progr
 
 
 class _State:
-    """The answer so far, and how to go on.
+    """The answer so far, and the methods that continue the search.
 
     Parameters
     ----------
-    below : avoidable error under which sets are of interest
-    first : what the search for a first set told
-    took_trees : whether that began with the tests of trees
+    below : only sets with a smaller avoidable error are of interest
+    first : answer of the search for a first set
+    took_trees : whether that search began with the tests of trees
     """
 
     def __init__(
@@ -117,26 +124,26 @@ class _State:
         self.prepared, self.size, self.below, self.clock, self.progress = prepared, size, below, clock, progress
         self.answer = first | {"canonical": False}
         self.ended = False
-        self.steps: list[tuple[int, float]] = []  # cut-offs that were done, and their seconds
+        self.steps: list[tuple[int, float]] = []  # cut-offs whose searches were completed, and their seconds
 
     @property
     def upper(self) -> int:
-        """Least error known."""
+        """The smallest known avoidable error."""
         return int(self.answer["upper"])
 
     @property
     def lower(self) -> int:
-        """Error that no set is below."""
+        """The lower bound: no set has a smaller avoidable error."""
         return int(self.answer["lower"])
 
     @property
     def greedy_is_best(self) -> bool:
-        """Whether the greedy set is as good as any that is known."""
+        """Whether no known set is better than the greedy one."""
         options = self.prepared.options
         return self.upper == int(self.answer["greedy_upper"]) and not options.lexicographic
 
     def work(self, any_set: bool) -> None:
-        """Work until the best set is proved, or the time is over."""
+        """Search until the best set is proved, or the time is over."""
         if self.upper <= 0:
             self._end(done=True, stopped=0, canonical=self.greedy_is_best)
             return
@@ -146,7 +153,7 @@ class _State:
             if not self.ended:
                 self._by_boxes()
             return
-        code = self.prepared.near_pairs(self.size, self.clock.left())  # once, and in the time of no stage
+        code = self.prepared.near_pairs(self.size, self.clock.left())  # once; its time counts for no stage
         if code:
             self._end(done=False, stopped=code)
             return
@@ -162,7 +169,7 @@ class _State:
     # ------------------------------------------------------------------------------------------------ first sets
 
     def _take_trees(self) -> None:
-        """A set of the tests of good trees, completed and improved."""
+        """Search for a better set that begins with the tests of good trees."""
         if self.took_trees or not self.prepared.options.trees or self.size < 2:
             return
         start, stopped_by = start_of_trees(self.prepared.rows, self.size, self._at_most(self.clock.share(*_TREES)))
@@ -177,14 +184,14 @@ class _State:
     # ------------------------------------------------------------------------------------------------ proofs
 
     def _by_boxes(self) -> None:
-        """One search to the end. It finds the first of equally good sets, unless it keeps the greedy one."""
+        """Make one search over boxes to the end; of equally good sets, it returns the greedy one or else the first."""
         keep = not self.answer["has_set"] or self.greedy_is_best
         cut = self.upper if keep else self.upper + 1
         found = self._run(cut, self.clock.left(), {"boxes": True, "greedy": False})
         self._end(done=found["done"], stopped=found["stopped"], canonical=found["done"])
 
     def _climb(self) -> None:
-        """One cut-off."""
+        """Make the search with the next cut-off."""
         cut, began = self._next(), self.clock.seconds
         if cut >= self.upper:
             self._below(cut, self.clock.left(), last=True)
@@ -196,7 +203,10 @@ class _State:
             self.steps.append((self.upper, math.inf))
 
     def _below(self, cut: int, limits: Limits, *, last: bool = False) -> bool:
-        """Search for a set below ``cut``; whether that was done. ``last``: there is nothing to do after it."""
+        """Search for a set with less error than ``cut``, and return whether the search was completed.
+
+        With ``last``, the whole search ends with it.
+        """
         found = self._run(cut, limits, {"greedy": False, "enough": self.lower})
         of_all = bool(found["done"] and (found["has_set"] or cut >= self.upper))
         stopped = found["stopped"]
@@ -226,7 +236,7 @@ class _State:
         return Limits(seconds if left is None else min(seconds, left), self.clock.limits.threads)
 
     def _run(self, cut: int, limits: Limits, more: Answer) -> Answer:
-        """One native search below ``cut``; everything that it finds is taken up."""
+        """Make one native search for sets with less error than ``cut``, and add its findings to the answer."""
         offset, unavoidable = self.clock.seconds, self.prepared.rows.unavoidable
 
         def report(event: ProgressEvent) -> None:
@@ -245,12 +255,15 @@ class _State:
         return found
 
     def _known(self, upper: int, lower: int, cut: int) -> tuple[int, int]:
-        """Best error and bound after a search below ``cut``."""
+        """The best known error and the bound, after a search below ``cut`` returned ``upper`` and ``lower``."""
         known = min(upper, self.upper) if upper < cut else self.upper
         return known, min(max(self.lower, lower), known)
 
     def _take_up(self, before: Answer, found: Answer, cut: int, offset: float) -> None:
-        """All of it at once, so that Ctrl-C leaves nothing half done; the same if it is done twice."""
+        """Add what a search found to the answer ``before``, in one step that Ctrl-C cannot leave half done.
+
+        A second call with the same arguments changes nothing.
+        """
         self.answer = before
         upper, lower = self._known(int(found["upper"]), int(found["lower"]), cut)
         events = [(seconds + offset, *self._known(u, low, cut)) for seconds, u, low in found["trace"]]

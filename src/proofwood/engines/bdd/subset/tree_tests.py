@@ -1,7 +1,7 @@
-"""Tests of good trees: a set of tests to begin with.
+"""Takes the first set of tests for the search from good trees.
 
-A tree of depth two asks three tests at most, one of depth three seven. A table over its tests predicts in each of its
-cells what is best there, so the set errs no more than the tree.
+A tree of depth two has at most three tests, a tree of depth three at most seven. A truth table over the tests of a tree
+predicts a best class in each cell, so this set of tests makes at most as many errors as the tree.
 """
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits
 
 DEEP = 4
-"""From so many tests on, those of a tree of depth three are looked at, too."""
+"""If sets have at least this number of tests, the tests of a tree of depth three are used, too."""
 # Trees of all rows took up to 13 of 58 s and found no better set: decisions/0064-boxes-of-cuts.
 MOST_ROWS = 20_000
-"""Rows that trees are learned from. What a set lacks that comes from some of the rows, its improvement on all finds."""
+"""The largest number of rows that trees are learned from. The set of tests is improved on all rows afterwards."""
 LARGE = 400_000
-"""Ranks from which on a table is large: it takes longer to prepare than trees of some of its rows."""
+"""A table with more ranks than this is large: preparing it takes longer than learning trees from some of its rows."""
 _HURRIED_ROWS, _HURRIED_SECONDS = 2_000, 0.03
-"""Rows that trees are learned from where there is no time for more, and the seconds that they have in any case."""
+"""If time is short, trees are learned from this number of rows, and get these seconds in any case."""
 _ANY_BEST = SearchOptions(canonical=False)
 _OF_FEW = SubsetOptions(trees=False, deepening=False)
 
 
 def is_large(rows: RankedRows) -> bool:
-    """Whether learning trees from some rows takes less time than preparing all rows."""
+    """Whether ``rows`` are so large that learning trees from some rows takes less time than preparing all rows."""
     return rows.ranks.size > LARGE
 
 
 def start_of_trees(rows: RankedRows, size: int, limits: Limits) -> tuple[tuple[int, ...], str | None]:
-    """A set of at most ``size`` tests of good trees, of depth two, and of depth three where sets are large.
+    """Return a set of at most ``size`` tests of good trees, and what stopped the search for trees (or None).
 
-    Trees are learned from some of the rows, from the fewer the less time there is, and have a moment in any case. Of
-    more tests those are taken that err least on some of the rows. Returns also what ended the search for trees.
+    The trees have depth two and, if ``size`` is at least :data:`DEEP`, also depth three. They are learned from some of
+    the rows: from fewer if time is short, and for at least :data:`_HURRIED_SECONDS`. If the trees have more than
+    ``size`` tests, the set keeps those that together make the fewest errors on some of the rows.
     """
     hurried = limits.seconds is not None and limits.seconds < _HURRIED_SECONDS
     if hurried:
@@ -57,13 +58,13 @@ def start_of_trees(rows: RankedRows, size: int, limits: Limits) -> tuple[tuple[i
         tests |= {int(test) for test in over_tests(few, tree).feature if test >= 0}
         if stopped_by is not None:
             break
-    if stopped_by == "time_limit" and not tests and not hurried:  # the first split was still to come
+    if stopped_by == "time_limit" and not tests and not hurried:  # no split was found yet
         return start_of_trees(rows, size, Limits(0.0, limits.threads))
     return _best_among(some, sorted(tests), size), stopped_by
 
 
 def spread(n_rows: int, most: int) -> IntArray:
-    """(min(n_rows, most),) numbers of rows at equal distances."""
+    """Array (min(n_rows, most),): indices of rows at equal distances."""
     some = min(n_rows, most)
     return np.arange(some, dtype=np.int64) * n_rows // max(1, some)
 
@@ -73,7 +74,7 @@ def _some(rows: RankedRows, most: int) -> RankedRows:
 
 
 def _best_among(rows: RankedRows, tests: list[int], size: int) -> tuple[int, ...]:
-    """Of about ten tests, the ``size`` that together make the fewest errors."""
+    """The ``size`` tests among ``tests`` (about ten) that together make the fewest errors."""
     if len(tests) <= size:
         return tuple(tests)
     found = Prepared(rows.select(tests), _OF_FEW).run(size, rows.total + 1, NO_LIMITS, None, {})

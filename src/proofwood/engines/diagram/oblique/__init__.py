@@ -1,1 +1,1 @@
-"""Diagrams of a skeleton with hyperplanes for tests."""
+"""Engines for diagrams of a skeleton whose tests are hyperplanes."""

@@ -1,4 +1,4 @@
-"""Trees of hyperplanes by annealing: one node at a time moves along a line, and every place on it is weighed."""
+"""Finds trees of hyperplanes by annealing: each move compares all positions of one node's hyperplane along a line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from proofwood.engines.run import Clock
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.diagram import DiagramProblem
 
-# A native move that weighs every place on a line takes microseconds and may go uphill; the local search in Python makes
-# 200 moves a second: decisions/0031-annealing-along-lines.
+# A native move that compares all positions on a line takes microseconds and may increase the cost; the local search in
+# Python makes 200 moves a second: decisions/0031-annealing-along-lines.
 MOST_COLUMNS = 12
-"""Beyond so many columns a line leads nowhere most of the time, and the local search is better."""
+"""The largest number of columns for annealing; with more, a move along a line rarely helps, and local search is
+better."""
 MOST_LAYERS = 5
 CYCLE = 1.0
-"""Seconds from hot to cold, where there is time for more than one cycle."""
+"""Seconds of one cooling cycle, if there is time for several cycles."""
 
 
 def layers_of(problem: DiagramProblem) -> int:
-    """Layers of the perfect tree that the skeleton has room for; 0 if annealing is not for this problem."""
+    """Number of layers of the largest perfect tree that fits the skeleton; 0 if annealing does not suit the problem."""
     if problem.rates or problem.penalties or problem.min_weight or problem.columns is None:
         return 0
     if not 1 <= problem.columns.shape[1] <= MOST_COLUMNS or problem.most_nodes < 1:
@@ -35,22 +36,22 @@ def layers_of(problem: DiagramProblem) -> int:
 
 
 def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> Diagram | None:
-    """The cheapest tree of some cycles of annealing; None if it has more nodes than the problem permits.
+    """Run some cycles of annealing, and return the cheapest tree; None if it has too many nodes or time is over.
 
     Parameters
     ----------
     problem : DiagramProblem for which :func:`layers_of` is not 0
-    seconds : of wall time
+    seconds : wall-clock seconds
 
     Returns
     -------
-    Diagram
-        Hyperplanes hold the rows that reach them ``MARGIN`` apart, except for rounding.
+    Diagram or None
+        Its hyperplanes keep the margin ``MARGIN`` between the rows that reach them, except for rounding.
 
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C.
+        If the user pressed Ctrl-C.
     """
     clock = Clock.of(seconds)
     priced = PricedRows.of(problem)
@@ -58,7 +59,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
     points, of_rows = np.unique(priced.columns, axis=0, return_inverse=True)
     costs = np.zeros((len(points), rows.n_classes), dtype=np.int64)
     np.add.at(costs, of_rows.ravel(), priced.costs)
-    left = seconds - clock.seconds  # to tell rows apart takes a third of a second of 200,000 rows
+    left = seconds - clock.seconds  # finding the distinct rows takes a third of a second for 200,000 rows
     if left <= 0:
         return None
     settings = {
@@ -82,7 +83,7 @@ def annealed(problem: DiagramProblem, *, random_state: int, seconds: float) -> D
 
 
 def _diagram(priced: PricedRows, normals: FloatArray, offsets: FloatArray, labels: list[int]) -> Diagram:
-    """The perfect tree without nodes that part no rows: their children take their place."""
+    """The diagram of a perfect tree; a child replaces each node that does not separate its rows."""
     nodes = len(offsets)
     kept: list[tuple[int, int, int, int]] = []  # layer, node, low and high: places in this list, or ~label
 

@@ -1,15 +1,16 @@
-"""Fewest errors of oblique diagrams with few nodes, from below: classes counted, and conflicts that must be hit.
+"""Lower bounds on the errors of oblique diagrams with few nodes, from the number of classes and from conflicts.
 
-All claims are about splits that are hyperplanes which hold the rows of their two sides ``PARTED`` apart, a little less
-than eq. 13 and 14 of [1]_ ask for, or thresholds of a single column, which hold them apart by whatever they differ.
+The bounds are for two kinds of splits: hyperplanes that separate the rows of their two sides by at least ``PARTED``
+(a little less than eq. 13 and 14 of [1]_ require), and thresholds on a single column, whose rows may be nearer.
 
-A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Equal rows are never
-parted. With one node, the right rows of the two classes are separable. With two nodes and three classes, one class is
-cut off at the root and the other two at the child. Where few arcs lead to terminals, some class has a single one: its
-right rows share one path, and every right row of another class is parted from all of them by one split of that path.
-Rows that cannot be parted so form a *conflict*: one of them is wrong. Two points of their hulls nearer than ``PARTED``
-prove it for hyperplanes, and for each column, rows whose values overlap. The least weight that hits all conflicts found
-so far is a lower bound, which is proved in integers (:mod:`~proofwood.engines.diagram.oblique.hitting`).
+A diagram of k nodes has at most k + 1 arcs to leaves, so it predicts at most k + 1 classes. Equal rows are never
+separated. With one node, a split separates the right rows of the two classes. With two nodes and three classes, the
+root separates one class from the others, and the child separates these two. If few arcs lead to leaves, some class has
+only one such arc. Then its right rows share one path, and some split of this path separates all of them from any right
+row of another class. If rows cannot be separated in this way, they form a *conflict*: at least one of them is wrong.
+For hyperplanes, two points of their convex hulls that are nearer than ``PARTED`` prove a conflict; for thresholds, rows
+whose values overlap in each column. The least weight of rows that hit all conflicts found so far is a lower bound. It
+is proved in integers (:mod:`~proofwood.engines.diagram.oblique.hitting`).
 
 References
 ----------
@@ -37,35 +38,38 @@ from proofwood.problem.diagram import DiagramProblem, Norm
 from proofwood.problem.ranked import RankArray
 
 MOST_SUBSETS = 20_000
-"""Sets of classes that are tried one by one."""
+"""The largest number of sets of classes that are tried one by one."""
 
 PARTED = 0.99 * MARGIN
-"""Rows are called inseparable only below it, so that answers of solvers with tolerances contradict no bound."""
+"""Rows count as inseparable only if their gap is below this. It is a little less than the margin, so that a diagram
+from a solver with tolerances contradicts no bound."""
 
 MOST_NORMALS = 300
-"""Normals that are tried before a linear program is."""
+"""The number of known normals that are tried before a linear program is solved."""
 
 BY_MARGIN = "conflicts by margin"
-"""Counter: conflicts of rows that some hyperplane holds apart, but by less than the margin."""
+"""Name of a counter: conflicts of rows that some hyperplane separates, but by less than the margin."""
 
 MOST_CELLS = 400_000
-"""Rows times columns up to which conflicts are looked for: a single linear program takes seconds beyond."""
+"""The largest number of rows times columns for the search for conflicts; beyond, one linear program takes seconds."""
 
 Oracle = Callable[[BoolArray, Clock], Iterator[IntArray]]
-"""From the rows still right and a clock, conflicts among them; who asks takes their rows from the right ones."""
+"""A function of the rows that are still right and a clock. It generates conflicts among these rows; the caller marks
+the rows of each conflict as no longer right."""
 
 Way = tuple[tuple[int, ...], Callable[[], list[Oracle]], bool]
-"""Classes that a diagram names, what makes the sources of conflicts of its right rows, and whether rows without a
-conflict are the right ones of a chain that cuts off the classes in this order. Few of thousands are ever looked at."""
+"""A way in which a diagram can predict classes: the classes, a function that makes the oracles for its right rows, and
+whether it is a chain (each node separates the next of these classes from the later ones). The oracles are made by a
+function, since only few of thousands of ways are examined."""
 
 
 def least_cost(problem: DiagramProblem, errors: list[int]) -> int:
-    """Integer cost that no diagram is below, given the fewest errors by number of nodes (:func:`lower_bounds`)."""
+    """A lower bound on the integer cost of all diagrams; ``errors[k]`` bounds the errors of diagrams of k nodes."""
     return min(problem.cost.of_diagram(wrong, k) for k, wrong in enumerate(errors))
 
 
-# If splits are expensive, small diagrams are optimal, and classes and conflicts bound these well. A claim of
-# inseparability does not rely on a solver's tolerances: decisions/0010-oblique-splits.
+# If splits are expensive, small diagrams are optimal, and classes and conflicts give good bounds for them. A claim that
+# rows are inseparable does not rely on a solver's tolerances: decisions/0010-oblique-splits.
 def lower_bounds(
     problem: DiagramProblem,
     *,
@@ -75,16 +79,18 @@ def lower_bounds(
     counters: dict[str, int] | None = None,
     one_split: int | None = None,
 ) -> list[int]:
-    """Integer weight that every oblique diagram of at most k nodes gets wrong, for k = 0 .. ``problem.most_nodes``.
+    """Lower bounds on the integer weight that an oblique diagram of at most k nodes gets wrong.
+
+    The list has one bound for each k = 0 .. ``problem.most_nodes``.
 
     Parameters
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
-    seconds : time for conflicts; the bounds by classes alone take hardly any time
-    upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
-    on_diagram : called with diagrams of one or two nodes that come of bounds that are exact, or nearly
-    counters : given under ``BY_MARGIN`` how many conflicts are none without the margin
-    one_split : weight that every diagram of one node gets wrong, if that is known
+    seconds : time for conflicts; the bounds from the number of classes take hardly any time
+    upper : integer cost of a known diagram; the bound for k nodes is not raised further if it proves at least this cost
+    on_diagram : called with diagrams of one or two nodes that are found if a bound is exact or nearly exact
+    counters : ``counters[BY_MARGIN]`` is raised by the number of conflicts that exist only because of the margin
+    one_split : a known lower bound on the weight that a diagram of one node gets wrong, or None
 
     Raises
     ------
@@ -92,7 +98,7 @@ def lower_bounds(
         If the problem is univariate.
     """
     if problem.columns is None:
-        raise ValueError("the problem is univariate: bounds of oblique diagrams need columns scaled to [0, 1]")
+        raise ValueError("the problem is univariate: expected an oblique one, with columns scaled to [0, 1]")
     clock = Clock.of(seconds)
     rows, most = problem.rows, problem.most_nodes
     errors = [problem.leaf_errors] * (most + 1)
@@ -114,8 +120,8 @@ def lower_bounds(
             on_diagram(diagram)
 
     ways_of = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
-    for k in sorted(ways_of, reverse=True):  # more nodes make no more errors: what k nodes make, fewer make at least
-        cap = errors[0]  # exact: what a lone leaf gets wrong
+    for k in sorted(ways_of, reverse=True):  # fewer nodes never make fewer errors, so a bound also holds for them
+        cap = errors[0]  # exact: the errors of a single leaf
         if upper is not None:
             left = upper - problem.cost.node_price * (k - 1)
             cap = min(cap, max(0, -(-left // problem.cost.error_price)))
@@ -128,7 +134,7 @@ def lower_bounds(
 
 
 def _by_classes(groups: IntArray, terminals: int) -> int:
-    """Least weight that is wrong if every group is given one class and at most so many classes occur."""
+    """A lower bound on the errors if each group of rows gets one class, and at most ``terminals`` classes occur."""
     n_classes = groups.shape[1]
     total = int(groups.sum())
     if terminals >= n_classes:
@@ -142,10 +148,10 @@ def _by_classes(groups: IntArray, terminals: int) -> int:
 
 
 def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> Diagram | None:
-    """The diagram whose node i parts class ``order[i]`` from the classes after it.
+    """The diagram whose node i separates class ``order[i]`` from the classes after it.
 
-    Each hyperplane holds the right rows apart as widely as possible; then it is moved, where rows that are not right
-    stand too close to it or on the better side.
+    Each hyperplane first has the widest gap between the right rows. Then local search moves the hyperplanes, so that
+    the other rows keep the margin, too, or become right.
 
     Parameters
     ----------
@@ -155,7 +161,8 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
 
     Returns
     -------
-    Diagram, or None if the chain does not fit into the skeleton or right rows cannot be parted
+    Diagram or None
+        None if the chain does not fit the skeleton, or hyperplanes cannot separate the right rows.
     """
     priced = PricedRows.of(problem)
     k = len(order) - 1
@@ -183,7 +190,7 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
 
 
 class _Ways:
-    """Rows, the ways in which few nodes can get them right, and conflicts among them."""
+    """The rows, the ways in which few nodes can classify them correctly, and the conflicts among them."""
 
     def __init__(self, columns: FloatArray, norm: Norm, ranks: RankArray, codes: IntArray, weights: IntArray) -> None:
         self.columns, self.norm, self.ranks, self.codes, self.weights = columns, norm, ranks, codes, weights
@@ -191,12 +198,12 @@ class _Ways:
         self._weight_of = {code: int(weights[codes == code].sum()) for code in set(codes.tolist())}
 
     def ways(self, classes: list[int], k: int, *, tree: bool) -> list[Way]:
-        """Ways in which k nodes can name classes, with conflicts of their right rows; none if nothing is known.
+        """The ways in which k nodes can predict classes, with oracles of conflicts; empty if no bound is known.
 
-        Without redundant nodes, two paths to one node take four nodes, so up to three nodes make a tree, and rows that
-        leave by one arc share one path. Of m classes on k + 1 arcs at least 2 m - k - 1 have one arc each: any two of
-        these are parted by one hyperplane, and each row of another class from all rows of such a class. Four nodes of
-        which two share a child are a tree of five.
+        Without redundant nodes, two paths to one node need four nodes. So up to three nodes form a tree, and rows that
+        reach a leaf by the same arc share one path. If m classes have k + 1 arcs, then at least 2 m - k - 1 classes
+        have only one arc. One hyperplane separates any two of these classes, and one separates all rows of such a class
+        from any row of another class. Four nodes with a shared child unroll to a tree of five.
         """
         if k == 1:
             return [((a, b), partial(self._chain, (a, b)), True) for a, b in combinations(classes, 2)]
@@ -220,20 +227,21 @@ class _Ways:
         return found
 
     def _chain(self, order: tuple[int, ...]) -> list[Oracle]:
-        """Each class is cut off from those after it."""
+        """The oracles (conflict finders) of a chain; it must separate each class from all classes after it."""
         return [self.parted([order[i]], list(order[i + 1 :])) for i in range(len(order) - 1)]
 
     def _alone(self, single: tuple[int, ...], chosen: tuple[int, ...]) -> list[Oracle]:
-        """The classes ``single`` have one arc each."""
+        """The oracles (conflict finders) of diagrams in which each class of ``single`` has only one arc to a leaf."""
         parted = [self.parted([a], [b]) for a, b in combinations(single, 2)]
         return parted + [self.outside(a, b) for a in single for b in chosen if b not in single]
 
     def least(
         self, ways: list[Way], clock: Clock, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
     ) -> int:
-        """Least weight wrong over some ways, from below, at most ``cap``: rows of other classes, and conflicts hit.
+        """A lower bound on the errors over all ``ways``, at most ``cap``.
 
-        Ways that are lost by the other classes alone are not looked at; time is shared among those that are left.
+        The errors of a way are the rows of all classes that it does not predict, plus rows that hit all conflicts. A
+        way is skipped if its other classes already reach the bound. The time is shared among the remaining ways.
         """
         total = sum(self._weight_of.values())
         by_others = [(total - sum(self._weight_of[code] for code in way[0]), way) for way in ways]
@@ -250,9 +258,9 @@ class _Ways:
         return best
 
     def hit(self, oracles: list[Oracle], clock: Clock, enough: int) -> tuple[int, BoolArray | None]:
-        """Least weight of rows that hits every conflict, from below, and the rows not hit if they have no conflict.
+        """A lower bound on the weight of rows that hit every conflict, and the right rows if they have no conflict.
 
-        At ``enough`` nothing more is asked.
+        The search stops when the bound reaches ``enough``. The second value is None if the search did not finish.
         """
         found = Conflicts(self.weights)
         lower = 0
@@ -265,7 +273,7 @@ class _Ways:
                     right[conflict] = False
             if clock.over:
                 break
-            if len(found.sets) == known:  # nothing is left to hit: is it the cheapest way to hit what was found?
+            if len(found.sets) == known:  # no new conflict: are these the cheapest rows that hit the known ones?
                 wrong = int(self.weights[~right].sum())
                 cheaper, complete = (None, True) if lower >= wrong else found.cheaper(wrong, clock)
                 if not complete:
@@ -283,7 +291,7 @@ class _Ways:
         return max(lower, found.least(Clock.of(0.0))), None
 
     def parted(self, low: list[int], high: list[int]) -> Oracle:
-        """An oracle of sets of rows which no single hyperplane separates into these two groups of classes."""
+        """An oracle of conflicts: rows that no single split separates into the classes ``low`` and ``high``."""
         on_low, on_high = np.isin(self.codes, low), np.isin(self.codes, high)
 
         def conflicts(right: BoolArray, clock: Clock) -> Iterator[IntArray]:
@@ -296,9 +304,9 @@ class _Ways:
         return conflicts
 
     def outside(self, inner: int, outer: int) -> Oracle:
-        """Conflicts of rows of class ``inner``, which share one path, and a row of class ``outer`` among them."""
+        """An oracle of conflicts: rows of class ``inner``, which share a path, and an inseparable row of ``outer``."""
         of_inner, of_outer = self.codes == inner, self.codes == outer
-        normals: list[FloatArray] = []  # they have told rows apart, and may do so again
+        normals: list[FloatArray] = []  # normals that have separated rows before, and may do so again
 
         def conflicts(right: BoolArray, clock: Clock) -> Iterator[IntArray]:
             for row in np.flatnonzero(right & of_outer).tolist():
@@ -322,7 +330,10 @@ class _Ways:
         return conflicts
 
     def _separation(self, low: IntArray, high: IntArray, clock: Clock) -> IntArray | Separation | None:
-        """Rows of both sides that no hyperplane holds apart by the margin, or a separation; None if time is up."""
+        """A conflict (rows of both sides that no split separates), or a separation of all rows.
+
+        Returns None if the time is over, or if one side has no rows.
+        """
         if low.size == 0 or high.size == 0 or clock.over:
             return None
         found = separate(self.columns[low], self.columns[high], norm=self.norm, seconds=clock.seconds_left)
@@ -338,7 +349,10 @@ class _Ways:
 def _overlapping(
     low: RankArray, high: RankArray, of_low: IntArray, of_high: IntArray
 ) -> tuple[IntArray, IntArray] | None:
-    """The rows ``of_low`` and ``of_high``, and such that no threshold parts either kind; None if a threshold does."""
+    """The rows ``of_low`` and ``of_high``, with rows added until no threshold separates the two sets.
+
+    Returns None if a threshold separates all rows of ``low`` from all rows of ``high``.
+    """
     for column in range(low.shape[1]):
         for sign in (1, -1):
             below, above = sign * low[:, column], sign * high[:, column]

@@ -1,7 +1,7 @@
-"""The best place of a cut along given normals, by loss and by information gain.
+"""Finds the best cut along given normals, by loss and by information gain.
 
-Rows are given by their *extra* price, what the high side costs beyond the low side, so the loss of a hyperplane, less
-the price of all rows on the low side, is the sum of the extra prices of the rows above it.
+The *extra* cost of a row is its cost on the high side minus its cost on the low side. So the loss of a hyperplane is
+the cost of all rows on the low side, plus the extra costs of the rows above the hyperplane.
 """
 
 from __future__ import annotations
@@ -15,38 +15,42 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import Norm
 
 MARGIN = 1e-4
-"""Least distance of the rows of either side along a normal within the norm: the strictness of [Florio 2023], eq. 13."""
+"""The smallest permitted distance of the rows of the two sides along a normal within the norm: the epsilon of eq. 13 in
+[Florio 2023]."""
 
 NO_CUT = 2**62
-"""Loss where no cut is permitted."""
+"""The loss of a cut that is not permitted."""
 
 
 def weighted_sums(columns: FloatArray, normal: FloatArray) -> FloatArray:
-    """(n_rows,) ``columns @ normal``, added up column by column: the floats that an exported diagram compares."""
+    """Array (n_rows,): ``columns @ normal``, summed column by column to give the same floats as an exported model."""
     total = np.zeros(columns.shape[0])
     for column in np.flatnonzero(normal).tolist():
         total += columns[:, column] * normal[column]
     return total
 
 
-# Two norms: the paper prints a box, and the authors' program bounds the absolute sum, under which a diagram was
-# "proved" with 3 rows wrong where the printed model has 2: decisions/0068-oblique-splits-as-printed.
+# There are two norms: the paper prints a box, but the authors' program bounds the absolute sum. For one data set, 3
+# wrong rows are optimal under the sum, and 2 in the printed model: decisions/0068-oblique-splits-as-printed.
 def lengths(normals: FloatArray, norm: Norm) -> FloatArray:
-    """(n_normals,) what normals (n_normals, n_features) are divided by to be within the norm, offsets aside."""
+    """Array (n_normals,): the lengths of normals (n_normals, n_features) in the norm, without regard to offsets.
+
+    A normal divided by its length is as large as the norm permits.
+    """
     absolute = np.abs(normals)
     return np.asarray(absolute.sum(axis=-1) if norm == "l1" else absolute.max(axis=-1, initial=0.0))
 
 
 def sizes(length: FloatArray, low: FloatArray, high: FloatArray, norm: Norm) -> FloatArray:
-    r"""What hyperplanes are divided by to be within the norm, offsets included.
+    r"""The sizes of hyperplanes: a hyperplane divided by its size is within the norm, including its offset.
 
     The rows of the low side have sums of at most ``low``, those of the high side of at least ``high``; the arrays
-    broadcast. Eq. 13 and 14 of [Florio 2023] ask for an offset :math:`b` in [-1, 1] with
-    :math:`low + \varepsilon \le b \le high`, or for one of the same hyperplane turned round. With
-    :math:`s = \max(|a|_\infty, low, -high)` there is one for :math:`a / s` iff
-    :math:`high - low \ge \varepsilon s`: if both ends are within [-1, 1] either way round will do, and where
-    :math:`low > 1` or :math:`high < -1`, the end that is nearer to 0 is to be brought to [-1, 1] and no further. Where
-    absolute coefficients add up to 1, sums over columns in [0, 1] are within [-1, 1].
+    broadcast. In the box, eq. 13 and 14 of [Florio 2023] require an offset :math:`b` in [-1, 1] with
+    :math:`low + \varepsilon \le b \le high`, or the same for the negated hyperplane. With
+    :math:`s = \max(|a|_\infty, low, -high)`, such an offset exists for :math:`a / s` iff
+    :math:`high - low \ge \varepsilon s`. If ``low`` and ``high`` are within [-1, 1], the hyperplane or its negation has
+    one. If :math:`low > 1` or :math:`high < -1`, dividing by :math:`s` moves the end nearer to 0 exactly to 1 or -1. In
+    the norm "l1", the absolute coefficients add up to 1, so sums over columns in [0, 1] are always within [-1, 1].
     """
     return length if norm == "l1" else np.maximum(length, np.maximum(low, -high))
 
@@ -57,10 +61,10 @@ class Cuts:
 
     Parameters
     ----------
-    loss : (n_normals,) int64, sum of the extra prices of the rows on the high side; NO_CUT where no cut is permitted
-    flipped : (n_normals,) whether the high side is that of the smaller sums: normal and offset change their signs
-    offset : (n_normals,) halfway between the two rows next to the cut, before flipping
-    gap : (n_normals,) distance of these two rows, for the hyperplane that is as large as the norm permits
+    loss : (n_normals,) int64, sum of the extra costs of the rows on the high side; NO_CUT if no cut is permitted
+    flipped : (n_normals,) whether the rows with smaller sums go high; then normal and offset must be negated
+    offset : (n_normals,) halfway between the two rows next to the cut, before any negation
+    gap : (n_normals,) distance of these two rows, with the normal scaled as large as the norm permits
     """
 
     loss: IntArray
@@ -70,7 +74,7 @@ class Cuts:
 
     @classmethod
     def joined(cls, parts: Sequence[Cuts]) -> Cuts:
-        """The cuts along the normals of all parts, in turn."""
+        """The cuts of all parts in one object, in the order of the parts."""
         return cls(
             np.concatenate([part.loss for part in parts]),
             np.concatenate([part.flipped for part in parts]),
@@ -80,13 +84,15 @@ class Cuts:
 
 
 def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: Norm) -> Cuts:
-    """The cut of least loss along each normal, the widest gap among equals; one between two rows, not beyond all.
+    """The cut of least loss along each normal; among equals, the one with the widest gap.
+
+    A cut always has rows on both sides.
 
     Parameters
     ----------
     sums : (n_rows, n_normals) weighted sums of the rows
-    extra : (n_rows,) int64, price of the high side less that of the low side
-    length : (n_normals,) of the normals, as :func:`lengths` gives it
+    extra : (n_rows,) int64, cost on the high side minus cost on the low side
+    length : (n_normals,) lengths of the normals, from :func:`lengths`
     """
     n, k = sums.shape
     if n < 2:
@@ -94,7 +100,7 @@ def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: No
         return Cuts(np.full(k, NO_CUT), np.zeros(k, dtype=np.bool_), nothing, nothing)
     order = np.argsort(sums, axis=0)
     places = np.take_along_axis(sums, order, axis=0)
-    below = np.cumsum(extra[order], axis=0)[:-1]  # extra prices of the rows before each cut
+    below = np.cumsum(extra[order], axis=0)[:-1]  # extra costs of the rows before each cut
     gaps = np.diff(places, axis=0) / sizes(length, places[:-1], places[1:], norm)
     permitted = gaps >= MARGIN
     straight = np.where(permitted, int(extra.sum()) - below, NO_CUT)
@@ -110,17 +116,17 @@ def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: No
 def gain_cuts(
     sums: FloatArray, weights: FloatArray, length: FloatArray, *, norm: Norm
 ) -> tuple[FloatArray, FloatArray]:
-    """The cut of greatest information gain along each normal.
+    """The cut with the greatest information gain along each normal.
 
     Parameters
     ----------
     sums : (n_rows, n_normals) weighted sums of the rows
     weights : (n_rows, n_classes) weight of each row in the column of its class
-    length : (n_normals,) of the normals, as :func:`lengths` gives it
+    length : (n_normals,) lengths of the normals, from :func:`lengths`
 
     Returns
     -------
-    gain : (n_normals,) bits times weight; -inf where no cut is permitted
+    gain : (n_normals,) gain in bits times weight; -inf if no cut is permitted
     offset : (n_normals,) halfway between the two rows next to the cut
     """
     n, k = sums.shape
@@ -139,7 +145,7 @@ def gain_cuts(
 
 
 def entropy(weights: FloatArray) -> FloatArray:
-    """Bits times weight of class weights along the last axis: ``W log W - sum w log w``."""
+    """Entropy in bits times weight, from the class weights ``w`` along the last axis: ``W log W - sum w log w``."""
     whole = weights.sum(axis=-1)
     return np.asarray(_x_log_x(whole) - _x_log_x(weights).sum(axis=-1))
 

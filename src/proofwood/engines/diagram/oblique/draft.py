@@ -1,4 +1,4 @@
-"""A diagram of hyperplanes under repair: which rows reach a node, what each target costs a row, and what all costs."""
+"""An oblique diagram during local search: the rows that reach each node, the cost of each row there, and the score."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem
 
 ROUNDING = 1e-9
-"""Share of the margin that rounding may take."""
+"""A gap may be smaller than the margin by this share, because of rounding."""
 
 Score = tuple[int, int]
-"""How much the constraints are broken, and the integer cost; compared in this order."""
+"""By how much the constraints are broken, and the integer cost; scores are compared in this order, lower is better."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Node:
     Parameters
     ----------
     layer : number of its layer
-    low, high : key of a node of the next layer, or ``~code``
+    low, high : key of a node of the next layer, or ``~code`` for the leaf of class ``code``
     normal, offset : a row goes low iff ``normal @ x <= offset``
     height : (n_rows,) ``normal @ x - offset`` of every row of the problem
     """
@@ -46,13 +46,13 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class PricedRows:
-    """What all drafts of one problem share.
+    """The data that all drafts of one problem share.
 
     Parameters
     ----------
     problem : DiagramProblem with columns
-    columns : (n_rows, n_features), those of the problem
-    costs : (n_rows, n_classes) int64, price of giving a row a class
+    columns : (n_rows, n_features) columns of the problem
+    costs : (n_rows, n_classes) int64, cost of predicting each class for each row
     """
 
     problem: DiagramProblem
@@ -61,34 +61,35 @@ class PricedRows:
 
     @classmethod
     def of(cls, problem: DiagramProblem, costs: IntArray | None = None) -> PricedRows:
-        """With the prices of wrong rows as costs if there are none.
+        """The data of ``problem`` with ``costs``; None means the cost of errors.
 
         Raises
         ------
         ValueError
-            If the problem has no scaled columns, or ``costs`` does not have a row per row and a column per class.
+            If the problem has no scaled columns, or ``costs`` does not have the shape (n_rows, n_classes).
         """
         rows = problem.rows
         if problem.columns is None:
-            raise ValueError("the problem is univariate: an oblique diagram needs columns scaled to [0, 1]")
+            raise ValueError("the problem is univariate: expected an oblique one, with columns scaled to [0, 1]")
         costs = error_prices(problem) if costs is None else costs
         if costs.shape != (rows.n_rows, rows.n_classes):
-            raise ValueError(f"costs have shape {costs.shape}, expected {(rows.n_rows, rows.n_classes)}")
+            raise ValueError(f"costs have shape {costs.shape}: expected {(rows.n_rows, rows.n_classes)}")
         return cls(problem, problem.columns, np.asarray(costs, dtype=np.int64))
 
     def node(self, layer: int, low: int, high: int, normal: FloatArray, offset: float) -> Node:
-        """A node, with the heights of all rows."""
+        """Make a node, and compute the heights of all rows for it."""
         return Node(layer, low, high, normal, offset, weighted_sums(self.columns, normal) - offset)
 
     def set_plane(self, node: Node, plane: Hyperplane, low: int, high: int) -> Node:
-        """``node`` with another hyperplane and other targets."""
+        """A copy of ``node`` with another hyperplane and other targets."""
         return self.node(node.layer, low, high, plane.normal, plane.offset)
 
 
 class Draft:
-    """Nodes by key; key ``root`` is the root. Without nodes the draft predicts ``constant``.
+    """A diagram that is being changed: its nodes by key, and the key of the root.
 
-    Every change leaves a draft within the skeleton; :meth:`trim` drops what no arc names any more.
+    Without nodes, the draft predicts ``constant``. After every change, the draft still fits the skeleton; :meth:`trim`
+    removes nodes that no path reaches.
     """
 
     def __init__(self, priced: PricedRows, nodes: dict[int, Node], root: int, constant: int = 0) -> None:
@@ -96,7 +97,7 @@ class Draft:
 
     @classmethod
     def of(cls, priced: PricedRows, diagram: Diagram) -> Draft:
-        """The draft of an oblique diagram."""
+        """Make a draft of an oblique diagram."""
         nodes: dict[int, Node] = {}
         if diagram.n_splits:
             assert diagram.normals is not None
@@ -108,7 +109,7 @@ class Draft:
         return cls(priced, nodes, 0, diagram.constant).trim()
 
     def copy(self) -> Draft:
-        """A draft that can be changed without this one noticing; nodes themselves never change."""
+        """A copy that can be changed without changing this draft; both share the nodes, which are immutable."""
         return Draft(self.priced, dict(self.nodes), self.root, self.constant)
 
     # ---------------------------------------------------------------- shape
@@ -119,19 +120,19 @@ class Draft:
         return len(self.nodes)
 
     def order(self) -> list[int]:
-        """Keys by layers."""
+        """The keys of all nodes, layer by layer."""
         return sorted(self.nodes, key=lambda key: (self.nodes[key].layer, key))
 
     def fresh(self) -> int:
-        """A key that is not in use."""
+        """A new key that no node has."""
         return next(key for key in numbers(max(self.nodes, default=-1) + 1))
 
     def in_layer(self, layer: int) -> list[int]:
-        """Keys of the nodes of one layer."""
+        """The keys of the nodes of one layer."""
         return [key for key in sorted(self.nodes) if self.nodes[key].layer == layer]
 
     def closure(self, targets: Iterable[int], without: int | None = None) -> set[int]:
-        """Keys that arcs lead to from ``targets``, these included; the arcs of ``without`` count for nothing."""
+        """The keys of ``targets`` and of all nodes that paths from them reach; arcs of ``without`` are ignored."""
         found: set[int] = set()
         queue = [target for target in targets if target >= 0]
         while queue:
@@ -145,7 +146,7 @@ class Draft:
         return found
 
     def parents(self, key: int) -> list[tuple[int, bool]]:
-        """Arcs to a node: key of the parent, and whether it is the arc of the high side."""
+        """The arcs to a node, each as the key of the parent and whether it is the arc of the high side."""
         return [
             (parent, side)
             for parent, node in sorted(self.nodes.items())
@@ -154,7 +155,7 @@ class Draft:
         ]
 
     def trim(self) -> Draft:
-        """Drop the nodes that cannot be reached by arcs; this draft."""
+        """Remove the nodes that no path from the root reaches, and return this draft."""
         if self.nodes:
             kept = self.closure([self.root])
             if len(kept) < len(self.nodes):
@@ -162,14 +163,14 @@ class Draft:
         return self
 
     def point(self, key: int, side: bool, target: int) -> None:
-        """Let one arc lead to ``target``."""
+        """Let the high arc (if ``side``) or the low arc of node ``key`` lead to ``target``."""
         node = self.nodes[key]
         self.nodes[key] = replace(node, high=target) if side else replace(node, low=target)
 
     # ---------------------------------------------------------------- rows
 
     def reach(self) -> dict[int, BoolArray]:
-        """(n_rows,) whether each row gets to a node, by key."""
+        """For each key, a boolean array (n_rows,): which rows reach the node."""
         n = len(self.priced.columns)
         there: dict[int, BoolArray] = {key: np.zeros(n, dtype=np.bool_) for key in self.nodes}
         if self.nodes:
@@ -184,7 +185,7 @@ class Draft:
         return there
 
     def prices(self) -> dict[int, IntArray]:
-        """(n_rows,) what each row costs if it is put at a node, by key."""
+        """For each key, an array (n_rows,): the cost of each row if it starts at this node."""
         onward: dict[int, IntArray] = {}
         costs = self.priced.costs
         for key in reversed(self.order()):
@@ -195,7 +196,7 @@ class Draft:
         return onward
 
     def predicted(self) -> IntArray:
-        """(n_rows,) class codes."""
+        """Array (n_rows,): the predicted class codes."""
         ends: dict[int, IntArray] = {}
         n = len(self.priced.columns)
         for key in reversed(self.order()):
@@ -205,7 +206,7 @@ class Draft:
         return ends[self.root] if self.nodes else np.full(n, self.constant, dtype=np.int64)
 
     def score(self) -> Score:
-        """Broken constraints and cost, recounted."""
+        """By how much constraints are broken, and the cost; both are counted again."""
         problem, k = self.priced.problem, len(self.nodes)
         node_price = problem.cost.node_price * max(0, k - 1)
         breach = max(0, k - problem.most_nodes)
@@ -224,7 +225,7 @@ class Draft:
         return breach, price + node_price
 
     def keeps_margin(self, key: int, rows: BoolArray) -> bool:
-        """Whether the rows of the two sides are ``MARGIN`` apart, or told apart by a threshold of one column."""
+        """Whether the rows of the two sides keep the margin ``MARGIN``, or the node is a threshold on one column."""
         node = self.nodes[key]
         if np.count_nonzero(node.normal) <= 1:
             return True
@@ -239,9 +240,10 @@ class Draft:
     # ---------------------------------------------------------------- out
 
     def diagram(self, *, clock: Clock = ENDLESS) -> Diagram:
-        """The diagram, each hyperplane turned to the widest gap, or nearly, with few coefficients, same rows per side.
+        """The diagram, in which each hyperplane is replaced by one with few coefficients and a wide gap.
 
-        Hyperplanes that are not turned before the time of ``clock`` is up stand halfway between their nearest rows.
+        The new hyperplane separates the same rows, with at least half of the widest gap. If the time of ``clock`` is
+        over, a hyperplane is only moved halfway between its nearest rows.
         """
         if not self.nodes:
             return Diagram.leaf(self.constant)
@@ -265,11 +267,11 @@ class Draft:
         )
 
     def _settled(self, key: int, rows: BoolArray, clock: Clock) -> tuple[FloatArray, float]:
-        """Normal and offset of a node that treat the rows that reach it as they are treated now."""
+        """The final normal and offset of a node; the rows that reach it stay on their sides."""
         node = self.nodes[key]
         high = node.height[rows] > 0
         there = self.priced.columns[rows]
-        if high.all() or not high.any():  # nothing to hold apart: compare 0 with -1 or 1
+        if high.all() or not high.any():  # all rows go to one side: compare 0 with -1 or 1
             return np.zeros_like(node.normal), -1.0 if high.any() else 1.0
         if np.count_nonzero(node.normal) == 1:
             return node.normal, node.offset

@@ -1,11 +1,12 @@
-"""All ways in which a hyperplane can part few rows, in rationals, and the exact engines of univariate splits over them.
+"""Lists all ways in which a hyperplane can separate a few rows, exactly, so that univariate engines can search them.
 
-Two sets of rows that some hyperplane holds apart are held apart weakly by one that passes through as many rows as the
-rows have dimensions, affinely independent ones, and the rows on it are held apart within it: an extreme ray of the cone
-of weak separators. So all ways are found from the hyperplanes through rows, and recursively within each. Each way is a
-test, and thresholds of single columns are tests too; no split of an oblique diagram parts the rows otherwise. A bound
-over these tests holds for oblique diagrams. A diagram over these tests is an oblique one if hyperplanes part the rows
-that reach its nodes by the margin. Along a single column, tests are thresholds, and both are the same.
+If some hyperplane separates two sets of rows, then another hyperplane separates them weakly and passes through as many
+affinely independent rows as the rows have dimensions; it is an extreme ray of the cone of weak separators. The rows on
+it are separated within it. So all ways follow from the hyperplanes through rows, and recursively from those within
+them. Each way becomes a test, and thresholds on single columns are tests, too. No split of an oblique diagram separates
+the rows in another way. So a bound over these tests is valid for oblique diagrams. A diagram over these tests can be
+converted to an oblique one if hyperplanes separate the rows at each of its nodes by the margin. With a single varying
+column, all tests are thresholds, and the two problems are the same.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from proofwood.model.node_table import FloatArray
 from proofwood.problem.diagram import DiagramProblem
 
 MOST_PLANES = 20_000
-"""Sets of rows that hyperplanes are laid through."""
+"""The largest number of sets of rows through which hyperplanes are computed."""
 MOST_SIDES = 6_000
-"""Ways to part the rows; the exact engines are not given more tests."""
+"""The largest number of ways to separate the rows, and so of tests for the exact engines."""
 
 Point = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """A univariate problem whose tests part the rows in all ways that splits of an oblique one can.
+    """A univariate problem whose tests separate the rows in all ways in which oblique splits can.
 
     Parameters
     ----------
-    problem : univariate; the tests of the oblique problem come first
+    problem : the univariate problem; its first tests are those of the oblique problem
     given : the oblique problem
     """
 
@@ -48,7 +49,7 @@ class Relaxed:
     given: DiagramProblem
 
     def diagram(self, found: Diagram) -> Diagram | None:
-        """``found``, over the tests, as hyperplanes; None if some node has no hyperplane that holds its rows apart."""
+        """``found`` as an oblique diagram; None if no hyperplane separates the rows of some node by the margin."""
         given, columns = self.given, self.given.columns
         assert columns is not None
         if found.n_splits == 0:
@@ -76,9 +77,9 @@ class Relaxed:
 
 
 def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) -> bool:
-    """Whether scaling keeps all values of the columns apart, so that each threshold is a hyperplane of one column.
+    """Whether all values of a column stay different after scaling, so that each threshold is a hyperplane.
 
-    False also if ``late``, which is asked at each column, says that no time is left to find out.
+    Returns False, too, if ``late()``, which is called for each column, says that the time is over.
     """
     columns, ranks = problem.columns, problem.rows.ranks
     assert columns is not None
@@ -87,7 +88,7 @@ def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) 
             return False
         place, values = ranks[:, column], columns[:, column]
         least, largest = np.full((2, int(problem.rows.tests_of[column]) + 1), np.nan)
-        least[place[::-1]] = values[::-1]  # rows of one rank have one value, unless the column is not a scaled one
+        least[place[::-1]] = values[::-1]  # rows of equal rank have equal values, unless the column is not a scaled one
         largest[place] = values
         there = ~np.isnan(largest)
         if not np.all(least[there][1:] > largest[there][:-1]):
@@ -96,11 +97,11 @@ def converts(problem: DiagramProblem, late: Callable[[], bool] = lambda: False) 
 
 
 def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None:
-    """The problem over all ways to part the rows; None if there are too many ways or too little time."""
+    """The univariate problem over all ways to separate the rows; None if there are too many ways or too little time."""
     assert problem.columns is not None
     rows = problem.rows
     varying = [j for j in range(rows.n_columns) if int(rows.ranks[:, j].min()) < int(rows.ranks[:, j].max())]
-    if len(varying) <= 1:  # along a line each way is a threshold
+    if len(varying) <= 1:  # with one varying column, each way is a threshold
         return Relaxed(replace(problem, columns=None), problem)
     index, first = rows.groups[0], np.unique(rows.groups[0], return_index=True)[1]
     most = problem.columns.shape[1]
@@ -116,7 +117,7 @@ def relaxed(problem: DiagramProblem, *, seconds: float | None) -> Relaxed | None
 
 
 def integers(columns: FloatArray) -> list[Point]:
-    """The rows of ``columns`` (n_rows, n_features), each column in a unit of its own that makes floats integers."""
+    """The rows of ``columns`` (n_rows, n_features) as integers; each column is multiplied by a power of 2."""
     scaled: list[list[int]] = []
     for column in columns.T.tolist():
         exact = [Fraction(value) for value in column]
@@ -126,16 +127,17 @@ def integers(columns: FloatArray) -> list[Point]:
 
 
 def sides(points: Sequence[Point], clock: Clock = ENDLESS) -> set[int] | None:
-    """Bit masks of the points on one side, for each way in which a hyperplane parts them; the first is on the low side.
+    """Bit masks of the points on the high side, for each way in which a hyperplane separates the points.
 
-    None if time ran out. ``points`` are integers and may coincide.
+    The first point is always on the low side. Returns None if the time was over. ``points`` are integers; some may be
+    equal.
     """
     found = _sides(list(points), clock)
     return None if found is None else {mask for mask in found if mask and not mask & 1}
 
 
 def _sides(points: list[Point], clock: Clock) -> set[int] | None:
-    """Both sides of all ways, those with an empty side among them."""
+    """Bit masks of both sides for all ways to separate the points, including the ways with an empty side."""
     everything = (1 << len(points)) - 1
     points = _flat(points)
     size = len(points[0]) if points else 0
@@ -171,7 +173,7 @@ def _sides(points: list[Point], clock: Clock) -> set[int] | None:
 
 
 def _flat(points: list[Point]) -> list[Point]:
-    """The points in as few coordinates as they have dimensions: no hyperplane parts them otherwise."""
+    """The points in as few coordinates as they have dimensions; hyperplanes separate them in the same ways."""
     if not points:
         return points
     base = points[0]
@@ -192,7 +194,7 @@ def _flat(points: list[Point]) -> list[Point]:
 
 
 def _normal(points: Sequence[Point]) -> Point | None:
-    """Integers that are orthogonal to the differences of as many points as there are coordinates; None if dependent."""
+    """An integer normal of the hyperplane through as many points as coordinates; None if the points are dependent."""
     size = len(points[0])
     rows = [[x - o for x, o in zip(point, points[0], strict=True)] for point in points[1:]]
     if size == 2:
@@ -204,7 +206,7 @@ def _normal(points: Sequence[Point]) -> Point | None:
 
 
 def _determinant(rows: Iterable[Sequence[int]]) -> int:
-    """The determinant of a square matrix of integers, without fractions (Bareiss)."""
+    """The determinant of a square matrix of integers, computed without fractions (Bareiss)."""
     matrix, sign, before = [list(row) for row in rows], 1, 1
     size = len(matrix)
     for at in range(size - 1):

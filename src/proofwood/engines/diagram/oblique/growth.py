@@ -1,4 +1,4 @@
-"""Oblique diagrams grown top-down and pruned bottom-up: Step 1 of [1]_ with hyperplanes.
+"""Builds oblique diagrams from the top down and prunes them from the bottom up: Step 1 of [1]_ with hyperplanes.
 
 References
 ----------
@@ -19,19 +19,19 @@ from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, FloatArray
 
 FEATURE_SHARE = 0.6
-"""Share of the columns that a node of a random start looks at [1]_."""
+"""Share of the columns that are used at a node of a random start [1]_."""
 CELLS = 1_000_000
-"""Rows times classes times normals that are looked at between two looks at the clock, about."""
+"""Approximate number of rows times classes times normals that are processed between two checks of the clock."""
 
 
 def grown(priced: PricedRows, rng: np.random.Generator, *, greedy: bool, small: bool, clock: Clock = ENDLESS) -> Draft:
-    """One diagram, grown and pruned.
+    """Build one diagram and prune it.
 
     Parameters
     ----------
-    greedy : whether each node looks at all columns and takes the best cut, with nothing left to chance
-    small : whether it stops at a random number of nodes
-    clock : when it is over, no further node is grown
+    greedy : whether each node uses all columns and takes the best cut, so that columns and cuts are not random
+    small : whether to stop at a random number of nodes
+    clock : when it is over, no further node is added
     """
     most = priced.problem.most_nodes
     cap = most
@@ -41,7 +41,7 @@ def grown(priced: PricedRows, rng: np.random.Generator, *, greedy: bool, small: 
 
 
 def _pruned(draft: Draft) -> Draft:
-    """Without the nodes above terminals whose removal costs nothing or pays, from the bottom up."""
+    """Remove, from the bottom up, nodes with two leaves if this does not make the score worse."""
     score = draft.score()
     changed = True
     while changed:
@@ -58,7 +58,7 @@ def _pruned(draft: Draft) -> Draft:
 
 @dataclass(slots=True)
 class _Flow:
-    """Rows on the way to a node of the next layer, and the arcs that carry them."""
+    """The rows that enter a node of the next layer, and the arcs by which they come."""
 
     rows: BoolArray
     arcs: list[tuple[int, bool]]
@@ -66,12 +66,12 @@ class _Flow:
 
     @property
     def entropy(self) -> float:
-        """Bits times weight."""
+        """Entropy of the classes in bits, times the weight."""
         return float(entropy(self.weights))
 
 
 class _Growth:
-    """One top-down construction."""
+    """One construction of a diagram from the top down."""
 
     def __init__(self, priced: PricedRows, rng: np.random.Generator, *, greedy: bool, cap: int, clock: Clock) -> None:
         rows = priced.problem.rows
@@ -81,7 +81,7 @@ class _Growth:
         self.weights[np.arange(rows.n_rows), rows.codes] = rows.weights
 
     def draft(self) -> Draft:
-        """Grow layer by layer."""
+        """Build the diagram layer by layer."""
         widths = self.problem.widths
         everything = np.ones(len(self.priced.columns), dtype=np.bool_)
         constant = self._label(everything)
@@ -120,7 +120,11 @@ class _Growth:
             _point(nodes, parent, side, ~self._label(rows if rows.any() else flow.rows))
 
     def _narrowed(self, nodes: dict[int, Node], ways: list[_Flow], most: int, width: int) -> list[_Flow]:
-        """At most ``most`` flows: pure ones end, pairs that lose least information merge, in a tree the purest end."""
+        """Reduce ``ways`` to at most ``most`` flows.
+
+        Flows that cannot be split end in leaves. If too many are left, the pairs that lose the least information are
+        merged. In a tree, or if the next layer has enough nodes, the flows of least entropy end in leaves instead.
+        """
         flows = []
         for flow in ways:
             if most > 0 and self._divisible(flow):
@@ -139,7 +143,10 @@ class _Growth:
         return flows
 
     def _pairs(self, flows: list[_Flow]) -> list[tuple[float, int, int]]:
-        """Information lost by merging two flows; a node's two arcs are merged only if nothing else is left."""
+        """For each pair of flows (rows that enter one node): the information lost by merging them, and their indices.
+
+        The loss has a large surcharge if both arcs of one node would merge, so that this is the last choice.
+        """
         found = []
         for second in range(len(flows)):
             for first in range(second):
@@ -151,9 +158,9 @@ class _Growth:
         return found
 
     def _plane(self, rows: BoolArray) -> tuple[FloatArray, float] | None:
-        """Normal and offset of greatest information gain among the candidates; None if no cut gains anything.
+        """The normal and offset with the greatest information gain among the candidates.
 
-        None if time is up, too.
+        Returns None if no cut gains information, or if the time is over.
         """
         if self.clock.over:
             return None
@@ -177,7 +184,7 @@ class _Growth:
         return None if high.all() or not high.any() else (normal, float(offset[best]))
 
     def _normals(self, there: FloatArray, weights: FloatArray) -> FloatArray:
-        """(n_normals, n_features) single columns, and normals fitted to some groupings of the classes."""
+        """Array (n_normals, n_features): the candidate normals, from single columns and fitted to class groupings."""
         d = there.shape[1]
         used = np.arange(d)
         if not self.greedy and d > 1:
@@ -204,7 +211,10 @@ class _Growth:
         return np.array(found)
 
     def _groupings(self, weights: FloatArray) -> list[tuple[list[int], list[int]]]:
-        """Class against the rest, class against class, halves of the classes; some at random if there are many."""
+        """Pairs of class groups to separate: one class against the rest, one against another, and random halves.
+
+        If there are many pairs, a random selection of them.
+        """
         present = np.flatnonzero(weights).tolist()
         if len(present) == 2:
             return [([present[0]], [present[1]])]

@@ -1,7 +1,8 @@
-"""Oblique diagrams without a solver: from univariate ones, top-down, and by local search.
+"""Makes oblique diagrams without a solver: from univariate ones, by construction from the top, and by local search.
 
-The construction is Step 1 of [1]_ with hyperplanes: node by node the cut of greatest information gain, along single
-columns and along normals fitted to tell groups of classes apart; flows are merged while a layer is too narrow.
+The construction is Step 1 of [1]_ with hyperplanes. Each node takes the cut with the greatest information gain, along
+single columns and along normals that are fitted to separate groups of classes. If a layer has too few nodes, the rows
+of several arcs are merged.
 
 References
 ----------
@@ -24,26 +25,26 @@ __all__ = ["as_oblique", "construct_oblique", "holds_margins", "improve_oblique"
 
 
 def as_oblique(problem: DiagramProblem, diagram: Diagram) -> Diagram:
-    """A univariate diagram over the tests of ``problem.rows`` with the same sides as hyperplanes of one coefficient.
+    """Convert a univariate diagram to an oblique one; its hyperplanes have one coefficient and give the same sides.
 
     Parameters
     ----------
-    problem : DiagramProblem with columns; column j of its ranks must rank column j of its columns
-    diagram : univariate
+    problem : DiagramProblem with columns; column j of its ranks must be the ranks of column j of its columns
+    diagram : univariate diagram over the tests of ``problem.rows``
 
     Returns
     -------
     Diagram
-        Offsets are halfway between the largest value of the low side and the smallest of the high side, of the rows
-        that reach the node.
+        The offset of a node is halfway between the largest value on its low side and the smallest on its high side,
+        among the rows that reach the node.
 
     Raises
     ------
     ValueError
-        If a test orders the rows otherwise than its column does.
+        If a test separates the rows in another way than a threshold on its scaled column.
     """
     if problem.columns is None:
-        raise ValueError("the problem is univariate: an oblique diagram needs columns scaled to [0, 1]")
+        raise ValueError("the problem is univariate: expected an oblique one, with columns scaled to [0, 1]")
     if diagram.normals is not None or diagram.n_splits == 0:
         return diagram
     rows, columns = problem.rows, problem.columns
@@ -56,7 +57,10 @@ def as_oblique(problem: DiagramProblem, diagram: Diagram) -> Diagram:
         if column >= columns.shape[1] or (
             high.any() and not high.all() and columns[high, column].min() <= columns[~high, column].max()
         ):
-            raise ValueError(f"test {test} is not a threshold of scaled column {column}: nominal columns have no order")
+            raise ValueError(
+                f"test {test} is not a threshold on the scaled column {column}, so no hyperplane can replace it: "
+                "expected numeric or ordered columns, as nominal ones have no order"
+            )
         normals[node, column] = 1.0
         sides = (~high & there, high & there) if (high & there).any() and (~high & there).any() else (~high, high)
         below = columns[sides[0], column].max(initial=-1.0)
@@ -67,7 +71,7 @@ def as_oblique(problem: DiagramProblem, diagram: Diagram) -> Diagram:
 
 
 def holds_margins(problem: DiagramProblem, diagram: Diagram) -> bool:
-    """Whether bounds apply to the diagram: each hyperplane of several columns holds its rows ``MARGIN`` apart."""
+    """Whether each hyperplane of several columns keeps the margin ``MARGIN``, so that the bounds are valid for it."""
     draft = Draft.of(PricedRows.of(problem), diagram)
     return all(draft.keeps_margin(key, rows) for key, rows in draft.reach().items())
 
@@ -81,23 +85,24 @@ def construct_oblique(
     start: Diagram | None = None,
     costs: IntArray | None = None,
 ) -> Diagram:
-    """The cheapest of many diagrams grown top-down and pruned bottom-up; constraints count before the price.
+    """Build many diagrams from the top down, prune them from the bottom up, and return the best one.
 
-    The first start is greedy and looks at all columns. The others look at a random 60 % of the columns at each node
-    and, every other one, stop at a random number of nodes.
+    A diagram that breaks constraints less is better; among equals, the cheaper one. The first start is greedy and looks
+    at all columns. At each node of the other starts, a random 60 % of the columns are used. Every second start also
+    stops at a random number of nodes.
 
     Parameters
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
-    seconds : time limit; one start is always made, which grows no further when time is up
-    n_starts : most starts; None for as many as time permits
-    start : a diagram to beat, univariate or oblique
-    costs : (n_rows, n_classes) int64, price of giving a row a class; by default the price of errors
+    seconds : time limit; one start is always made, but it adds no node when the time is over
+    n_starts : most starts; None for as many as the time permits
+    start : a known diagram, univariate or oblique; it is returned if no start is better
+    costs : (n_rows, n_classes) int64, cost of predicting each class for each row; by default the cost of errors
 
     Returns
     -------
     Diagram
-        It may break ``min_weight`` or rates only if no start met them.
+        It breaks ``min_weight`` or rates only if no start meets them.
 
     Raises
     ------
@@ -105,7 +110,7 @@ def construct_oblique(
         If neither ``seconds`` nor ``n_starts`` is given, or the problem is univariate.
     """
     if seconds is None and n_starts is None:
-        raise ValueError("neither seconds nor n_starts: the construction would not end")
+        raise ValueError("seconds and n_starts are both None, so the construction would never end: pass one of them")
     priced = PricedRows.of(problem, costs)
     whole = Clock.of(seconds)
     clock = whole.within(None if seconds is None else SEARCHED * seconds)

@@ -1,8 +1,9 @@
-"""Rows of least weight that hit every conflict: chosen with the help of a solver, proved in integers.
+"""Finds rows of least weight that hit every conflict: a solver proposes them, and integer arithmetic proves them.
 
-HiGHS says which rows to choose, and a dual solution of the linear relaxation; neither is believed. The choice is
-checked against all conflicts. The duals are rounded down to integers that no row is overcharged by, so that their sum
-is a bound whatever they came from. That a choice is the cheapest is proved by a depth-first search in integers.
+A conflict is a set of rows of which at least one must be wrong. HiGHS proposes rows, and a dual solution of the linear
+relaxation; neither is trusted. The proposed rows are checked against all conflicts. The duals are rounded down to
+integers that charge no row more than its weight, so their sum is a valid lower bound whatever their source. A
+depth-first search in integers proves that a choice of rows is the cheapest.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 FINE = 2**10
-"""Duals are rounded to this part of the unit of the weights."""
+"""Duals are rounded to multiples of 1 / ``FINE`` of the unit of the weights."""
 RAM = 2**62
-"""Sums of weights stay below it."""
+"""Sums of weights stay below this limit."""
 
 
 class Conflicts:
-    """Conflicts found so far, of rows with positive integer weights.
+    """The conflicts found so far, each a set of rows.
 
     Parameters
     ----------
-    weights : (n_rows,) int64
+    weights : (n_rows,) int64, positive weights of the rows
     """
 
     def __init__(self, weights: IntArray) -> None:
@@ -36,14 +37,14 @@ class Conflicts:
         self._known: set[bytes] = set()
 
     def add(self, conflict: IntArray) -> None:
-        """Add rows, one of which is wrong; conflicts that are known are not added again."""
+        """Add a conflict: row indices, at least one of which must be wrong. A known conflict is not added again."""
         rows = np.unique(conflict)
         if rows.tobytes() not in self._known:
             self._known.add(rows.tobytes())
             self.sets.append(rows)
 
     def choose(self, clock: Clock) -> BoolArray | None:
-        """(n_rows,) rows that hit all conflicts and weigh little; None if time ran out first."""
+        """Boolean array (n_rows,): rows of low weight that hit all conflicts; None if the time was over first."""
         used, cover = self._cover()
         left = clock.seconds_left
         if clock.over:
@@ -60,13 +61,13 @@ class Conflicts:
         chosen = np.zeros(len(self.weights), dtype=np.bool_)
         if answer.x is not None:
             chosen[used[answer.x > 0.5]] = True
-        for conflict in self.sets:  # whatever the solver left
+        for conflict in self.sets:  # conflicts that the solver did not hit
             if not chosen[conflict].any():
                 chosen[conflict[self.weights[conflict].argmin()]] = True
         return chosen
 
     def least(self, clock: Clock) -> int:
-        """Weight that all rows which hit every conflict have at least, by packings of conflicts, in integers."""
+        """A lower bound on the weight of rows that hit every conflict, proved by packings in integers."""
         if not self.sets:
             return 0
         order = sorted(range(len(self.sets)), key=lambda at: self.sets[at].size)
@@ -88,9 +89,13 @@ class Conflicts:
         return max(best, self._packed(np.asarray(answer.x) * float(self.weights[used].max()), order))
 
     def cheaper(self, upper: int, clock: Clock) -> tuple[BoolArray | None, bool]:
-        """Rows that hit all conflicts and weigh less than ``upper``, the least if the second answer is true.
+        """Find rows that hit all conflicts and weigh less than ``upper``.
 
-        None and true: it is proved that there are none. False: time ran out first.
+        Returns
+        -------
+        (n_rows,) bool or None, bool
+            The rows of least weight and True; None and True if it is proved that no such rows exist; None and False if
+            the time was over first.
         """
         used, place = self._used()
         sets = [place[conflict].tolist() for conflict in self.sets]
@@ -110,7 +115,7 @@ class Conflicts:
         chosen = np.zeros(len(self.weights), dtype=np.bool_)
         chosen[rows] = True
         if not all(chosen[conflict].any() for conflict in self.sets):
-            raise AssertionError("rows that were to hit every conflict miss one")
+            raise AssertionError("the native search returned rows that do not hit every conflict")
         return chosen
 
     def _used(self) -> tuple[IntArray, IntArray]:
@@ -120,22 +125,21 @@ class Conflicts:
         return used, place
 
     def _scaled(self, used: IntArray) -> FloatArray:
-        """Weights as shares of the largest: the tolerances of a solver are absolute."""
+        """The weights divided by the largest one, because the tolerances of the solver are absolute."""
         return np.asarray(self.weights[used] / float(self.weights[used].max()))
 
     def _cover(self) -> tuple[IntArray, csr_array]:
-        """The rows of conflicts, and (n_conflicts, n_used) which row is in which."""
+        """The rows that occur in conflicts, and a sparse 0/1 matrix (n_conflicts, n_used) of the rows in each."""
         used, place = self._used()
         rows = np.repeat(np.arange(len(self.sets)), [conflict.size for conflict in self.sets])
         columns = place[np.concatenate(self.sets)]
         return used, csr_array((np.ones(rows.size), (rows, columns)), shape=(len(self.sets), used.size))
 
     def _packed(self, duals: FloatArray, order: list[int]) -> int:
-        """A packing: the weight that each conflict takes from all its rows; no row gives more than it has. From
-        ``duals`` on.
+        """The value of a packing: each conflict takes a weight from all its rows, and no row gives more than it has.
 
-        Every choice pays at least once for what each conflict takes. All is counted in parts of ``FINE`` of a unit,
-        unless the weights are too large for that.
+        The packing begins with ``duals``. Its value is a lower bound, since rows that hit a conflict include one from
+        which it took its weight. Weights are counted in units of 1 / ``FINE``, unless they are too large for that.
         """
         fine = FINE if int(self.weights.sum()) < RAM // FINE else 1
         room = self.weights * fine

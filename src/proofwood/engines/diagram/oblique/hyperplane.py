@@ -1,9 +1,10 @@
-"""A hyperplane of least loss: weighted 0-1 loss has plateaus only, so it is searched by exact line searches.
+"""Searches a hyperplane of least loss. The weighted 0-1 loss is piecewise constant, so it uses exact line searches.
 
-Starts are single columns, differences of means, and the minimizers of two convex stand-ins (logistic loss and squared
-hinge). From there the hyperplane moves along coordinate axes, random directions, and directions that carry one wrong
-row across while rows nearby stay in place, each time to the exact best step, and begins anew at the best hyperplane,
-shaken, when nothing helps: the search of [1]_ with other directions.
+The search starts at single columns, at differences of means, and at the minimizers of two convex surrogates (logistic
+loss and squared hinge loss). It moves the hyperplane along coordinate axes, along random directions, and along
+directions that move one wrong row to the other side while nearby rows stay. Each move takes the exact best step. When
+no move helps, the search restarts from the best hyperplane after a random change. This is the search of [1]_ with other
+directions.
 
 References
 ----------
@@ -25,26 +26,26 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import Norm
 
 DIRECTIONS = 24
-"""Line searches per round."""
+"""Number of line searches in a round."""
 
 CELLS_AT_ONCE = 1_000_000
-"""Weighted sums that are sorted between two looks at the clock."""
+"""Approximate number of weighted sums that are sorted between two checks of the clock."""
 
 PATIENCE = 100
-"""Line searches in a row that bring nothing, after which a walk begins elsewhere; 15 more for each column."""
+"""After this number of line searches in a row without a gain, plus 15 for each column, the search restarts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hyperplane:
-    """A row goes low iff ``normal @ x <= offset``.
+    """A hyperplane as a test; a row goes low iff ``normal @ x <= offset``.
 
     Parameters
     ----------
-    normal : (n_features,), or all 0 if all rows go one way
+    normal : (n_features,) coefficients; all are 0 if all rows go to the same side
     offset : halfway between the nearest rows of the two sides
-    loss : price of all rows, each on its side
-    gap : distance of the nearest rows of the two sides along the normal, as large as the norm permits; inf if all go
-        one way
+    loss : total cost of the rows, each on its side
+    gap : distance of the nearest rows of the two sides along the normal, with the normal scaled as large as the norm
+        permits; inf if all rows go to the same side
     """
 
     normal: FloatArray
@@ -53,12 +54,12 @@ class Hyperplane:
     gap: float
 
     def high(self, columns: FloatArray) -> BoolArray:
-        """(n_rows,) whether each row goes high."""
+        """Boolean array (n_rows,): True for the rows that go high."""
         return np.asarray(weighted_sums(columns, self.normal) > self.offset)
 
 
 def one_way(n_features: int, *, high: bool, loss: int) -> Hyperplane:
-    """The hyperplane that sends every row to one side: 0 is compared with -1 or 1."""
+    """A hyperplane that sends every row to one side, by comparing 0 with an offset of -1 or 1."""
     return Hyperplane(np.zeros(n_features), -1.0 if high else 1.0, loss, float("inf"))
 
 
@@ -74,23 +75,23 @@ def best_hyperplane(
     rounds: int = 60,
     clock: Clock = ENDLESS,
 ) -> Hyperplane:
-    """Search a hyperplane of least loss that holds the rows of its two sides ``MARGIN`` apart.
+    """Search a hyperplane of least loss that keeps the margin ``MARGIN`` between the rows of its two sides.
 
     Parameters
     ----------
     columns : (n_rows, n_features) rows that reach the node, scaled to [0, 1]
-    price_low, price_high : (n_rows,) int64, price of each row on either side
-    norm : of the hyperplanes
-    starts : further normals (n_features,) to begin at
-    fits : whether convex stand-ins are fitted, which takes about as long as 10 rounds
-    rounds : times ``DIRECTIONS`` line searches
-    clock : when it is over, the best so far is returned
+    price_low, price_high : (n_rows,) int64, cost of each row on the low side and on the high side
+    norm : norm of the hyperplanes
+    starts : additional normals (n_features,) at which the search starts
+    fits : whether to fit the convex surrogates, which takes about as long as 10 rounds
+    rounds : number of rounds of ``DIRECTIONS`` line searches
+    clock : when it is over, the best hyperplane so far is returned
 
     Returns
     -------
     Hyperplane
-        Never worse than the best cut of a single column, if there is time to look at all, nor than sending all rows to
-        one side; no proof that it is best, except that nothing beats the sum of the smaller prices.
+        It is never worse than sending all rows to one side. If there is time to try all columns, it is never worse than
+        the best cut on a single column. It is proved best only if every row is on its cheaper side.
     """
     extra = np.asarray(price_high - price_low, dtype=np.int64)
     base, d = int(price_low.sum()), columns.shape[1]
@@ -101,7 +102,7 @@ def best_hyperplane(
         return best
     search = _Search(columns, extra, base, norm, best, clock)
     heads = search.offer_normals(search.first_normals(starts, fits=fits))
-    for share in (2, 1):  # a second half begins at what the first half and the margin have left
+    for share in (2, 1):  # the second half begins at the best hyperplane of the first half that keeps the margin
         if not heads or search.best.loss == floor or rounds <= 0:
             break
         if clock.over:
@@ -127,7 +128,7 @@ def best_hyperplane(
 
 
 class _Search:
-    """The rows of one search, centred for the line searches; a *head* is a normal and an offset in one vector."""
+    """The state of one search. Its rows are centred; a *head* is a vector of a normal and an offset."""
 
     def __init__(
         self,
@@ -146,11 +147,17 @@ class _Search:
         self.rows_that_count, self.extra_that_counts = self.rows[self.counts], extra[self.counts]
 
     def loss_of(self, head: FloatArray) -> int:
-        """Loss of a head, less that of all rows on the low side, margins aside."""
+        """The loss of a head minus the loss with all rows on the low side; the margin is ignored.
+
+        A head is a vector of a normal and an offset.
+        """
         return int(self.extra_that_counts[self.rows_that_count @ head > 0].sum())
 
     def first_normals(self, starts: Sequence[FloatArray], *, fits: bool) -> FloatArray:
-        """(n_features, n_normals) columns, given normals, and fits of convex stand-ins."""
+        """Array (n_features, n_normals): the normals at which the search starts.
+
+        They are single columns, ``starts``, the difference of the means of the two sides, and fits of the surrogates.
+        """
         sign = np.where(self.extra_that_counts < 0, 1.0, -1.0)  # 1: the high side is cheaper
         weight = np.abs(self.extra_that_counts) / np.abs(self.extra_that_counts).mean()
         d = self.columns.shape[1]
@@ -165,9 +172,9 @@ class _Search:
         return np.asarray((normals / np.abs(normals).sum(axis=1, keepdims=True)).T)
 
     def offer_normals(self, normals: FloatArray) -> list[FloatArray]:
-        """Keep the best cut along ``normals``; the three best heads, the best first.
+        """Compare the best cuts along ``normals`` with the best hyperplane; return the three best heads, best first.
 
-        Once the time is over, the normals that are left are passed over.
+        Once the time is over, the remaining normals are skipped.
         """
         together = max(1, CELLS_AT_ONCE // len(self.columns))
         parts: list[Cuts] = []
@@ -190,9 +197,10 @@ class _Search:
         return heads
 
     def offer(self, head: FloatArray) -> None:
-        """Keep the hyperplane of ``head`` if it is better; where its rows stand too close, turn it to the widest gap.
+        """Make the hyperplane of ``head`` the best one if it has less loss and keeps the margin.
 
-        Only if no normal holds the same sides apart, another offset is taken.
+        If rows of its two sides are too close, it is turned to the widest gap between them. If no hyperplane separates
+        these sides by the margin, the best cut along the same normal is used.
         """
         if self.base + self.loss_of(head) >= self.best.loss:
             return
@@ -218,7 +226,7 @@ class _Search:
             self.best = Hyperplane(normal, offset, loss, gap)
 
     def best_head(self, otherwise: FloatArray) -> FloatArray:
-        """Head of the best hyperplane, or ``otherwise`` if it sends all rows one way."""
+        """Normal and offset of the best hyperplane in one vector, or ``otherwise`` if it sends all rows to one side."""
         normal = self.best.normal
         return np.append(normal, self.best.offset - normal @ self.middle) if normal.any() else otherwise
 
@@ -232,15 +240,16 @@ def fit(
     *,
     clock: Clock = ENDLESS,
 ) -> FloatArray:
-    """Minimize ``|a|^2 / 2 + strength * mean weighted loss`` by Newton's method with halved steps.
+    """Minimize ``|a|^2 / 2 + strength * sum of weighted losses`` by Newton's method with step halving.
 
     Parameters
     ----------
-    rows : (n_rows, n_features + 1) rows with a last entry of -1: the head's last entry is the offset
-    sign : (n_rows,) 1 or -1, the side wanted
-    weight : (n_rows,) of mean 1
-    hinge : squared hinge loss (a linear support vector machine) if true, else logistic loss
-    clock : when it is over, the head is returned as it is
+    rows : (n_rows, n_features + 1) rows with a last entry of -1, so that the last entry of the head is the offset
+    sign : (n_rows,) 1 or -1, the desired side of each row
+    weight : (n_rows,) weights with mean 1
+    strength : factor of the losses
+    hinge : if True, squared hinge loss (a linear support vector machine); else logistic loss
+    clock : when it is over, the current head is returned
 
     Returns
     -------

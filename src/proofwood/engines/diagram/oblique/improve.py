@@ -17,10 +17,10 @@ from proofwood.problem.diagram import DiagramProblem
 Move = Callable[[], Draft | None]
 
 SEARCHED = 0.9
-"""Share of the time for the search; the rest goes into wide margins and few coefficients."""
+"""Share of the time for the search; the rest is used to widen margins and to reduce the number of coefficients."""
 
 RESTART = 20
-"""Disturbances without a better diagram after which the search begins elsewhere."""
+"""After this number of random changes without a better diagram, the search restarts."""
 
 
 def improve_oblique(
@@ -33,36 +33,40 @@ def improve_oblique(
     costs: IntArray | None = None,
     target: int = 0,
 ) -> Diagram:
-    """Local search from an oblique diagram: never worse, constraints first, and equal for equal ``random_state``.
+    """Improve an oblique diagram by local search; the result is never worse.
 
-    In turn the nodes are re-optimized, hyperplane and arcs, with the rest fixed, and nodes are removed, merged, lifted
-    and inserted, until nothing helps; then the diagram is shaken and repaired, and kept if it got no worse.
+    A diagram that breaks constraints less is better; among equals, the cheaper one. In turn, the search re-optimizes
+    nodes (hyperplane and arcs) while the rest is fixed, and removes, merges, lifts and inserts nodes, until no move
+    helps. Then it changes the diagram at random and repeats the moves. It continues with the new diagram if that is no
+    worse, or only a little worse.
 
     Parameters
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
     diagram : oblique diagram of the skeleton
-    seconds : time limit; None for none
-    rounds : most disturbances; a run that ends by them and not by ``seconds`` can be repeated exactly
-    costs : (n_rows, n_classes) int64, price of giving a row a class; by default the price of errors
+    seconds : time limit, or None
+    rounds : most random changes, or None; a run that ends after ``rounds``, before ``seconds``, is reproducible for
+        equal ``random_state``
+    costs : (n_rows, n_classes) int64, cost of predicting each class for each row; by default the cost of errors
     target : integer cost at which the search ends
 
     Returns
     -------
     Diagram
-        Hyperplanes hold the rows that reach them ``MARGIN`` apart, if those of ``diagram`` do.
+        Its hyperplanes keep the margin ``MARGIN`` between the rows that reach them, if those of ``diagram`` do.
 
     Raises
     ------
     ValueError
-        If neither ``seconds`` nor ``rounds`` is given, the problem or the diagram is univariate, or costs do not fit.
+        If neither ``seconds`` nor ``rounds`` is given, the problem or the diagram is univariate, or ``costs`` has the
+        wrong shape.
     InterruptedSearchError
-        On Ctrl-C; it holds the diagram.
+        On Ctrl-C; the exception contains the best diagram so far.
     """
     if seconds is None and rounds is None:
-        raise ValueError("neither seconds nor rounds: the search would not end")
+        raise ValueError("seconds and rounds are both None, so the search would never end: pass one of them")
     if diagram.n_splits and diagram.normals is None:
-        raise ValueError("a univariate diagram: convert it by as_oblique")
+        raise ValueError("the diagram is univariate: expected an oblique one. Convert it with as_oblique")
     priced = PricedRows.of(problem, costs)
     whole, interrupted = Clock.of(seconds), False
     clock = whole.within(None if seconds is None else SEARCHED * seconds)
@@ -82,12 +86,12 @@ def improve_oblique(
 
 
 class Improvement:
-    """The search: a current draft, the best one, and a clock.
+    """The state of the local search: the current draft, the best draft, and a clock.
 
     Parameters
     ----------
-    draft : where to begin
-    clock : of the search
+    draft : the search begins with this draft
+    clock : time limit of the search
     target : integer cost at which the search ends
     """
 
@@ -98,11 +102,11 @@ class Improvement:
 
     @property
     def over(self) -> bool:
-        """Whether time is up or the target is reached."""
+        """Whether the time is over or the target is reached."""
         return self.best_score <= (0, self.target) or self.clock.over
 
     def run(self, rounds: int | None) -> None:
-        """Descend, then disturb and descend until time, rounds or target end it."""
+        """Descend; then change the draft at random and descend again, until time, rounds or target end the search."""
         self.descend(effort=30)
         since = done = 0
         while not self.over and (rounds is None or done < rounds):
@@ -119,7 +123,7 @@ class Improvement:
                 self.current, self.score = kept, kept_score
 
     def _restart(self) -> None:
-        """Go back to the best draft, or begin at another one."""
+        """Continue from the best draft, or from a newly constructed one."""
         if self.rng.random() < 0.5:
             self.current = self.best
         else:
@@ -127,7 +131,7 @@ class Improvement:
         self.score = self.current.score()
 
     def descend(self, effort: int, than: Score | None = None) -> None:
-        """Apply moves until a full turn brings nothing; give up a draft that stays far worse than ``than``."""
+        """Apply moves until a full turn improves nothing; stop early if the draft stays much worse than ``than``."""
         while not self.over:
             before = self.score
             for move in self._turn(effort):
@@ -138,7 +142,7 @@ class Improvement:
                 return
 
     def _try(self, move: Move) -> bool:
-        """Keep the draft of a move unless it scores worse."""
+        """Make the draft of a move the current one unless its score is worse; return whether it is better."""
         draft = move()
         if draft is None:
             return False
@@ -152,7 +156,7 @@ class Improvement:
         return better
 
     def _turn(self, effort: int) -> Iterator[Move]:
-        """The moves of one turn in random order; each is made from the draft that is current when it is called."""
+        """Yield the moves of one turn in random order; each is applied to the draft that is current at its call."""
         rng = self.rng
         kinds: list[tuple[str, int, int]] = []
         for key in sorted(self.current.nodes):
@@ -169,7 +173,7 @@ class Improvement:
                 yield lambda kind=kind, key=key, side=side: self._made(kind, key, side, effort)  # type: ignore[misc]
 
     def _made(self, kind: str, key: int, side: int, effort: int) -> Draft | None:
-        """The draft of one move, hyperplanes near it re-optimized where nodes went."""
+        """The draft after one move; if the move removed a node, a nearby hyperplane is re-optimized."""
         draft, rng = self.current, self.rng
         if kind == "reoptimize":
             return moves.reoptimize(draft, key, rng=rng, rounds=effort, clock=self.clock)
@@ -187,13 +191,13 @@ class Improvement:
         if moved is None or not moved.nodes or moved.score() <= self.score:
             return moved
         price = self.current.priced.problem.cost.node_price
-        if price == 0 and rng.random() < 0.8:  # fewer nodes are not the aim: spare the time
+        if price == 0 and rng.random() < 0.8:  # nodes have no price: save the time
             return None
         near = [k for k, _ in draft.parents(key) if k in moved.nodes] or [moved.root]
         return moves.reoptimize(moved, int(rng.choice(near)), rng=rng, rounds=effort, clock=self.clock)
 
     def _first_node(self) -> Draft | None:
-        """A root for a lone leaf."""
+        """A draft with one optimized root node, in place of a draft that is a single leaf."""
         priced = self.current.priced
         if priced.problem.most_nodes == 0:
             return None
@@ -203,7 +207,7 @@ class Improvement:
         return moves.reoptimize(draft, 0, rng=self.rng, rounds=30, pairs=4, clock=self.clock)
 
     def _disturb(self) -> None:
-        """Change the current draft by one to three random moves, whatever they cost."""
+        """Change the current draft by one to three random moves, even if they raise the cost."""
         for _ in range(int(self.rng.integers(1, 4))):
             draft = self.current
             if not draft.nodes:
@@ -227,7 +231,7 @@ class Improvement:
                 self.current, self.score = moved, moved.score()
 
     def _forgiven(self, than: Score, errors: float) -> bool:
-        """Whether the current draft is worse by at most about ``errors`` errors, drawn at random."""
+        """Whether the current draft has at most a random number of errors more than ``than``: ``errors`` on average."""
         problem = self.current.priced.problem
         unit = problem.cost.error_price * max(1, problem.rows.total // problem.rows.n_rows)
         return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(errors) * unit

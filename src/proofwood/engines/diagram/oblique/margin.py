@@ -1,10 +1,11 @@
-"""How far two sets of rows can be held apart by a hyperplane, with a certificate of either answer.
+"""Finds the widest gap between two sets of rows that a hyperplane can have, with a certificate.
 
-The widest gap ``min(a @ high) - max(a @ low)`` over normals within the norm is a linear program. Its dual is the least
-distance between a point of one convex hull and a point of the other: in the largest coordinate where the absolute
-coefficients add up to at most 1, summed over the coordinates where each is at most 1. Any two such points bound the gap
-from above, so a claim that sets are inseparable rests on two explicit points, whose shares are rounded to integers and
-whose distance is computed in integers: nothing of it is the word of a solver.
+The widest gap ``min(a @ high) - max(a @ low)`` over the normals within the norm is the value of a linear program. The
+dual program minimises the distance between a point of one convex hull and a point of the other. If the absolute
+coefficients add up to at most 1, it is the distance in the largest coordinate; if each is at most 1, it is the distance
+summed over the coordinates. The distance of any two such points is an upper bound on the gap. So two explicit points
+prove that sets are inseparable. Their shares are rounded to integers, and their distance is computed in integers, so
+the proof does not rely on the solver.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.diagram import Norm
 
 DIGITS = 30
-"""Binary digits of coordinates and shares in the integers that distances of hulls are computed in."""
+"""Number of binary digits of coordinates and shares in the integers from which distances are computed."""
 HALF = 15
-"""Coordinates are taken in two halves, so that products with shares fit 64 bits."""
+"""Coordinates are divided into two halves of this many digits, so that products with shares fit into 64 bits."""
 MOST_TOUCHING = 2**15
-"""Rows of one set that a point may be a mean of."""
+"""The largest number of rows whose weighted mean is a point of a hull."""
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """The widest separation of two sets of rows, and what proves that there is no wider one.
+    """The widest separation of two sets of rows, and a proof that no separation is wider.
 
     Parameters
     ----------
-    normal : (n_features,) as large as the norm permits, or 0 where the sets overlap
-    offset : halfway between the sets
-    gap : attained, in floating point; negative if the sets overlap
-    ceiling : no normal within the norm has a greater gap (proved)
-    low, high : rows of either set (positions within it) whose hulls come as near as ``ceiling``
+    normal : (n_features,) normal, scaled as large as the norm permits; 0 if the sets overlap
+    offset : halfway between the two sets
+    gap : gap of this hyperplane, in floating point; negative or 0 if the sets overlap
+    ceiling : proved upper bound on the gap of any normal within the norm
+    low, high : indices of rows in either set; the distance of their convex hulls is at most ``ceiling``
     """
 
     normal: FloatArray
@@ -50,14 +51,15 @@ class Separation:
 
 
 def separate(low: FloatArray, high: FloatArray, *, norm: Norm, seconds: float | None = None) -> Separation | None:
-    """Separate the rows of ``low`` from those of ``high``, both (n_rows, n_features) with at least one row.
+    """Find the hyperplane with the widest gap between ``low`` and ``high``, both (n_rows, n_features) and not empty.
 
-    In the box, the greatest sum of the low side is at most 1 and the least of the high side at least -1
-    (:func:`~proofwood.engines.diagram.oblique.cuts.sizes` says why), so that an offset in [-1, 1] lies between them.
+    In the box, the greatest sum of the low side must be at most 1, and the least sum of the high side at least -1.
+    Then an offset in [-1, 1] lies between them (see :func:`~proofwood.engines.diagram.oblique.cuts.sizes`).
 
     Returns
     -------
-    Separation, or None if the linear program was not solved within ``seconds``
+    Separation or None
+        None if the linear program was not solved within ``seconds``.
     """
     n_low, n_high, d = len(low), len(high), low.shape[1]
     # Variables: a+ (d), a- (d), the greatest sum of the low side, the least sum of the high side.
@@ -88,32 +90,34 @@ def separate(low: FloatArray, high: FloatArray, *, norm: Norm, seconds: float | 
     shares = np.maximum(-np.asarray(answer.ineqlin.marginals)[: n_low + n_high], 0.0)
     ceiling, touching = float("inf"), (np.arange(n_low), np.arange(n_high))
     if shares[:n_low].sum() > 0 and shares[n_low:].sum() > 0:
-        shares[shares < 1e-9 * shares.max()] = 0.0  # whatever is left bounds the gap
+        shares[shares < 1e-9 * shares.max()] = 0.0  # any shares give a valid bound of the gap
         ceiling = hull_distance(low, high, shares[:n_low], shares[n_low:], norm=norm)
         touching = (np.flatnonzero(shares[:n_low] > 0), np.flatnonzero(shares[n_low:] > 0))
     return Separation(normal, below + (above - below) / 2, above - below, ceiling, *touching)
 
 
 def hull_distance(low: FloatArray, high: FloatArray, of_low: FloatArray, of_high: FloatArray, *, norm: Norm) -> float:
-    r"""A little more than the distance of two points, given by shares of the rows; no gap within the norm is wider.
+    r"""An upper bound on the gap of all hyperplanes within the norm, from shares (weights) of the rows.
 
-    With shares :math:`\lambda` of the low rows and :math:`\mu` of the high ones that add up to 1, no hyperplane of
-    normal ``a`` has a wider gap than :math:`a (\sum_j \mu_j q_j - \sum_i \lambda_i p_i)`, which is at most the
-    largest coordinate of the difference where :math:`\sum_j |a_j| \le 1` and the sum of its coordinates where
-    :math:`|a_j| \le 1` (Hölder's inequality). Within the box sums of the low side end at 1 and those of the high side
-    begin at -1, so that the shares of one kind may add up to more: with sums :math:`\Lambda` and :math:`M` of shares,
-    which are whole numbers here, and :math:`N = \min(\Lambda, M)` a gap is at most
+    The shares define a point in each convex hull; the bound is slightly more than the distance of the two points. Let
+    the shares :math:`\lambda` of the low rows :math:`p_i` add up to 1, and the shares :math:`\mu` of the high rows
+    :math:`q_j`, too. Then the gap of a normal ``a`` is at most
+    :math:`a (\sum_j \mu_j q_j - \sum_i \lambda_i p_i)`. By Hölder's inequality, this is at most the largest absolute
+    coordinate of the difference if :math:`\sum_j |a_j| \le 1`, and the sum of its absolute coordinates if
+    :math:`|a_j| \le 1`. In the box, sums of the low side are at most 1 and sums of the high side at least -1, so the
+    shares of one side may add up to more. Let :math:`\Lambda` and :math:`M` be the sums of the shares (integers here),
+    and :math:`N = \min(\Lambda, M)`. Then the gap is at most
 
-    .. math:: (|\sum_j \mu_j q_j - \sum_i \lambda_i p_i|_1 + |\Lambda - M|) / N.
+    .. math:: (|\sum_j \mu_j q_j - \sum_i \lambda_i p_i|_1 + |\Lambda - M|) / N,
 
-    (``high - low`` times N is at most that: of the kind with more shares, what is beyond N is paid at the end of its
-    range.) Shares that are rounded to integers are those of other points, which is as good. Coordinates, in [0, 1], are
-    rounded to multiples of ``2**-DIGITS``, which moves each by half of that at most.
+    because each share beyond N adds at most 1 to ``high - low`` times N. Rounding the shares to integers only means
+    other points of the hulls, so the bound stays valid. Coordinates in [0, 1] are rounded to multiples of
+    ``2**-DIGITS``; the bound includes this rounding of at most half a unit for each coordinate.
 
     Returns
     -------
     float
-        Not below the distance; infinity where no row of a set has a share.
+        The bound; infinity if no row of a set has a share.
     """
     largest = float(max(of_low.max(initial=0.0), of_high.max(initial=0.0)))
     alone = norm == "l1"  # both kinds add up to 1, whatever their units
@@ -131,9 +135,9 @@ def hull_distance(low: FloatArray, high: FloatArray, of_low: FloatArray, of_high
 
 
 def _weighted(rows: FloatArray, shares: FloatArray, unit: float) -> tuple[list[int], int]:
-    """Sum of the rows in multiples of ``2**-DIGITS``, each times its share as an integer, and the sum of the shares.
+    """The sum of the rows weighted by integer shares, in units of ``2**-DIGITS``, and the sum of the shares.
 
-    ``unit`` is the share that becomes ``2**DIGITS``.
+    The share ``unit`` becomes the integer ``2**DIGITS``.
     """
     used = np.argsort(-shares, kind="stable")[:MOST_TOUCHING]
     used = used[shares[used] > 0]
@@ -153,17 +157,19 @@ def sparse_separation(
     norm: Norm,
     clock: Clock = ENDLESS,
 ) -> Separation | None:
-    """A separation of few coefficients that keeps half of the widest gap, and at least ``margin``.
+    """Find a separation with few coefficients, whose gap is at least ``margin`` and half of the widest gap.
 
-    The smallest coefficients are dropped first, and the others fitted anew; it is the sparsest only by luck.
+    A greedy method removes coefficients, the smallest first, and fits the others again. The result need not have the
+    fewest possible coefficients.
 
     Parameters
     ----------
-    clock : when it is over, no further coefficient is dropped
+    clock : when it is over, no further coefficient is removed
 
     Returns
     -------
-    Separation, or None if there is none of at least ``margin`` or time ran out before the first
+    Separation or None
+        None if no separation has a gap of at least ``margin``, or the time was over before the first one.
     """
     best = None if clock.over else separate(low, high, norm=norm, seconds=clock.seconds_left)
     if best is None or best.gap < margin:

@@ -1,7 +1,8 @@
-"""Moves of the local search over oblique diagrams: one hyperplane with its arcs, and nodes that come and go.
+"""The moves of the local search over oblique diagrams: they change one hyperplane and its arcs, or add or remove nodes.
 
-A move takes a draft and returns another, or None where it does not apply. With the rest of the diagram fixed, every
-target of a node has a price per row, so the best hyperplane for a pair of targets is a weighted 0-1 problem.
+A move takes a draft and returns another one, or None if it does not apply. While the rest of the diagram is fixed, each
+row has a known cost at each target of a node. So finding the best hyperplane for a pair of targets is a classification
+problem with weighted 0-1 loss.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from proofwood.problem.diagram import Norm
 def reoptimize(
     draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, pairs: int = 2, clock: Clock = ENDLESS
 ) -> Draft | None:
-    """Another hyperplane and other targets for one node, the rest fixed; no worse by price, often equal.
+    """Search a better hyperplane and better targets for one node, while the rest is fixed.
+
+    The new draft never costs more, and often costs the same.
 
     Parameters
     ----------
-    rounds : batches of line searches per pair of targets
-    pairs : pairs of targets that are searched, beside the present one
+    rounds : batches of line searches for each pair of targets
+    pairs : number of pairs of targets that are searched besides the present pair
     """
     rows = draft.reach()[key]
     there = draft.priced.columns[rows]
@@ -66,7 +69,7 @@ def reoptimize(
 
 
 def targets_of(draft: Draft, key: int) -> list[int]:
-    """Where the arcs of a node may lead: nodes of the next layer (in a tree, its own), and all terminals."""
+    """The possible targets of the arcs of a node: nodes of the next layer (in a tree, its own children), and leaves."""
     node = draft.nodes[key]
     below = draft.in_layer(node.layer + 1)
     if draft.priced.problem.tree:
@@ -75,7 +78,10 @@ def targets_of(draft: Draft, key: int) -> list[int]:
 
 
 def _node_prices(draft: Draft, key: int, targets: list[int]) -> IntArray:
-    """(n_targets, n_targets) price of the nodes that stay in use only if the arcs of ``key`` lead to a pair."""
+    """Array (n_targets, n_targets): the price of the nodes that are reached only if node ``key`` has these targets.
+
+    Rows are targets of one arc, and columns of the other.
+    """
     price, size = draft.priced.problem.cost.node_price, len(targets)
     present = draft.closure([draft.root], without=key)
     closures = [draft.closure([target]) - present for target in targets]
@@ -97,7 +103,7 @@ def _promising(
     rng: np.random.Generator,
     norm: Norm,
 ) -> list[tuple[int, int]]:
-    """Pairs of targets: the present one, those that do best along the present normal, and some drawn by their bound."""
+    """Pairs of targets: the present pair, the best pairs for the present normal, and random pairs with low bounds."""
     size = len(targets)
     present = targets.index(node.low), targets.index(node.high)
     floor = np.minimum(prices[:, :, None], prices[:, None, :]).sum(axis=0) + fixed
@@ -130,13 +136,13 @@ def _promising(
     return chosen or [present]
 
 
-# -------------------------------------------------------------------- nodes that come
+# -------------------------------------------------------------------- adding nodes
 
 
 def insert(
     draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int, clock: Clock = ENDLESS
 ) -> Draft | None:
-    """A new node on an arc that leads to a terminal; if the arc leads to a shared node, a copy of that node."""
+    """Insert a new node on an arc that leads to a leaf; if the arc leads to a shared node, insert a copy of it."""
     priced = draft.priced
     node = draft.nodes[key]
     target = node.high if side else node.low
@@ -159,7 +165,7 @@ def insert(
 
 
 def sink(draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, clock: Clock = ENDLESS) -> Draft | None:
-    """Push a node and its descendants one layer down, and put a new node in its place that leads to it."""
+    """Move a node and its descendants one layer down, and put a new node above it that leads to it."""
     priced, problem = draft.priced, draft.priced.problem
     if draft.n_splits >= problem.most_nodes:
         return None
@@ -182,13 +188,13 @@ def sink(draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, clock
     return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, clock=clock)
 
 
-# -------------------------------------------------------------------- nodes that go
+# -------------------------------------------------------------------- removing nodes
 
 
 def remove(draft: Draft, key: int) -> Draft | None:
-    """Without one node: each arc to it leads to the cheapest other node of the layer, or terminal; the root is lifted.
+    """Remove one node: each arc to it then leads to the cheapest other node of its layer, or leaf.
 
-    A root goes if one of its arcs leads to a node: that node is the root then. The last node leaves a lone leaf.
+    If the node is the root, one of its children becomes the root. If it is the last node, a single leaf is left.
     """
     priced = draft.priced
     moved = draft.copy()
@@ -211,14 +217,14 @@ def remove(draft: Draft, key: int) -> Draft | None:
 
 
 def lift(draft: Draft, key: int, side: bool) -> Draft | None:
-    """Without one node: the node that one of its arcs leads to takes its place, with all its descendants."""
+    """Replace a node by the child on one side, together with the descendants of that child."""
     node = draft.nodes[key]
     target = node.high if side else node.low
     return None if target < 0 else _lifted(draft, key, target)
 
 
 def merge(draft: Draft, key: int, other: int) -> Draft | None:
-    """All arcs to ``key`` lead to ``other``, of the same layer."""
+    """Let all arcs to ``key`` lead to the node ``other`` of the same layer."""
     if key in (other, draft.root) or draft.priced.problem.tree or draft.nodes[key].layer != draft.nodes[other].layer:
         return None
     moved = draft.copy()
@@ -244,7 +250,7 @@ def _lifted(draft: Draft, key: int, target: int) -> Draft | None:
 
 
 def _shifted(draft: Draft, key: int, by: int) -> dict[int, Node] | None:
-    """The descendants of a node, ``by`` layers further down; None if a node outside shares one or there is no room."""
+    """A node and its descendants, moved down by ``by`` layers; None if another node shares one, or a layer is full."""
     below = draft.closure([key])
     widths = draft.priced.problem.widths
     outside = [node for other, node in draft.nodes.items() if other not in below]
@@ -259,11 +265,11 @@ def _shifted(draft: Draft, key: int, by: int) -> dict[int, Node] | None:
     return shifted
 
 
-# -------------------------------------------------------------------- disorder
+# -------------------------------------------------------------------- random changes
 
 
 def shaken(draft: Draft, rng: np.random.Generator) -> Draft:
-    """A draft with one node turned to a random hyperplane between two rows that reach it, or an arc led elsewhere."""
+    """Change one node at random: give it a random hyperplane between two rows that reach it, or another target."""
     moved = draft.copy()
     key = int(rng.choice(sorted(draft.nodes)))
     node = draft.nodes[key]

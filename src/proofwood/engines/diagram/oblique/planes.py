@@ -1,9 +1,10 @@
-"""The fewest errors of one split exactly, where the columns say no more than three coordinates do.
+"""Counts the fewest errors of one oblique split exactly, if the columns have at most three independent coordinates.
 
-Points are rounded to a grid of ``2**-GRID``, which is exact for what is claimed: a hyperplane of normal ``a`` that
-holds rows ``PARTED`` apart holds the rounded ones apart by ``2**-GRID * sum(abs(a))`` less at most, which is positive:
-within the norms the sum is at most the number of columns, and there may be :data:`MOST_COLUMNS` of them. Thresholds of
-single columns, which may tell nearer rows apart, are counted by themselves.
+Columns that are constant, or equal or opposite to another column, do not count. Points are rounded to a grid of
+``2**-GRID``. The bound stays valid: if a hyperplane of normal ``a`` separates rows by ``PARTED``, it separates the
+rounded rows by at least ``PARTED - 2**-GRID * sum(abs(a))``. This is positive, since both norms limit the sum to the
+number of columns, which is at most :data:`MOST_COLUMNS`. Thresholds on single columns may separate nearer rows, so they
+are counted separately.
 """
 
 from __future__ import annotations
@@ -19,22 +20,23 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem
 
 GRID = 16
-"""Binary digits of a coordinate."""
+"""Number of binary digits of a coordinate."""
 MOST_COLUMNS = int(PARTED * 2**GRID)
-"""Columns, equal and opposite ones counted, that rounding to the grid permits (6)."""
+"""The largest number of columns for which rounding to the grid is safe (6); equal and opposite columns count, too."""
 MOST_WORK = 8_000_000_000
-"""Hyperplanes times points for a pair of classes up to which this is tried: some seconds."""
+"""The largest number of hyperplanes times points, summed over pairs of classes, for this count: it takes seconds."""
 
 
 def errors_of_one_split(problem: DiagramProblem, *, seconds: float) -> int | None:
-    """Least integer weight that a diagram of one oblique split gets wrong; None if there was no time to tell.
+    """A lower bound on the integer weight that a diagram of one oblique split gets wrong; None if it is not counted.
 
-    It may be less than what the diagrams permitted get wrong: rows are parted that are nearer than the margin.
+    It is not counted if the time is too short, or there are too many coordinates. The bound may be below the errors of
+    the best permitted diagram, because the count also allows splits between rows that are nearer than the margin.
 
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C.
+        If the user pressed Ctrl-C.
     """
     assert problem.columns is not None
     if problem.norm == "box" and problem.columns.shape[1] > MOST_COLUMNS:
@@ -59,7 +61,7 @@ def errors_of_one_split(problem: DiagramProblem, *, seconds: float) -> int | Non
 
 
 def _coordinates(columns: FloatArray) -> IntArray:
-    """(n_rows, n) columns on the grid, without those that are constant, or equal or opposite to another one."""
+    """The columns (n_rows, n), rounded to the grid, except constant ones and those equal or opposite to another."""
     kept: list[npt.NDArray[np.int64]] = []
     for column in np.rint(columns.T * 2.0**GRID).astype(np.int64):
         turned = column.max() + column.min() - column
@@ -71,7 +73,7 @@ def _coordinates(columns: FloatArray) -> IntArray:
 
 
 def _by_thresholds(problem: DiagramProblem) -> int:
-    """Most weight that is right by a threshold of one column, or by none."""
+    """The largest weight that a threshold on one column, or a single leaf, gets right."""
     rows = problem.rows
     most = rows.total - problem.leaf_errors
     for ranks, tests in zip(rows.ranks.T, rows.tests_of.tolist(), strict=True):
