@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -45,6 +45,8 @@ EXCEL = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 JSON_LINES = (".jsonl", ".ndjson")
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """How packed files begin."""
+PACKED_CHUNK = 2**10
+"""Bytes that are unpacked at once: Zstandard makes at most 2**15 times as many of them."""
 FORMS = "CSV, TSV or JSON lines (also packed, .gz or .zst), Parquet, Arrow, Excel, SQLite or DuckDB"
 """What can be read."""
 MAX_PACKED = 100
@@ -137,7 +139,7 @@ def column_names(path: str | Path) -> list[str]:
     path = Path(path)
     _require_file(path)
     ending = path.suffix.lower()
-    if ending in (*EXCEL, *ARROW, *JSON_LINES, *SQLITE, *DUCKDB):
+    if ending in (*EXCEL, *ARROW, *SQLITE, *DUCKDB) or _unpacked_ending(path) in JSON_LINES:
         return read_table(path).columns
     if ending in PARQUET:
         return list(pl.read_parquet_schema(path))
@@ -396,11 +398,13 @@ def _bytes(path: Path) -> bytes:
     if not data.startswith((GZIP, ZSTD)):
         return data
     most = permitted(len(data), ratio=MAX_PACKED)
-    open_packed, error_type = _zstandard(path) if data.startswith(ZSTD) else (gzip.GzipFile, zlib.error)
     try:
-        with open_packed(fileobj=BytesIO(data)) as packed:
-            unpacked = read_stream(packed, most)
-    except (OSError, EOFError, error_type) as error:
+        if data.startswith(ZSTD):
+            unpacked = _from_zstandard(data, most, path)
+        else:
+            with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+                unpacked = read_stream(packed, most)
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot unpack {path}: {error}") from error
     if unpacked is None:
         _require_room(path, most + 1, len(data), ratio=MAX_PACKED)
@@ -408,15 +412,30 @@ def _bytes(path: Path) -> bytes:
     return unpacked
 
 
-def _zstandard(path: Path) -> tuple[Callable[..., Any], type[Exception]]:
-    """What opens a stream that is packed by Zstandard, and the error that it raises."""
+def _from_zstandard(data: bytes, most: int, path: Path) -> bytes | None:
+    """What Zstandard has packed, frame by frame; None if it is more than ``most`` bytes."""
     try:
         import zstandard
     except ImportError:
         raise ImportError(
             f'{path} is packed by Zstandard, which needs zstandard: run pip install "proofwood[zstd]", or unpack it'
         ) from None
-    return lambda fileobj: zstandard.ZstdDecompressor().stream_reader(fileobj), zstandard.ZstdError
+    parts, size = [], 0
+    try:
+        while data:
+            frame = zstandard.ZstdDecompressor().decompressobj()
+            place = 0
+            while place < len(data) and not frame.eof:
+                parts.append(frame.decompress(data[place : place + PACKED_CHUNK]))
+                size, place = size + len(parts[-1]), place + PACKED_CHUNK
+                if size > most:
+                    return None
+            if not frame.eof:
+                raise EOFError("it ends before its last frame does")
+            data = frame.unused_data + data[place:]
+    except zstandard.ZstdError as error:
+        raise OSError(str(error)) from error
+    return b"".join(parts)
 
 
 def _text(path: Path) -> str:

@@ -117,7 +117,7 @@ def _plain(digits: str, decimal: str) -> str | None:
         return None
     if not all(sign in _DIGITS for sign in part) or (mark and not part):
         return None
-    return f"{re.sub(r'[^0-9]', '', whole) or '0'}.{part or '0'}{power}{exponent}"
+    return f"{re.sub(r'[^0-9]', '', whole) or '0'}{'.' if mark else ''}{part}{power}{exponent}"
 
 
 # --------------------------------------------------------------------------------------------------------------- dates

@@ -1,0 +1,170 @@
+"""Text tables as people have them: separators, encodings, lines before the header, unequal rows, decimal commas."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofwood.data.tables import column_names, read_cells, read_table
+from proofwood.data.text_table import Layout, TextFormat, text_format
+from proofwood.exceptions import DataError, DataWarning
+
+ROWS = [["city", "size"], ["Köln", "1"], ["Łódź, a", "2"], ["b", "3"]]
+
+
+def lines(separator: str) -> str:
+    cells = [[f'"{cell}"' if separator in cell else cell for cell in row] for row in ROWS]
+    return "".join(separator.join(row) + "\n" for row in cells)
+
+
+def read(folder: Path, content: str | bytes, name: str = "t.csv", **given: Any) -> pl.DataFrame:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with text_format(TextFormat(**given)):
+        frame = read_table(path)
+        assert column_names(path) == frame.columns
+    return frame
+
+
+EXPECTED = pl.DataFrame({"city": ["Köln", "Łódź, a", "b"], "size": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("before", ["", "\n\n", "# made 2020; by hand\n", "#\n# a,b\n"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_separators_and_comments_are_found(tmp_path: Path, separator: str, before: str, ends: str) -> None:
+    assert read(tmp_path, (before + lines(separator)).replace("\n", ends)).equals(EXPECTED)
+
+
+def test_what_is_said_is_not_looked_for(tmp_path: Path) -> None:
+    assert read(tmp_path, "sep=^\n" + lines("^")).equals(EXPECTED)
+    assert read(tmp_path, lines("^"), separator="^").equals(EXPECTED)
+    assert read(tmp_path, "Sales, 2020\n\n" + lines(";"), skip_lines=2).equals(EXPECTED)
+    assert read(tmp_path, "#city;size\nb;1\n").columns == ["#city", "size"]
+    assert read(tmp_path, "# city; size\nb;1\nc;2\n").columns == ["b", "1"]
+
+
+def test_the_rows_show_the_separator_where_the_header_does_not(tmp_path: Path) -> None:
+    text = "size, m;city, town;n\n1,5;a;1\n2,5;b;2\n"
+    assert read(tmp_path, text).columns == ["size, m", "city, town", "n"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_unicode_is_read_by_its_marks(tmp_path: Path, encoding: str) -> None:
+    marks = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
+    assert read(tmp_path, marks.get(encoding, b"") + lines(";").encode(encoding)).equals(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("cp1252", "größe;straße;fünf;äußerst;übel;häufig"),
+        ("cp1251", "размер;город;улица;пять;крайне;часто"),
+    ],
+)
+def test_other_encodings_are_guessed_and_said(tmp_path: Path, encoding: str, words: str) -> None:
+    text = words + "\n" + "".join(";".join(f"{word} {word}" for word in words.split(";")) + "\n" for _ in range(5))
+    with pytest.warns(DataWarning, match=f"was read as {encoding}: say its encoding"):
+        frame = read(tmp_path, text.encode(encoding))
+    assert frame.columns == words.split(";")
+    assert read(tmp_path, text.encode(encoding), encoding=encoding).equals(frame)
+
+
+def test_unequal_rows_are_named_by_their_line(tmp_path: Path) -> None:
+    for text, line, cells in (
+        ("a,b\n1,2\n1,2,3\n", 3, 3),
+        ("a,b\n1,2\n\n1\n", 4, 1),
+        ('a,b\n"1\n2",2\n1,"2",3\n', 4, 3),
+        ("# x\n\na,b\n1,2,3\n", 4, 3),
+    ):
+        with pytest.raises(DataError, match=rf"line {line} has {cells} cells, and the header has 2, separated by ','"):
+            read(tmp_path, text)
+    with pytest.raises(DataError, match=r"line 2 has 2 cells, and the header has 1.*skip lines \(--skip-lines\)"):
+        read(tmp_path, "Sales of 2020\na,b\n1,2\n")
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    text = "a;b;c;d\n1,5;1.234;x;1\n2;2.500;1,5;2\n?;3.000;1,0;3\n"
+    found = read(tmp_path, text)
+    assert found.dtypes == [pl.String, pl.String, pl.String, pl.Int64]  # learners read texts by their own forms
+    said = read(tmp_path, text, decimal=",")
+    assert said["a"].to_list() == [1.5, 2.0, None]
+    assert said["b"].to_list() == [1234, 2500, 3000]
+    assert said["c"].to_list() == ["x", "1,5", "1,0"]
+    assert said["d"].to_list() == [1, 2, 3]
+    path = tmp_path / "t.csv"
+    with text_format(TextFormat(decimal=",")):
+        assert read_cells(path).written is not None
+        assert read_cells(path).written(["a", "d"]).rows() == [("1.5", "1"), ("2", "2"), ("?", "3")]  # type: ignore[misc]
+    assert read(tmp_path, "a;b\n1.5;x\n2.25;y\n")["a"].to_list() == [1.5, 2.25]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"separator": ";;"}, "is not one character"),
+        ({"separator": '"'}, "is not one character"),
+        ({"decimal": "x"}, r"expected '\.' or ','"),
+        ({"decimal": ",", "separator": ","}, "two different marks"),
+        ({"encoding": "utf-9"}, "no encoding 'utf-9'"),
+        ({"skip_lines": -1}, "a number from 0"),
+    ],
+)
+def test_formats_that_cannot_be_are_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        TextFormat(**given)
+
+
+def test_a_wrong_encoding_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is not text in the encoding ascii"):
+        read(tmp_path, lines(";"), encoding="ascii")
+
+
+def test_packed_texts_and_json_lines(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed (an extra)")
+    rows = EXPECTED.write_ndjson()
+    for name, content in (
+        ("t.csv.gz", gzip.compress(lines(";").encode())),
+        ("t.csv.zst", zstandard.compress(lines(";").encode())),
+        ("t.jsonl", rows.encode()),
+        ("t.ndjson.gz", gzip.compress(rows.encode())),
+        ("t.jsonl.zst", zstandard.compress(rows.encode())),
+    ):
+        assert read(tmp_path, content, name).equals(EXPECTED)
+    with pytest.raises(DataError, match="cannot unpack"):
+        read(tmp_path, zstandard.compress(lines(";").encode())[:-3], "t.csv.zst")
+    twice = zstandard.compress(lines(";").encode()) + zstandard.compress(b"c;4\n")
+    assert read(tmp_path, twice, "t.csv.zst").height == 4
+    bomb = zstandard.compress(b"a,b\n" + b"1,2\n" * 2**26)
+    with pytest.raises(DataError, match="raise max_bytes"):
+        read(tmp_path, bomb, "t.csv.zst")
+    with pytest.raises(DataError, match=r"as JSON lines.* Expected an object on each line"):
+        read(tmp_path, "[1, 2]\n", "t.jsonl")
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.text(st.characters(exclude_categories=["C"], exclude_characters="#="), max_size=5),
+            min_size=2,
+            max_size=4,
+        ),
+        min_size=2,
+        max_size=6,
+    ),
+    st.sampled_from(",;\t|"),
+)
+def test_the_layout_of_any_table_that_is_written_with_quotes(cells: list[list[str]], separator: str) -> None:
+    width = len(cells[0])
+    rows = [(row + ["x"] * width)[:width] for row in cells]
+    text = "".join(separator.join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows)
+    layout = Layout.of(text, Path("t.csv"))
+    layout.require_equal_rows()
+    assert layout.header == tuple(name.strip() for name in rows[0])
