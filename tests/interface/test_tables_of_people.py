@@ -93,9 +93,14 @@ def test_hints_are_one_warning_and_an_attribute(frame: pd.DataFrame) -> None:
         warnings.simplefilter("always")
         tree = OptimalTreeClassifier(1, bands=2).fit(frame, "price")
     (warning,) = [one for one in caught if one.category is DataWarning]
-    assert str(warning.message) == "read from text: 'size' as numbers written like 1,234.5 m²"
+    first, second = str(warning.message).split("; ")
+    assert first == "read from text: 'size' as numbers written like 1,234.5 m²"
+    assert second.startswith("'size' tells the target alone, without an error: leave it out unless it is known before")
     assert warning.message.hints == tree.hints_  # type: ignore[union-attr]
-    assert [(hint.about, hint.columns) for hint in tree.hints_] == [(About.READ, ("size",))]
+    assert [(hint.about, hint.columns) for hint in tree.hints_] == [
+        (About.READ, ("size",)),
+        (About.TARGET, ("size",)),
+    ]
 
 
 # --------------------------------------------------------------------------------------------------- command line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from proofwood.data.columns import Column
 from proofwood.data.kinds import NUMBERS, Kind, LevelType
-from proofwood.model.node_table import FloatArray
+from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import shown
 
 FEW_ROWS = 60
@@ -168,3 +168,59 @@ def _counts_rows(values: FloatArray) -> bool:
     """Whether whole numbers rise from row to row, by at most a few at a time."""
     n = values.size
     return n > FEW_ROWS and bool(np.all(np.diff(values) > 0)) and values[-1] - values[0] < 10.0 * n
+
+
+# ------------------------------------------------------------------------------------------- columns beside the target
+
+SAMPLE = 2000
+"""Rows that are looked at first, so that few columns have all their rows sorted."""
+ROWS_PER_VALUE = 10
+"""Rows that each value of a column must have on average before its values are taken for those of the target."""
+
+
+def target_hints(
+    values: FloatArray, columns: Sequence[Column], left_out: Collection[int], codes: IntArray
+) -> list[Hint]:
+    """The columns that tell the target alone: a copy of it, or what became known after it.
+
+    Parameters
+    ----------
+    values : (n_rows, n_columns) numbers, NaN where missing
+    columns : what they are
+    left_out : indices of columns that nothing tests
+    codes : (n_rows,) classes
+    """
+    n_classes = np.unique(codes).size
+    if codes.size <= FEW_ROWS or n_classes < 2:
+        return []
+    few = np.random.default_rng(0).permutation(codes.size)[:SAMPLE]
+    found = [
+        column.name
+        for j, column in enumerate(columns)
+        if j not in left_out
+        and _tells(values[few, j], codes[few], n_classes, nominal=column.kind is Kind.NOMINAL)
+        and _tells(values[:, j], codes, n_classes, nominal=column.kind is Kind.NOMINAL)
+    ]
+    if not found:
+        return []
+    several = len(found) > 1
+    seen = f"{shown(found, None)} tell{'' if several else 's'} the target alone, without an error"
+    todo = (
+        f"leave {'them' if several else 'it'} out unless {'they are' if several else 'it is'} known before the target"
+    )
+    options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
+    return [Hint(About.TARGET, tuple(found), seen, f"{todo} (drop={found!r})", f"{todo} ({options})")]
+
+
+def _tells(values: FloatArray, codes: IntArray, n_classes: int, *, nominal: bool) -> bool:
+    """Whether each value of a column has one class, with few values, or with one stretch of values for each class."""
+    order = np.argsort(values, kind="stable")
+    values, codes = values[order], codes[order]
+    same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    changes = codes[1:] != codes[:-1]
+    if np.any(changes & same):
+        return False
+    n_values = int(np.count_nonzero(~same)) + 1
+    if n_values * ROWS_PER_VALUE <= values.size:
+        return True
+    return not nominal and int(np.count_nonzero(changes)) < n_classes

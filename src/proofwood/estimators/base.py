@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,13 +21,14 @@ import numpy.typing as npt
 
 from proofwood import memory
 from proofwood.data.columns import as_dense, is_sparse
+from proofwood.data.hints import Hint, target_hints
 from proofwood.data.schema import training_table
 from proofwood.data.targets import banded
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import classes_and_codes, features_and_labels, training_data
+from proofwood.estimators.input import classes_and_codes, features_and_labels, order_hints, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
@@ -224,6 +225,10 @@ class ProvedClassifier(FittedClassifier):
         columns, labels = training_data(self, *features_and_labels(X, y), self._read_training)
         labels, self.bands_ = banded(labels, self.bands)
         classes, codes = classes_and_codes(labels)
+        hints = [*order_hints(X, y), *self.hints_]
+        if self.schema_.by_name:
+            hints += target_hints(columns, self.schema_.columns, self.schema_.left_out, codes)
+        self._hint(hints)
         return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
 
     def _learn_rows(
@@ -291,7 +296,7 @@ class ProvedClassifier(FittedClassifier):
         return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
 
     def _read_training(self, X: Any) -> Any:
-        """The training data as numbers; sets ``schema_`` and ``hints_``, and warns with what they say."""
+        """The training data as numbers; sets ``schema_`` and ``hints_``."""
         X = as_dense(X)
         values, self.schema_, hints = training_table(
             X,
@@ -301,9 +306,13 @@ class ProvedClassifier(FittedClassifier):
             written_as=self.written_as,
         )
         self.hints_ = tuple(hints)
+        return values
+
+    def _hint(self, hints: Sequence[Hint]) -> None:
+        """Keep hints, and warn with what they say."""
+        self.hints_ = tuple(hints)
         if hints:
             warnings.warn(DataWarning("; ".join(map(str, hints)), self.hints_), stacklevel=6)
-        return values
 
     def _limits_left(self, started: float, seconds: float | None, n_rows: int) -> Limits:
         """Limits of the search: what the preparation took counts, and what the end will take is kept."""

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
+from proofwood.data.hints import About, Hint
 from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
@@ -46,6 +47,20 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     if is_pandas(frame):
         return frame.drop(columns=y), frame[y]
     return split_target(frame, y)
+
+
+def order_hints(X: Any, y: Any) -> list[Hint]:
+    """A hint if the indices of a frame and of its labels hold the same rows in another order."""
+    other = getattr(y, "index", None)
+    if not is_pandas(X) or other is None or callable(other):
+        return []
+    index = X.index
+    if index.equals(other):
+        return []
+    if len(index) != len(other) or not index.is_unique or not index.isin(other).all():
+        return []
+    seen = "the index of y has another order than that of X, and rows are matched by their place"
+    return [Hint(About.ORDER, (), seen, "pass y.loc[X.index] if the index says which rows belong together")]
 
 
 def training_data(

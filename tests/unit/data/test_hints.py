@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from proofwood.data.hints import About
+from proofwood.data.hints import About, target_hints
 from proofwood.data.kinds import Kind
 from proofwood.data.schema import new_table, taken_by, training_table
 from proofwood.exceptions import DataError
@@ -157,3 +157,32 @@ def test_declared_categories_stay_text() -> None:
 def test_identifiers_of_many_digits_stay_text() -> None:
     frame = pd.DataFrame({"iban": [str(10**20 + k) for k in range(N)], "size": NUMBERS})
     assert hints(frame) == {About.LEFT_OUT: ("iban",)}
+
+
+# --------------------------------------------------------------------------------------------- columns beside the target
+
+
+def told(X: pd.DataFrame, codes: np.ndarray) -> tuple[str, ...]:
+    values, schema, _ = training_table(X)
+    found = target_hints(values, schema.columns, schema.left_out, codes)
+    return found[0].columns if found else ()
+
+
+def test_columns_that_tell_the_target_are_named() -> None:
+    codes = np.arange(N) * 7 % 10 % 3
+    frame = pd.DataFrame(
+        {
+            "copy": np.array(["a", "b", "c"])[codes],
+            "number": codes * 2.5,
+            "later": np.where(codes == 1, np.nan, codes),
+            "order": codes + np.arange(N) / 1000,
+            "nearly": np.where(np.arange(N) == 5, 7, codes),
+            "noise": np.arange(N) % 4,
+        }
+    )
+    frame.loc[5, "noise"] = 5
+    assert told(frame, codes) == ("copy", "number", "later", "order", "nearly")
+    frame.loc[6:8, "nearly"] = 7
+    assert told(frame, codes) == ("copy", "number", "later", "order")
+    assert told(frame, np.zeros(N, dtype=int)) == ()
+    assert told(frame.head(60), codes[:60]) == ()
