@@ -136,7 +136,7 @@ def test_a_threshold_that_a_calibrated_probability_reaches_by_rounding_alone_is_
     fitted.calibrated_classifiers_[0].calibrators[0].a_ = -1.0
     model = FixedThresholdClassifier(FrozenEstimator(fitted), threshold=1.0).fit(X, SICK)
     assert len(set(model.predict(X))) == 2
-    with pytest.raises(TypeError, match=r"gets to 1 by rounding alone.*The way out is to explain its estimator_"):
+    with pytest.raises(TypeError, match=r"reaches 1 only by rounding.*Instead, explain its estimator_"):
         explained(model)
 
 

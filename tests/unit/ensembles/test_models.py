@@ -507,7 +507,7 @@ def test_categories_of_boosters_by_number(make: Any) -> None:
 def test_ordered_categories_of_lightgbm_are_refused() -> None:
     frame, y = _with_categories(0)
     model = _light(1).fit(frame.assign(kind=frame.kind.cat.as_ordered()), y)
-    with pytest.raises(TypeError, match="without ordered ones"):
+    with pytest.raises(TypeError, match="without ordered categories"):
         explained(model)
 
 
@@ -744,7 +744,7 @@ def test_pipelines_of_arrays_and_steps_without_a_trace() -> None:
         result = explained(model, X=X)
         assert result.scores.n_features == 3
         _check_pipeline_rows(result, model, X)
-    with pytest.raises(TypeError, match="the pipeline has a PCA, which has no trace"):
+    with pytest.raises(TypeError, match="the pipeline has a PCA, whose columns cannot be traced back"):
         explained(make_pipeline(PCA(), DecisionTreeClassifier()).fit(X, y))
 
 

@@ -41,8 +41,8 @@ class KnownFields:
         unknown = [name for name in given if name not in known]
         if unknown:
             raise TypeError(
-                f"the model, written by {self.library} {version}, has the field {unknown[0]!r} in {part}. This field "
-                "is not known and may change predictions, so the model cannot be read. Expected only the fields "
+                f"the model has the field {unknown[0]!r} in {part}, written by {self.library} {version}. This field is "
+                "not known and may change predictions, so the model is refused. Expected the fields "
                 f"{', '.join(known)}; a later release may know more: pip install --upgrade proofwood"
             )
 
