@@ -337,7 +337,9 @@ def test_what_is_in_a_file_says_whose_it_is(
     shutil.copy(HERE / name, path)
     assert native_files.library_of(path) == library
     monkeypatch.setitem(sys.modules, native_files.MODULES[library], None)
-    with pytest.raises(ImportError, match=rf'{library}, which is not installed: install it with pip install "proofwood\[boost\]"'):
+    with pytest.raises(
+        ImportError, match=rf'{library}, which is not installed: install it with pip install "proofwood\[boost\]"'
+    ):
         Explainer(path)
 
 

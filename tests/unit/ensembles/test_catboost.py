@@ -89,7 +89,9 @@ def test_rows_of_any_form_and_new_categories() -> None:
     found = again.abductive(frame.iloc[[0]], inflate=True)
     assert found.verify().ok
     assert any("colour" in condition.name for condition in found.conditions)
-    with pytest.raises(DataError, match="holds categories, and one of them is nan: CatBoost expects text, integers or truth"):
+    with pytest.raises(
+        DataError, match="holds categories, and one of them is nan: CatBoost expects text, integers or truth"
+    ):
         explainer.model.read(frame.astype({"colour": object}).assign(colour=np.nan))
 
 

@@ -330,5 +330,5 @@ def _plain(forest: Forest) -> Forest:
 register(
     "sklearn.CalibratedClassifierCV",
     calibrated_classifier,
-    words="CalibratedClassifierCV of one of them, or of several single trees",
+    words="CalibratedClassifierCV of one such model or of several single trees",
 )

@@ -206,7 +206,7 @@ def _logit(threshold: float) -> float:
 
 
 def _asked(model: Any, sums: Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
-    """Two functions of rows: what the model itself predicts, and its numbers or probabilities."""
+    """Two functions of rows: the model's own class codes or numbers, and its numbers or probabilities."""
     if sums.kind == "number":
         one = partial(column_of, partial(unnamed, model.predict), sums.target)
         return one, one

@@ -243,7 +243,7 @@ def _stack(trees: list[dict[str, str]], n_columns: int, version: str) -> dict[st
             raise TypeError("the model has linear leaves: expected linear_tree=False")
     leaves = np.array([int(tree["num_leaves"]) for tree in trees], dtype=np.int64)
     if (leaves < 1).any():
-        raise ValueError("a tree has no leaf")
+        raise ValueError("a tree has no leaf: expected num_leaves of at least 1")
     n_tests = leaves - 1
     total = int(n_tests.sum())
 
@@ -276,7 +276,7 @@ def _stack(trees: list[dict[str, str]], n_columns: int, version: str) -> dict[st
             sets.update(_sets(tree, begin))
     begins = np.concatenate([[0], np.cumsum(leaves + n_tests)]).astype(np.int64)
     if set(np.flatnonzero(arrays["decision"] & 1).tolist()) != set(sets):
-        raise ValueError("the tests marked as categorical are not those that have sets of categories")
+        raise ValueError("a test is marked as categorical and has no set of categories, or has one without the mark")
     return {**arrays, "begins": begins, "n_tests": n_tests, "sets": sets}
 
 

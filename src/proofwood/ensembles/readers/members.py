@@ -185,7 +185,7 @@ class Together:
         return f"a {type(self._whole).__name__} with a {type(self.members[k].model).__name__}"
 
     def over(self, k: int, tree: ScoredTree) -> ScoredTree:
-        """The same tree, with the columns of member ``k`` renumbered as columns of all members."""
+        """A tree of member ``k``, with its columns renumbered as columns of all members."""
         return _moved(replace(self.members[k].forest, trees=(tree,)), self._places[k]).trees[0]
 
     def reading(self, forest: Forest, *, takes_missing: bool = True) -> Reading:

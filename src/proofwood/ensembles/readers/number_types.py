@@ -106,7 +106,7 @@ def types_of(X: Any, names: Sequence[str]) -> list[str | None]:
 
 
 def _name(dtype: Any) -> str:
-    """The name of a number type if it is a narrow one, else "float64"; also for nullable types of pandas."""
+    """The NumPy name of a narrow number type; "float64" for all others, and for nullable types of pandas."""
     known = isinstance(dtype, np.dtype) or type(dtype).__module__.split(".")[0] == "polars"
     name = str(dtype).replace("Boolean", "bool").lower() if known else DOUBLE
     return name if name in NARROW_FLOATS or name in NARROW_INTEGERS else DOUBLE

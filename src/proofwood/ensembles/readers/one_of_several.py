@@ -167,7 +167,7 @@ def chain(model: Any, asked: Asked) -> Reading:
     return together.reading(forest, takes_missing=False)
 
 
-register("sklearn.OneVsRestClassifier", one_vs_rest, words="OneVsRestClassifier of them", outputs=True)
+register("sklearn.OneVsRestClassifier", one_vs_rest, words="OneVsRestClassifier of such models", outputs=True)
 register(
     ("sklearn.MultiOutputClassifier", "sklearn.MultiOutputRegressor"),
     one_per_target,

@@ -226,7 +226,7 @@ def _adapted(
 
 
 def _tested_codes(trees: Sequence[ScoredTree]) -> dict[int, tuple[int, ...]]:
-    """By column that is tested by sets of levels, the levels in any of these sets, ascending."""
+    """For each column that is tested by sets of levels, all levels in these sets, ascending."""
     found: dict[int, set[int]] = {}
     for tree in trees:
         for node, codes in enumerate(tree.levels or ()):

@@ -284,7 +284,7 @@ def _of_core(call: Callable[[FloatArray], Any], prepared: Preparation, used: tup
 register(
     ("sklearn.Pipeline", "imblearn.Pipeline"),
     of_pipeline,
-    words="a Pipeline that ends with one of these",
+    words="a Pipeline that ends with such a model",
     votes=True,
     outputs=True,
 )

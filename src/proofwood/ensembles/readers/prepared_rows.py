@@ -39,7 +39,7 @@ class ColumnReader:
     ----------
     column : the column
     codes : codes of categories by their keys; empty for numbers
-    sides : (n_codes, n_made) the sides of each category; None for numbers
+    sides : (n_codes, n_made) the sides of each category (what the model distinguishes about it); None for numbers
     takes_gaps : whether missing values are accepted
     """
 
@@ -68,7 +68,7 @@ class ColumnReader:
         return np.where(np.isnan(values), self.column.fill, values)
 
     def refused(self, values: FloatArray) -> BoolArray:
-        """(n_rows,) whether a value is outside the space, which raises its own error about it."""
+        """(n_rows,) whether a value is outside the space; the space raises the error about it."""
         if self.column.is_categories:
             unknown = (values >= len(self.column.values)) & (not self.column.other)
             return np.asarray((np.isnan(values) | unknown) & (not self.takes_gaps))
@@ -193,7 +193,7 @@ class PreparedRows:
         return np.any(parts, axis=0) if parts else np.zeros(len(rows), dtype=bool)
 
     def _decode(self, rows: FloatArray, sides: IntArray) -> None:
-        """Correct the codes in ``rows`` of categories for which the steps return what they return for another code."""
+        """Correct each code in ``rows`` whose results differ from those of the given value, if another code fits."""
         for at, reader in enumerate(self.readers):
             column = reader.column
             if reader.sides is None:

@@ -227,9 +227,9 @@ class _Window:
     inside: tuple[float, float] = (0.0, 0.0)
 
     def places(self, change: Change, kind: NumberType) -> Any:
-        """Positions of numbers of the column that yield every input of the inexact step in the range; None if too many.
+        """The positions of numbers whose results under ``before`` are all numbers in ``inside``; None if too many.
 
-        The steps before it are monotone as computed, but may turn many numbers near 0 into the same input.
+        The steps in ``before`` are monotone as computed, but may turn many numbers near 0 into the same result.
         """
         if not kind.is_float:
             return None

@@ -168,7 +168,10 @@ def codes_among(column: Any, values: Sequence[Any]) -> FloatArray:
 
 
 def code_table(values: Sequence[Any]) -> dict[Any, float]:
-    """The code of each category, by its key; 0 and false have the same code, and so do 1 and true."""
+    """The code of each category, by its key.
+
+    If only one of 0 and false is a category, both have its code; likewise 1 and true.
+    """
     codes = {key_of(value): float(code) for code, value in reversed(list(enumerate(values)))}
     for (kind, value), code in list(codes.items()):
         if kind == "bool":

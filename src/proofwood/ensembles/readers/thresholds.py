@@ -81,5 +81,5 @@ def calibrated_within(model: Any) -> tuple[Any, Any] | None:
 register(
     ("sklearn.FixedThresholdClassifier", "sklearn.TunedThresholdClassifierCV"),
     threshold_classifier,
-    words="FixedThresholdClassifier or TunedThresholdClassifierCV of one with two classes",
+    words="FixedThresholdClassifier or TunedThresholdClassifierCV of such a model with two classes",
 )

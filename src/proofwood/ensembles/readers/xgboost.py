@@ -327,7 +327,7 @@ def trees_of(given: SavedXGBoost, used: int, places: IntArray, n_scores: int, ca
 def _asked(
     model: Any, booster: Any, sums: Sums
 ) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
-    """Two functions of rows: the model's own classes or numbers, and its numbers or probabilities.
+    """Two functions of rows: the model's own class codes or numbers, and its numbers or probabilities.
 
     ``booster`` is None if the model is a scikit-learn estimator.
     """

@@ -343,7 +343,7 @@ class _Booster:
             "missing_low": self._column("default_left", np.bool_),
         }
         if any(array.size != begins[-1] for array in (*arrays.values(), threshold)) or len(leaf) != begins[-1]:
-            raise ValueError("the arrays of a tree differ in length")
+            raise ValueError("the arrays of a tree differ in length: expected one entry per node")
         of_tree = np.repeat(np.diff(begins), np.diff(begins))
         inner = low != -1
         if any(((child < 0) | (child >= of_tree))[inner].any() for child in (low, high)):
