@@ -131,7 +131,7 @@ def _the_one_that_agrees(
     Raises
     ------
     TypeError
-        If none does.
+        If no candidate has the same results.
     """
     sizes = 10.0 ** np.linspace(-12, 1, 300)
     near = np.array(around)

@@ -206,17 +206,17 @@ def _takes_gaps(forest: Forest, sources: Sequence[Source], n: int) -> list[bool]
 
 
 def _require_alike(members: Sequence[Any], n_paths: int) -> None:
-    """Raise TypeError if models differ about entries that a sparse matrix does not store: missing, or 0."""
+    """Raise TypeError if models differ about omitted entries of a sparse matrix: missing values, or 0."""
     if n_paths > 1:
         raise TypeError(
-            "the steps of members make a sparse matrix, and XGBoost treats the entries that it does not store as "
-            "missing: make dense columns (sparse_threshold=0, sparse_output=False)"
+            "the steps of members make a sparse matrix, and XGBoost reads its omitted entries as missing values: make "
+            "dense columns (sparse_threshold=0, sparse_output=False)"
         )
     others = [one for one in members if library_of(one) != "xgboost"]
     if others:
         raise TypeError(
-            "the steps of the pipeline make a sparse matrix. XGBoost treats the entries that it does not store as "
-            f"missing, and a {type(others[0]).__name__} treats them as 0: make dense columns (sparse_threshold=0, "
+            "the steps of the pipeline make a sparse matrix. XGBoost reads its omitted entries as missing values, but "
+            f"a {type(others[0]).__name__} reads them as 0: make dense columns (sparse_threshold=0, "
             "sparse_output=False)"
         )
 

@@ -48,7 +48,7 @@ class Preparation:
     n_columns : number of columns of the input
     core : the model after the steps
     told : what the model distinguishes in the columns that it gets
-    absent_missing : whether the model treats entries that a sparse matrix does not store as missing, instead of 0
+    absent_missing : whether the model reads omitted entries of a sparse matrix as missing values, and not as 0
     types : number type of each column, by its NumPy name; None if all are float64
     values : by categorical column, its values in the order of their codes
     typed : categorical columns that need the pandas type for categories, because the model asks for it
@@ -80,7 +80,7 @@ class Preparation:
         Raises
         ------
         DataError
-            If a sparse matrix stores a 0, and the model treats entries that are not stored as missing.
+            If a sparse matrix stores a 0, and the model reads omitted entries as missing values.
         StepsRefuseError
             If the steps raise an error.
         """
@@ -92,8 +92,8 @@ class Preparation:
         if sparse.issparse(made):
             if self.absent_missing and (made.data == 0).any():
                 raise DataError(
-                    "a step of the pipeline stores a 0 in a sparse matrix. XGBoost treats it as 0, but a 0 that is not "
-                    "stored as a missing value: make dense columns (sparse_threshold=0, sparse_output=False)"
+                    "a step of the pipeline stores a 0 in a sparse matrix. XGBoost reads stored zeros as 0, but "
+                    "omitted zeros as missing values: make dense columns (sparse_threshold=0, sparse_output=False)"
                 )
             made = np.asarray(made.toarray(), dtype=np.float64)
         return self.core.read(made) if self.core.categories else _as_matrix(made)
