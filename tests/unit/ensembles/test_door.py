@@ -330,7 +330,7 @@ def test_columns_by_place_are_said_and_named_by_the_frame() -> None:
     assert named.abductive(frame[:1].to_numpy()).reading == "checked"
     with pytest.raises(DataError, match="in another order than 'annual income', 'age'"):
         named.abductive(frame[["age", "annual income"]][:1])
-    with pytest.raises(DataError, match="the frame lacks 'age' and has 'Age'"):
+    with pytest.raises(DataError, match="the frame lacks the columns 'age' and has the unknown columns 'Age'"):
         named.abductive(frame.rename(columns={"age": "Age"})[:1])
     with pytest.raises(DataError, match="does not store their names: give exactly these columns"):
         Explainer(model).abductive(frame.assign(more=1)[:1])
@@ -360,7 +360,7 @@ def test_further_columns_and_those_that_no_step_needs() -> None:
     expected = read.admit(text).codes.tolist()
     for table in (text.assign(id=range(ROWS)), text[["age", "job"]], in_polars(text.drop(columns="note"))):
         assert read.admit(table).codes.tolist() == expected
-    with pytest.raises(DataError, match="the frame lacks 'job': the model takes"):
+    with pytest.raises(DataError, match="the frame lacks the columns 'job': the model takes"):
         read.admit(text[["age"]])
     plain = DecisionTreeClassifier(max_depth=3).fit(text[["age"]], y)
     assert explained(plain).admit(text).reading == "checked as a frame of pandas"

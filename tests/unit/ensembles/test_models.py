@@ -643,7 +643,7 @@ def test_errors_say_what_to_do() -> None:
     result = explained(model)
     with pytest.raises(DataError, match="X has 4 columns, but the model takes 5"):
         result.read(X[:, :4])
-    with pytest.raises(DataError, match="lacks 'a' and has 'z', which the model does not know"):
+    with pytest.raises(DataError, match="lacks the columns 'a' and has the unknown columns 'z'"):
         result.read(frame.rename(columns={"a": "z"}))
     gap = X.copy()
     gap[5, 2] = np.nan

@@ -103,7 +103,7 @@ class Graph:
         if len(ensembles) != 1 or len(proto.functions):
             counts = {op: sum(node.op_type == op for node in nodes) for op in sorted({node.op_type for node in nodes})}
             found = ", ".join(f"{count} {op}" for op, count in list(counts.items())[:20]) or "no node"
-            raise TypeError(f"the ONNX file has the nodes {found}: expected {EXPECTED}")
+            raise TypeError(f"the ONNX file has {found}: expected {EXPECTED}")
         (ensemble,) = ensembles
         maker = {name: node for node in nodes for name in node.output}
         inputs = {given.name: given for given in proto.graph.input}
