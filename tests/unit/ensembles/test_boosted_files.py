@@ -192,7 +192,7 @@ def test_unknown_fields_of_lightgbm_are_refused(line: str, added: str, part: str
     text = (HERE / "lightgbm-4.7.0-binary.txt").read_text()
     with pytest.raises(TypeError, match=rf"field 'boost_more' in {part}, written by LightGBM v4"):
         lightgbm_file.saved(text.replace(f"\n{line}", f"\n{added}\n{line}", 1))
-    with pytest.raises(TypeError, match="of the form version='v5': expected one of v3, v4"):
+    with pytest.raises(TypeError, match="has version='v5': expected one of v3, v4"):
         lightgbm_file.saved(text.replace("version=v4", "version=v5"))
     with pytest.raises(TypeError, match="linear leaves: expected linear_tree=False"):
         lightgbm_file.saved(text.replace("is_linear=0", "is_linear=1", 1))

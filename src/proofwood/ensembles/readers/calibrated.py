@@ -92,8 +92,8 @@ def _of_leaves(model: Any, together: Together, folds: list[Any]) -> Forest:
             raise TypeError(
                 f"a CalibratedClassifierCV of {what} with a {type(fold.estimator).__name__} in it cannot be explained: "
                 "its probabilities are not functions of one sum over trees. Expected single trees or small ensembles "
-                f"({error}), or one classifier (ensemble=False, or a FrozenEstimator) with two classes, "
-                "method='sigmoid' or method='temperature', whose probability is a mean over its trees or the logistic "
+                f"({error}), or one classifier (ensemble=False, or a FrozenEstimator) with two classes, or with "
+                "method='sigmoid' or 'temperature', whose probability is a mean over its trees or the logistic "
                 "function of their sum"
             ) from error
         told = copy.copy(fold)
