@@ -300,7 +300,8 @@ def _by_sigmoids(inner: Any, forest: Forest, calibrators: list[Any]) -> Forest |
 def _by_temperature(inner: Any, forest: Forest, beta: float) -> Forest | None:
     """The forest of a temperature calibration: a softmax with a positive factor does not change the order of classes.
 
-    The softmax is computed of logits, or of logarithms of probabilities. None if the sums are neither of these.
+    The softmax is computed of logits, or of logarithms of probabilities. None if the sums are neither, or the factor is
+    not positive.
     """
     if forest.n_classes == 2:
         try:

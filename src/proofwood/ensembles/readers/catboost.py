@@ -102,7 +102,7 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     """
-    if not model.is_fitted():  # what check_is_fitted looks at, sums of models and loaded ones lack
+    if not model.is_fitted():  # sums of models and loaded models lack the attributes that check_is_fitted tests
         raise NotFittedError(f"this {type(model).__name__} is not fitted: call fit first")
     given = saved(text_of(model))
     sums = _sums(model, given, output)
@@ -116,7 +116,7 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
     if math.isinf(sums.cut):  # a probability threshold of 0 or 1: one class whatever the sum is
         stack, base = Stack.of([ScoredTree.leaf(np.array([0.0, -np.sign(sums.cut)]))]), np.zeros(2)
     else:
-        base[-1] -= sums.cut  # of a single sum, which is the last one
+        base[-1] -= sums.cut  # only a single sum has a cut; it is the last one
     trees = stack.trees()
     noise = summing_noise(trees, base, DOUBLE, roundings=2)
     if math.isfinite(sums.cut):
@@ -350,7 +350,7 @@ def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, numbers.Integral | np.bool_):
-        return str(int(value))  # also of truth values, which are "0" and "1"
+        return str(int(value))  # truth values become "0" and "1"
     raise DataError(
         f"column {name!r} holds categories, and one of them is {value!r}: CatBoost expects text, integers or truth "
         "values"

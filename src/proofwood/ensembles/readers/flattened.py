@@ -70,8 +70,8 @@ class _Side:
         return math.nextafter(self.low, math.inf) if math.isfinite(self.low) else 0.0
 
 
-# The library adds the same numbers in the same order for all rows of a leaf, so any function of its answer is exact.
-# Bounds by intervals of probability would not be: decisions/0057-members-as-one-tree.
+# The library adds the same numbers in the same order for all rows of a leaf, so any function of its result is exact.
+# Bounds from intervals of probability would not be exact: decisions/0057-members-as-one-tree.
 @dataclass(frozen=True, eq=False)
 class Flat:
     """An ensemble as one tree.
@@ -153,7 +153,7 @@ class _Decided:
     def __init__(self, forest: Forest) -> None:
         n = forest.n_classes
         self.noise = forest.noise
-        self.least = [np.zeros((n, n))]  # least that the trees from here on add to the lead of a class on another
+        self.least = [np.zeros((n, n))]  # least lead of a class over another that the remaining trees add
         for tree in reversed(forest.trees):
             value = tree.value[tree.leaves]
             lead = (value[:, :, np.newaxis] - value[:, np.newaxis, :]).min(axis=0)
@@ -164,7 +164,7 @@ class _Decided:
         """The class that wins for any leaves of the remaining trees; None if it is still open."""
         lead = sums[:, np.newaxis] - sums[np.newaxis, :] + self.least[after]
         np.fill_diagonal(lead, np.inf)
-        # twice the noise, and more than what these sums are rounded themselves
+        # twice the noise, and a bound for the rounding of these sums
         sure = lead.min(axis=1) > 2 * self.noise + 2.0**-40 * np.abs(sums).max()
         return int(sure.argmax()) if sure.any() else None
 

@@ -12,8 +12,8 @@ COLUMN_BYTES = 500
 """Estimated memory in bytes of one column or output of a model."""
 
 
-# A reader that looks up the fields it wants overlooks all others, such as weights of trees near 1, which no random row
-# shows: decisions/0058-known-fields.
+# A reader that only looks up expected fields would miss others, such as tree weights near 1, which tests with random
+# rows do not reveal: decisions/0058-known-fields.
 @dataclass(frozen=True)
 class KnownFields:
     """The fields that a library writes into its models.

@@ -378,7 +378,7 @@ def mean_of(
     """
     links = [Link() if forest.link is None else forest.link for forest in forests]
     divisors = {link.divisor for link in links}
-    common = divisors.pop() if len(divisors) == 1 else 1.0  # so that sums stay multiples of what they are made of
+    common = divisors.pop() if len(divisors) == 1 else 1.0  # keeps sums multiples of a step
     trees: list[ScoredTree] = []
     base, noise = np.zeros(n_scores), 0.0
     for k, (forest, weight, link) in enumerate(zip(forests, weights, links, strict=True)):
@@ -388,7 +388,7 @@ def mean_of(
         start = forest.base * factor @ spread
         if forest.noise > 0 or link.divisor != 1:
             whole = float(np.abs(start).max()) + sum(float(np.abs(tree.value[tree.leaves]).max()) for tree in made)
-            noise += abs(factor) * forest.noise + 2 * link.unit * whole  # of the member, and of what it gives
+            noise += abs(factor) * forest.noise + 2 * link.unit * whole  # noise of the member, and of its result
         base = base + start
         trees += made
     return Forest(

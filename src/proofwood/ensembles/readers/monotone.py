@@ -83,7 +83,7 @@ def powers(step: Any, k: int, n_columns: int) -> tuple[Step, ...]:
     Box-Cox is the function of SciPy. Yeo-Johnson is computed operation by operation, in the order of SciPy or of older
     releases of scikit-learn.
     """
-    rate = step.lambdas_[k]  # of the type of the rows of training, in which 2 - rate is rounded
+    rate = step.lambdas_[k]  # has the type of the training rows, so 2 - rate is rounded in it
     ways = (
         [(Step("boxcox", float(rate)),)] if step.method == "box-cox" else [_yeo_johnson(rate, p) for p in (False, True)]
     )
@@ -141,7 +141,7 @@ def _the_one_that_agrees(
     table: npt.NDArray[Any] = np.full((len(rows), n_columns), 1.0 if positive else 0.0)
     table[:, k] = rows
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # names of columns
+        warnings.simplefilter("ignore")  # missing column names
         given: FloatArray = np.asarray(step.transform(table), dtype=np.float64)[:, k]
     for way in ways:
         if np.array_equal(through(way, rows), given):

@@ -97,7 +97,7 @@ def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
     sizes, of_tree = np.diff(stack.begins), stack.tree_of[parted]
     extra = np.bincount(of_tree, minlength=sizes.size) * 2
     begins = np.concatenate([[0], np.cumsum(sizes + extra)])
-    # places of the old nodes, and of the two new ones of each test that is parted
+    # indices of the old nodes, and of the two new nodes for each split test
     old = np.arange(stack.feature.size) + (begins[:-1] - stack.begins[:-1])[stack.tree_of]
     nth = np.arange(parted.size) - np.searchsorted(of_tree, of_tree)
     second = begins[of_tree] + sizes[of_tree] + 2 * nth

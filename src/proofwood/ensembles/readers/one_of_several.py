@@ -101,7 +101,7 @@ def _greatest(model: Any, asked: Asked, labels: npt.NDArray[Any]) -> Reading:
 def _scores(response: Response, common: float, logistic: bool) -> tuple[list[ScoredTree], float, float]:
     """Trees and base of a sum that increases with the predicted number, and the largest rounding error of the sum."""
     forest, link = response.forest, response.link
-    if logistic and forest.is_regressor:  # a constant 0 or 1, where all others are between
+    if logistic and forest.is_regressor:  # a constant 0 or 1; all other numbers are between them
         value = 1e3 * (2 * float(forest.trees[0].value[0, 0] + forest.base[0]) - 1)
         return [replace(forest.trees[0], value=np.zeros((1, 1)))], value, 0.0
     factor = common / link.divisor
@@ -163,7 +163,7 @@ def chain(model: Any, asked: Asked) -> Reading:
     together = Together(model, members_of([model.estimators_[0]], own, vote="auto"), own)
     forest = together.forests[0]
     if not forest.is_regressor:
-        forest = replace(forest, link=None, classes=forest.classes.astype(np.float64))  # as it predicts them
+        forest = replace(forest, link=None, classes=forest.classes.astype(np.float64))  # the chain predicts floats
     return together.reading(forest, takes_missing=False)
 
 

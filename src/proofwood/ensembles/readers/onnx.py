@@ -66,7 +66,7 @@ def from_onnx(model: Any, feature_names: Sequence[str] | None) -> Adapted:
         forest = _classifier(attributes, tests, runner)
     unclear = np.unique(tests.column[(tests.mode == MODES.index("BRANCH_NEQ")) & ~tests.tracks])
     takes = np.ones(width, dtype=bool)
-    takes[unclear] = False  # onnxruntime and the standard differ about what is not equal to nothing
+    takes[unclear] = False  # onnxruntime and the standard differ about != with a missing value
     forest = replace(forest, n_columns=width, takes_missing=takes, names=graph.names(width))
     adapted = plain(forest, feature_names)
     if not graph.columns.steps:

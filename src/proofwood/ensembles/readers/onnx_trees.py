@@ -132,7 +132,7 @@ class Tests:
             low, high = nodes.sides(nodes.add(column, upto if mode == "BRANCH_GT" else before, not tracks))
             return high, low
         differs = mode == "BRANCH_NEQ"
-        lower = nodes.add(column, before, differs)  # nothing is not equal to anything
+        lower = nodes.add(column, before, differs)  # a missing value differs from every number
         upper = nodes.add(column, upto, tracks)
         nodes.high[lower] = upper
         outside, inside = [(nodes.low, lower), (nodes.high, upper)], [(nodes.low, upper)]

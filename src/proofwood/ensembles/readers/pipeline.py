@@ -53,7 +53,7 @@ def of_pipeline(model: Any, asked: Asked) -> Reading:
     steps = tuple(step for step in steps_of(model) if step is not last)
     behind = None
     if asked.X is not None and any(library_of(one) == "catboost" for one in models_within(last)):
-        with suppress(Exception):  # CatBoost knows categories by rows alone: those that the steps take as they are
+        with suppress(Exception):  # CatBoost needs rows to know the categories; skip X if the steps refuse it
             behind = made_by(steps, asked.X)
     inner = replace(asked.within, X=behind, output=asked.output).read(last)
     return Reading(inner.core, tuple((*steps, *path) for path in inner.paths))

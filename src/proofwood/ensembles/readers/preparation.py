@@ -35,7 +35,7 @@ class StepsRefuseError(Exception):
     """Raised if the steps of a pipeline refuse a table; its text is their error, in one line."""
 
 
-# The steps are asked because a second computation would be right only for the types and releases that we thought of:
+# The steps are run because a second computation would be right only for the types and releases that we considered:
 # decisions/0054-steps-are-asked.
 @dataclass(frozen=True, eq=False)
 class Preparation:

@@ -161,7 +161,7 @@ def _limits(traced: Sequence[Traced], made: Sequence[int], kind: NumberType) -> 
     low, high = low if low > -LARGEST else -np.inf, high if high < LARGEST else np.inf
     if kind.name == DOUBLE:
         return low + 0.0, high
-    if low > -np.inf:  # the first that is read as one of the type which is not below
+    if low > -np.inf:  # the first float64 that is read as a number of the type not below low
         least = kind.floor(np.array([low]))
         before = least if least[0] < low else kind.at(kind.places(least) - 1)
         low = float(np.nextafter(kind.last_read_as(before)[0], np.inf))
@@ -248,7 +248,7 @@ class _Questions:
             fills.append(one.filled(math.nan))
         alike_all = all(not absent(fill) and fill == fills[0] for fill in fills)
         number = alike_all and isinstance(fills[0], int | float | np.number) and math.isfinite(float(fills[0]))
-        return float(fills[0]) if number else None  # a text in a column of numbers is refused by what comes behind
+        return float(fills[0]) if number else None  # a later step refuses a text in a column of numbers
 
     def _may_lack(self, j: int) -> bool:
         """Whether a missing number may be permitted."""

@@ -130,7 +130,7 @@ class PreparedRows:
             again = self.prepared.sides(self.prepared.table(rows, self.used))
         except StepsRefuseError as error:
             if self._refused(rows).any():
-                return rows  # the space says more about them
+                return rows  # the error of the space says more
             raise DataError(
                 f"the steps of the pipeline refuse these rows ({error}): expected columns of the types and categories "
                 "that it was fitted with"

@@ -124,7 +124,7 @@ class Rewriting:
             one = self.columns[feature].traced
             lows: list[Edge] = []
             highs: list[Edge] = []
-            edges: list[Edge] = []  # of rows that are none of the points
+            edges: list[Edge] = []  # edges of rows at none of the points
             for number, low in self._points_of(feature, threshold, missing_low):
                 raw = self._raw_column(one.column)
                 below = nodes.add(raw, math.nextafter(number, -math.inf), True)

@@ -157,7 +157,7 @@ class _Search:
             self.high_is = np.where(down, self.low_is, self.high_is)
             self.low = np.where(up & ~down, self.high, self.low)
             self.low_is = np.where(up & ~down, self.high_is, self.low_is)
-            # differences of places can be beyond int64, hence of float64
+            # float64, as differences of places can exceed int64
             room = self.low.astype(np.float64) - self.first, self.last - self.high.astype(np.float64)
             self.low = np.where(down, np.where(room[0] > 2 * step, self.low - step, self.first), self.low)
             self.high = np.where(up & ~down, np.where(room[1] > 2 * step, self.high + step, self.last), self.high)

@@ -268,7 +268,7 @@ def absent(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # an array or the like is a value
+    except (TypeError, ValueError):  # an array is not a missing value
         return False
 
 
@@ -305,7 +305,7 @@ def _moment(value: Any) -> Any:
         import pandas as pd  # optional: without it all dates are of Python's own type
 
         return pd.Timestamp(value)
-    except (ImportError, ValueError):  # beyond what pandas can say
+    except (ImportError, ValueError):  # outside the range of pandas
         return value.astype(object) if isinstance(value, np.datetime64) else value
 
 

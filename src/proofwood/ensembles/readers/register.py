@@ -53,8 +53,8 @@ class Columns:
         return X.iloc[:, list(self.indices)] if hasattr(X, "iloc") else X[:, list(self.indices)]
 
 
-# Columns are traced back once, at the end, for all members together: two members may fill a missing value with
-# different numbers, and only all traces show that this is one fact about a column: decisions/0056-readers-that-nest.
+# Columns are traced back once, at the end, for all members together. Two members may fill a missing value with
+# different numbers, which only all traces together show: decisions/0056-readers-that-nest.
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A fitted model as a forest, with the steps that prepare its columns.

@@ -122,7 +122,7 @@ def _booster(model: Any, asked: Asked) -> Adapted:
         adapted = plain(forest, asked.names)
     else:
         adapted = with_categories(forest, categories, asked.names, unknown_missing=library == "lightgbm")
-    if type(model).__name__ == "Booster":  # whose own predict gives no classes
+    if type(model).__name__ == "Booster":  # its own predict returns no classes
         return replace(adapted, ask=forest.predict, ask_output=forest.output)
     return adapted
 

@@ -216,7 +216,7 @@ def refuse_own_ways(step: Any, kind: type, also: Sequence[str] = ()) -> None:
     """Raise TypeError if a step, or its class, overrides a method of ``kind`` that can change its results."""
     order = type(step).__mro__
     ahead = order[: order.index(kind)]
-    if kind is SelectorMixin:  # its classes differ in what they select, which they say themselves
+    if kind is SelectorMixin:  # its subclasses override what they select, and report it themselves
         changed = [name for name in ("transform", *also) if getattr(type(step), name) is not getattr(kind, name)]
     else:
         changed = [

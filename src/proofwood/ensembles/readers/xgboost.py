@@ -119,11 +119,11 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     if gap is not None:
         stack = with_gap(stack, stack.feature != LEAF, gap[:2])
     trees, base = stack.trees(), sums.base.copy()
-    base[-1] -= sums.cut  # of a single sum, which is the last one
+    base[-1] -= sums.cut  # only a single sum has a cut; it is the last one
     dart = given.weights is not None
     units = LINKED * _base_units(sums.base, sums.link) if sums.kind in ("number", "binary") else LINKED
     noise = summing_noise(trees, base, SINGLE, roundings=4 * dart) + units * SINGLE
-    if dart:  # of a sum with the base score, of a difference from it, and of their product with the weight
+    if dart:  # roundings of: a sum with the base score, a difference from it, their product with the weight
         noise += 8 * SINGLE * float(np.abs(base).max() * given.factors[:used].sum())
     predict, numbers = _asked(model, booster if own else None, sums)
     forest = Forest(
@@ -309,7 +309,7 @@ def trees_of(given: SavedXGBoost, used: int, places: IntArray, n_scores: int, ca
     threshold[leaf] = threshold[list(levels)] = np.nan
     leaves = np.flatnonzero(leaf)
     of_tree = stack.tree_of[leaves]
-    scores = given.leaf[leaves].astype(np.float64) * given.factors[of_tree, np.newaxis]  # exact, of two float32
+    scores = given.leaf[leaves].astype(np.float64) * given.factors[of_tree, np.newaxis]  # exact: two float32
     value = stack.value
     if scores.shape[1] == 1:
         place = places[given.output_of[of_tree]]
@@ -336,7 +336,7 @@ def _asked(
         if sums.kind == "classes":
             return partial(greatest, call), call
     elif sums.kind == "classes" or (sums.kind == "binary" and sums.places.size == 1):
-        labelled = len(model.classes_) > 1  # else the codes are what it predicts
+        labelled = len(model.classes_) > 1  # else it predicts the codes
         codes = coded(model) if labelled else partial(greatest, partial(unnamed, model.predict))
         return codes, partial(probabilities_of, model)
     else:

@@ -289,7 +289,7 @@ class _Booster:
             self.since = WEIGHTS_INSIDE
         elif given["name"] == "gbtree" and drops:
             self.since = WEIGHTS_BESIDE
-        # a dart that dropped no tree yet has none
+        # a dart booster that dropped no tree has no weights
         self.weights = np.asarray(drops[0], dtype=np.float32) if drops and len(drops[0]) else None
         if self.weights is not None and self.weights.shape != (len(self.trees),):
             raise ValueError(f"weight_drop has {self.weights.size} weights: expected {len(self.trees)}, one per tree")
@@ -394,7 +394,7 @@ def _unreached(begins: IntArray, low: IntArray, high: IntArray) -> IntArray:
 def _leaf_values(tree: Mapping[str, Any], n_outputs: int) -> npt.NDArray[np.float32]:
     """(n_nodes, n_outputs) scores of the leaves of a tree with vector leaves; rows of other nodes do not matter."""
     low = _integers(tree["left_children"])
-    if "leaf_weights" in tree:  # one row per leaf, whose number stands where that of a child would
+    if "leaf_weights" in tree:  # one row per leaf; its number is stored in place of the right child
         rows = np.asarray(tree["leaf_weights"], dtype=np.float32).reshape(-1, n_outputs)
         found = np.zeros((low.size, n_outputs), dtype=np.float32)
         leaves = np.flatnonzero(low == -1)
@@ -461,7 +461,7 @@ def margin(base: FloatArray, kind: str) -> FloatArray:
     base : (n_outputs,) the stored predictions
     kind : the kind of link of the objective: "mean", "log" or "logistic"
     """
-    if kind == "logistic":  # as near to 0 and 1 as XGBoost lets it get
+    if kind == "logistic":  # XGBoost clips to this range
         inside = np.clip(base, np.float32(1e-6), np.float32(1) - np.float32(1e-6)).astype(np.float64)
         return np.asarray((-np.log(1.0 / inside - 1.0)).astype(np.float32), dtype=np.float64)
     if kind == "log":
