@@ -498,7 +498,7 @@ def test_categories_of_boosters_by_number(make: Any) -> None:
         strange[:, 1] = 1000  # no number of a set: low for XGBoost, high for LightGBM
         assert np.array_equal(model.classes_[result.predict_codes(result.read(strange))], model.predict(strange))
         strange[3, 1] = 2.5
-        with pytest.raises(DataError, match=r"2.5.* in row 3: its categories are whole numbers"):
+        with pytest.raises(DataError, match=r"2.5.* in row 3, but its categories are whole numbers"):
             result.read(strange)
     assert np.array_equal(X, before, equal_nan=True)
 
