@@ -142,8 +142,8 @@ def _whole_numbers(X: Any, names: Sequence[str], known: Mapping[int, tuple[int, 
         broken = np.flatnonzero(~np.isnan(column) & (column != np.floor(column)))
         if broken.size:
             raise DataError(
-                f"column {names[j]!r} holds {float(column[broken[0]])!r} in row {broken[0]}, but its categories are whole "
-                "numbers: expected a whole number"
+                f"column {names[j]!r} holds {float(column[broken[0]])!r} in row {broken[0]}, but its categories are "
+                "whole numbers: expected a whole number"
             )
     return as_codes(rows, known)
 
