@@ -89,7 +89,9 @@ def test_rows_of_any_form_and_new_categories() -> None:
     found = again.abductive(frame.iloc[[0]], inflate=True)
     assert found.verify().ok
     assert any("colour" in condition.name for condition in found.conditions)
-    with pytest.raises(DataError, match="holds categories, and one of them is nan: expected text, integers or truth"):
+    with pytest.raises(
+        DataError, match="holds categories, and one of them is nan: CatBoost expects text, integers or truth"
+    ):
         explainer.model.read(frame.astype({"colour": object}).assign(colour=np.nan))
 
 
@@ -98,7 +100,7 @@ def test_categories_need_rows_in_which_they_occur() -> None:
 
     frame, y = _frame()
     model = CatBoostClassifier(one_hot_max_size=10, **FEW).fit(frame, y)
-    with pytest.raises(ValueError, match=r"CatBoost knows by a hash alone: there is no X"):
+    with pytest.raises(ValueError, match=r"CatBoost stores only their hashes: X is not given"):
         explained(model)
     with pytest.raises(ValueError, match=r"column 'colour'.* of them do not occur in X"):
         explained(model, X=frame.assign(colour="blue"))
@@ -112,7 +114,7 @@ def test_statistics_of_categories_are_refused() -> None:
 
     frame, y = _frame()
     model = CatBoostClassifier(one_hot_max_size=2, **FEW).fit(frame, y)
-    with pytest.raises(TypeError, match=r"statistics of categories \(OnlineCtr\).*expected one_hot_max_size="):
+    with pytest.raises(TypeError, match=r"statistics of categories \(OnlineCtr\).*with one_hot_max_size="):
         explained(model, X=frame)
 
 

@@ -330,9 +330,9 @@ def test_columns_by_place_are_said_and_named_by_the_frame() -> None:
     assert named.abductive(frame[:1].to_numpy()).reading == "checked"
     with pytest.raises(DataError, match="in another order than 'annual income', 'age'"):
         named.abductive(frame[["age", "annual income"]][:1])
-    with pytest.raises(DataError, match="the frame lacks 'age' and has 'Age'"):
+    with pytest.raises(DataError, match="the frame lacks the columns 'age' and has the unknown columns 'Age'"):
         named.abductive(frame.rename(columns={"age": "Age"})[:1])
-    with pytest.raises(DataError, match="of which it knows no names: give it exactly these columns"):
+    with pytest.raises(DataError, match="does not store their names: give exactly these columns"):
         Explainer(model).abductive(frame.assign(more=1)[:1])
     with pytest.raises(DataError, match="more than one column 'age'"):
         Explainer(model).abductive(pd.concat([frame, frame], axis=1)[:1])
@@ -347,7 +347,7 @@ def test_names_whose_blanks_lightgbm_does_not_keep() -> None:
     model = lightgbm.LGBMClassifier(n_estimators=4, n_jobs=1, verbose=-1).fit(frame, frame["age"] > 40)
     assert Explainer(model).abductive(frame[:1]).prediction == model.predict(frame[:1])[0]
     assert Explainer(model, X=frame).feature_names == ("annual income", "age")
-    with pytest.raises(DataError, match="this model takes columns by their place"):
+    with pytest.raises(DataError, match="this model takes columns by position"):
         Explainer(model).abductive(frame[["age", "annual income"]][:1])
 
 
@@ -360,7 +360,7 @@ def test_further_columns_and_those_that_no_step_needs() -> None:
     expected = read.admit(text).codes.tolist()
     for table in (text.assign(id=range(ROWS)), text[["age", "job"]], in_polars(text.drop(columns="note"))):
         assert read.admit(table).codes.tolist() == expected
-    with pytest.raises(DataError, match="the frame lacks 'job': the model takes"):
+    with pytest.raises(DataError, match="the frame lacks the columns 'job': the model takes"):
         read.admit(text[["age"]])
     plain = DecisionTreeClassifier(max_depth=3).fit(text[["age"]], y)
     assert explained(plain).admit(text).reading == "checked as a frame of pandas"
@@ -507,9 +507,9 @@ def test_sparse_rows_are_refused_where_the_steps_compute_otherwise_with_them() -
     y = X[:, 0] > X[:, 1]
     forest = RandomForestClassifier(5, random_state=0)
     model = make_pipeline(StandardScaler(with_mean=False), forest).fit(sp.csr_matrix(X), y)
-    with pytest.raises(DataError, match=r"compute with a sparse matrix otherwise.*give X\.toarray\(\)"):
+    with pytest.raises(DataError, match=r"is a sparse matrix, for which.*give X\.toarray\(\)"):
         Explainer(model, X=sp.csr_matrix(X))
-    with pytest.raises(DataError, match="otherwise than with an array"):
+    with pytest.raises(DataError, match="slightly other numbers than for an array"):
         Explainer(model).abductive(sp.csr_matrix(X[:1]))
     assert Explainer(model, X=X).abductive(X[:1]).prediction == model.predict(X[:1])[0]
     plain = make_pipeline("passthrough", forest).fit(sp.csr_matrix(X), y)

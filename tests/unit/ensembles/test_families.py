@@ -344,7 +344,7 @@ def test_models_of_several_targets_are_explained_one_target_at_a_time() -> None:
         born_again(Explainer(small, output=1), output=0)
     with pytest.raises(ValueError, match="output=1"):
         Explainer(forest().fit(X, both[:, 0]), output=1)
-    with pytest.raises(ValueError, match="predicts one target: leave output out"):
+    with pytest.raises(ValueError, match="predicts one target, so leave output out"):
         Explainer(boosted().fit(X, both[:, 0]), output=0)
 
 
@@ -369,7 +369,7 @@ def test_of_a_chain_the_first_target_is_explained() -> None:
     model = ClassifierChain(forest(), order=[1, 0]).fit(X, both)
     found = [one.prediction for one in Explainer(model, X=X, output=1).explain(X[:20])]
     assert found == model.predict(X[:20])[:, 1].tolist()
-    with pytest.raises(TypeError, match=r"depends on what it predicts of others.*expected output=1"):
+    with pytest.raises(TypeError, match=r"depends on its predictions for other outputs.*expected output=1"):
         Explainer(model, output=0)
     numbers = RegressorChain(DecisionTreeRegressor(max_depth=2)).fit(X, np.column_stack([score, score**2]))
     assert Explainer(numbers, X=X, output=0, target=(">=", 0)).abductive(X[[0]]).status == "minimal"
@@ -535,13 +535,13 @@ class Renamed(RandomForestClassifier):
 
 def test_a_subclass_is_read_only_if_it_predicts_as_its_kind_does() -> None:
     X, y, _ = _rows(2, 6)
-    with pytest.raises(TypeError, match=r"a Strict is a RandomForestClassifier with a method predict of its own"):
+    with pytest.raises(TypeError, match=r"a Strict is a RandomForestClassifier that overrides the method predict"):
         Explainer(Strict(3, max_depth=2).fit(X, y), X=X)
     with pytest.raises(TypeError, match=r"a Strict is a RandomForestClassifier"):
         Explainer(GridSearchCV(scaled(Strict(3)), {}, cv=2).fit(X, y), X=X)
     changed = forest().fit(X, y)
     changed.predict = lambda X: np.full(len(X), "no")
-    with pytest.raises(TypeError, match=r"this RandomForestClassifier .* with a method predict of its own"):
+    with pytest.raises(TypeError, match=r"this RandomForestClassifier .* that overrides the method predict"):
         Explainer(changed)
     model = Renamed(3, max_depth=2, random_state=0).fit(X, y)
     assert Explainer(model, X=X).abductive(X[[0]]).prediction == model.predict(X[[0]])[0]
@@ -556,7 +556,7 @@ def test_confidence_is_refused_where_the_class_is_not_the_most_probable_one() ->
     table = model.model_
     leaves = table.feature == -1
     model.model_ = table.changed(label=np.where(leaves, 1 - table.label, table.label))
-    with pytest.raises(TypeError, match="another class than the most probable one"):
+    with pytest.raises(TypeError, match="does not predict the most probable class"):
         Explainer(model, confidence=0.6)
 
 

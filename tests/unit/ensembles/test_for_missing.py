@@ -93,7 +93,7 @@ def test_numbers_for_missing_that_are_refused() -> None:
     with pytest.raises(TypeError, match="expected nan or a finite number"):
         explained(xgboost.XGBClassifier(missing=math.inf, **FEW).fit(X, y))
     model = xgboost.XGBClassifier(missing=0.0, feature_types=["c"], enable_categorical=True, **FEW).fit(X, y)
-    with pytest.raises(TypeError, match=r"missing=0\.0 of a model with categories: expected nan"):
+    with pytest.raises(TypeError, match=r"missing=0\.0 and categorical columns.*expected missing=nan"):
         explained(model)
 
 

@@ -498,7 +498,7 @@ def test_categories_of_boosters_by_number(make: Any) -> None:
         strange[:, 1] = 1000  # no number of a set: low for XGBoost, high for LightGBM
         assert np.array_equal(model.classes_[result.predict_codes(result.read(strange))], model.predict(strange))
         strange[3, 1] = 2.5
-        with pytest.raises(DataError, match=r"2.5.* in row 3: its categories are whole numbers"):
+        with pytest.raises(DataError, match=r"2.5.* in row 3, but its categories are whole numbers"):
             result.read(strange)
     assert np.array_equal(X, before, equal_nan=True)
 
@@ -507,7 +507,7 @@ def test_categories_of_boosters_by_number(make: Any) -> None:
 def test_ordered_categories_of_lightgbm_are_refused() -> None:
     frame, y = _with_categories(0)
     model = _light(1).fit(frame.assign(kind=frame.kind.cat.as_ordered()), y)
-    with pytest.raises(TypeError, match="without ordered ones"):
+    with pytest.raises(TypeError, match="without ordered categories"):
         explained(model)
 
 
@@ -643,7 +643,7 @@ def test_errors_say_what_to_do() -> None:
     result = explained(model)
     with pytest.raises(DataError, match="X has 4 columns, but the model takes 5"):
         result.read(X[:, :4])
-    with pytest.raises(DataError, match="lacks 'a' and has 'z', which the model does not know"):
+    with pytest.raises(DataError, match="lacks the columns 'a' and has the unknown columns 'z'"):
         result.read(frame.rename(columns={"a": "z"}))
     gap = X.copy()
     gap[5, 2] = np.nan
@@ -744,7 +744,7 @@ def test_pipelines_of_arrays_and_steps_without_a_trace() -> None:
         result = explained(model, X=X)
         assert result.scores.n_features == 3
         _check_pipeline_rows(result, model, X)
-    with pytest.raises(TypeError, match="the pipeline has a PCA, which has no trace"):
+    with pytest.raises(TypeError, match="the pipeline has a PCA, whose columns cannot be traced back"):
         explained(make_pipeline(PCA(), DecisionTreeClassifier()).fit(X, y))
 
 

@@ -125,28 +125,32 @@ def _set(make: Callable[[], Any] = _chain, **attributes: Any) -> Callable[[], An
 NO_SCALE = ("Scaler", "ai.onnx.ml", {"offset": [0.0], "scale": [0.0]})
 OF_ZERO = ("Imputer", "ai.onnx.ml", {"imputed_value_floats": [1.0], "replaced_value_float": 0.0})
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "other nodes": (lambda: _chain(("Abs", "", {})), TypeError, "has a Abs beside or behind its trees"),
+    "other nodes": (lambda: _chain(("Abs", "", {})), TypeError, "has a Abs beside or after its trees"),
     "before": (lambda: _chain(before=[("Abs", "", {})]), TypeError, "has a Abs before its trees"),
-    "scaled by 0": (lambda: _chain(before=[NO_SCALE]), TypeError, "multiplies with 0"),
+    "scaled by 0": (lambda: _chain(before=[NO_SCALE]), TypeError, "multiplies by 0"),
     "zeros filled": (lambda: _chain(before=[OF_ZERO]), TypeError, r"replaces the number 0\.0"),
-    "truncated": (lambda: _chain(("Cast", "", {"to": 7})), TypeError, "has a Cast beside or behind"),
-    "one class id": (_all("class_ids", 1, _two), TypeError, "expected 0 alone"),
-    "all above": (_all("class_weights", 1.0, _two), TypeError, "no weight below 0"),
+    "truncated": (lambda: _chain(("Cast", "", {"to": 7})), TypeError, "has a Cast beside or after"),
+    "one class id": (_all("class_ids", 1, _two), TypeError, "expected only 0"),
+    "all above": (_all("class_weights", 1.0, _two), TypeError, "no negative weight"),
     "softmax of two": (_set(_two, post_transform="SOFTMAX"), TypeError, "expected 'NONE' or 'LOGISTIC'"),
-    "shares below 0": (_set(_two, post_transform="NONE"), TypeError, "weights below 0"),
+    "shares below 0": (_set(_two, post_transform="NONE"), TypeError, "negative weights"),
     "zero softmax": (_set(post_transform="SOFTMAX_ZERO"), TypeError, "expected 'NONE' or 'SOFTMAX'"),
     "no class": (_set(classlabels_int64s=[1]), ValueError, "expected two or more"),
     "minimum": (lambda: onnx_models.regressor(np.random.default_rng(0), aggregate="MIN"), TypeError, "'SUM' or"),
     "lengths": (_set(nodes_featureids=[0, 1]), ValueError, "nodes_featureids has 2 entries"),
-    "column": (_all("nodes_featureids", 7), ValueError, "tests a column that is none of 3"),
+    "column": (
+        _all("nodes_featureids", 7),
+        ValueError,
+        "tests a column that does not exist: expected numbers from 0 to 2",
+    ),
     "modes": (_set(nodes_modes=["BRANCH_X"]), ValueError, "nodes_modes has 1 texts"),
-    "circle": (_all("nodes_truenodeids", 0), ValueError, "are not trees"),
+    "circle": (_all("nodes_truenodeids", 0), ValueError, "do not form trees"),
     "child": (_all("nodes_truenodeids", 99), ValueError, "that is not in its tree"),
     "twice": (_all("nodes_nodeids", 0), ValueError, "same number"),
-    "large": (_all("nodes_nodeids", 2**40), ValueError, "outside"),
+    "large": (_all("nodes_nodeids", 2**40), ValueError, "out of range"),
     "weights": (_set(class_weights=[1.0]), ValueError, "class_weights has 1 numbers"),
     "not finite": (_all("class_weights", float("inf")), ValueError, "finite"),
-    "weighted twice": (_all("class_ids", 1), ValueError, "names a leaf twice"),
+    "weighted twice": (_all("class_ids", 1), ValueError, "has the same number twice for one leaf"),
 }
 
 
@@ -160,7 +164,7 @@ def test_files_that_are_refused(name: str) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"\xff\xfe no protocol buffer")
-    with pytest.raises(ValueError, match="is not an ONNX file, or a damaged one"):
+    with pytest.raises(ValueError, match="is not an ONNX file, or is damaged"):
         explained(broken)
     empty = tmp_path / "empty.onnx"
     empty.write_bytes(b"")

@@ -246,7 +246,7 @@ def test_votes_of_models_that_are_no_sums_are_refused() -> None:
     large = RandomForestClassifier(60, random_state=0)
     with pytest.raises(TypeError, match="means over trees"):
         Explainer(VotingClassifier([("a", tree), ("b", boosted)], voting="soft").fit(X, SICK))
-    with pytest.raises(TypeError, match="a VotingClassifier with a RandomForestClassifier, 60 trees"):
+    with pytest.raises(TypeError, match="a VotingClassifier with a RandomForestClassifier of 60 trees"):
         Explainer(VotingClassifier([("a", tree), ("b", large)]).fit(X, SICK))
     with pytest.raises(TypeError, match=r"an? AdaBoostClassifier with a RandomForestClassifier"):
         Explainer(AdaBoostClassifier(large, n_estimators=2).fit(X, SICK))

@@ -104,7 +104,7 @@ def test_narrow_floats_are_read_in_their_own_arithmetic(step: Any, type_: Any) -
     beside = np.concatenate([cuts, np.nextafter(cuts, infinite), np.nextafter(cuts, -infinite)])
     rows = rng.choice(beside, size=(2000, 2)).astype(type_)
     assert _classes(model, rows) == pipeline.predict(rows).tolist()
-    with pytest.raises(DataError, match="the model was read for rows of"):
+    with pytest.raises(DataError, match="the model was read for the types"):
         model.read(X.astype(np.float64))
     assert Explainer(pipeline).abductive(X[0]).prediction == pipeline.predict(X[:1])[0]
 

@@ -440,20 +440,20 @@ XGBOOST_TREE = ("learner", "gradient_booster", "model", "trees", 0)
 HOSTILE = [
     ("xgboost", ("learner", "learner_model_param", "num_feature"), "takes about"),
     ("xgboost", ("learner", "learner_model_param", "num_class"), "takes about"),
-    ("xgboost", ("learner", "gradient_booster", "model", "tree_info", 0), "a tree belongs to none"),
-    ("xgboost", (*XGBOOST_TREE, "left_children", 0), "a node that is not there"),
-    ("xgboost", (*XGBOOST_TREE, "right_children", 0), "a node that is not there"),
-    ("xgboost", (*XGBOOST_TREE, "split_indices", 0), "a column that is none of 2"),
-    ("xgboost", (*XGBOOST_TREE, "parents", 1), "the parents of nodes"),
-    ("catboost", ("oblivious_trees", 0, "splits", 0, "split_index"), "a split is none of"),
+    ("xgboost", ("learner", "gradient_booster", "model", "tree_info", 0), "tree_info is not valid"),
+    ("xgboost", (*XGBOOST_TREE, "left_children", 0), "a node that does not exist"),
+    ("xgboost", (*XGBOOST_TREE, "right_children", 0), "a node that does not exist"),
+    ("xgboost", (*XGBOOST_TREE, "split_indices", 0), "a column that does not exist: expected columns from 0 to 1"),
+    ("xgboost", (*XGBOOST_TREE, "parents", 1), "the parents of the nodes"),
+    ("catboost", ("oblivious_trees", 0, "splits", 0, "split_index"), "the split_index of a split"),
     ("catboost", ("features_info", "float_features", 0, "flat_feature_index"), "the model tests column"),
-    ("catboost", ("model_info", "class_params", "class_to_label", 0), "does not read its classes"),
+    ("catboost", ("model_info", "class_params", "class_to_label", 0), "cannot read its classes"),
     ("lightgbm", "num_class=", "takes about"),
     ("lightgbm", "num_tree_per_iteration=", "takes about"),
-    ("lightgbm", "max_feature_idx=", "names and"),
-    ("lightgbm", "num_leaves=", "numbers in all"),
-    ("lightgbm", "left_child=", "a node that is not there"),
-    ("lightgbm", "tree_sizes=", "tree_sizes says"),
+    ("lightgbm", "max_feature_idx=", "feature_names and"),
+    ("lightgbm", "num_leaves=", "numbers in all trees"),
+    ("lightgbm", "left_child=", "a node that does not exist"),
+    ("lightgbm", "tree_sizes=", "where tree_sizes says"),
 ]
 
 
@@ -521,7 +521,7 @@ def test_a_model_of_catboost_is_measured():
     assert bytes_of_cbm(with_one_feature_often(data, 10_000)) > 300 * 10_000**2
     assert bytes_of_cbm(with_dimension(data, 2**31 - 1)) > 300 * (2**31 - 1)
     for cut in range(8, 1000, 97):
-        with pytest.raises(ValueError, match="its lists are damaged"):
+        with pytest.raises(ValueError, match="the lists in the CatBoost file are damaged"):
             bytes_of_cbm(data[:cut])
 
 
@@ -533,14 +533,14 @@ def test_a_model_of_catboost_that_would_fill_the_memory_is_refused(tmp_path, cha
     path = tmp_path / "m.cbm"
     path.write_bytes(change(CBM.read_bytes()))
     told = limited(lambda: Explainer(str(path)))
-    assert re.search(f"ValueError: {re.escape(str(path))}: the model of CatBoost {REFUSED}", told), told
+    assert re.search(f"ValueError: {re.escape(str(path))}: the CatBoost model {REFUSED}", told), told
 
 
 @pytest.mark.needs("lightgbm")
 def test_a_tree_of_lightgbm_that_leads_in_a_circle_is_refused(tmp_path):
     path = saved_model("lightgbm", tmp_path)
     path.write_text(re.sub(r"(?m)^left_child=-?\d+", "left_child=0", path.read_text(), count=1))
-    with pytest.raises(ValueError, match="leads back to a node before it"):
+    with pytest.raises(ValueError, match="leads to a node that comes before it"):
         Explainer(str(path))
 
 

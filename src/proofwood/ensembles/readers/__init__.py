@@ -1,1 +1,1 @@
-"""Models of scikit-learn, of boosting libraries and of our own, read as sums of tree scores."""
+"""Readers that turn models of scikit-learn, boosting libraries and proofwood into sums of tree scores."""

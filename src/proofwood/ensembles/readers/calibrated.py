@@ -1,9 +1,8 @@
-"""Calibrated classifiers: a function of what a classifier says, where that leaves sums over trees.
+"""Reader of calibrated classifiers, if their class or probability can be written as sums over trees.
 
-With one calibrated classifier and two classes, the probability is a monotone function of one number, cut where the
-class changes. A sigmoid compares classes by linear functions of their probabilities, and a temperature leaves their
-order as it is. Of single trees, any calibration gives each leaf its probabilities, and the mean over several folds is a
-sum.
+One calibrated classifier of two classes: the probability is a monotone function of one number, so the class changes at
+one value of it. More classes: a sigmoid compares linear functions of the scores, and a temperature does not change
+their order. Single trees: any calibration gives each leaf its probabilities, and the mean over several folds is a sum.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ from proofwood.ensembles.readers.responses import Response, response_of
 from proofwood.model.node_table import FloatArray
 
 ROUNDINGS = 16
-"""Roundings of a calibrator: a generous bound for product, sum and exponential function, or interpolation."""
+"""Rounding errors of a calibrator, in units: a generous bound for its product, sum and exponential or interpolation."""
 PREFERRED = ("decision_function", "predict_proba")
-"""What is calibrated: the first that the classifier has."""
+"""Methods whose result is calibrated: the first one that the classifier has."""
 METHODS = ("sigmoid", "isotonic", "temperature")
 
 
 def calibrated_classifier(model: Any, asked: Asked) -> Reading:
-    """``CalibratedClassifierCV``.
+    """Read a ``CalibratedClassifierCV``.
 
     Raises
     ------
     TypeError
-        If its probabilities are not sums over trees, and its class does not depend on sums either.
+        If neither its probabilities nor its class can be computed from sums over trees.
     """
     asked = names_within(model, asked)
     folds = list(model.calibrated_classifiers_)
     unknown = next((fold.method for fold in folds if fold.method not in METHODS), None)
     if unknown is not None:
-        raise TypeError(f"method={unknown!r} of a calibration is not known: expected one of {', '.join(METHODS)}")
+        raise TypeError(f"the calibration method {unknown!r} is not known: expected one of {', '.join(METHODS)}")
     together = Together(model, members_of([fold.estimator for fold in folds], asked, vote="shares"), asked)
     if len(folds) == 1 and len(together.forests[0].trees) > 1:  # one tree needs no sum
         forest = _of_one_sum(together, folds[0])
@@ -57,7 +56,7 @@ def calibrated_classifier(model: Any, asked: Asked) -> Reading:
 
 
 class _Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier that returns what it is given."""
+    """A classifier that returns the values it was constructed with, for any rows."""
 
     def __init__(self, classes: Any, given: Any) -> None:
         self.classes_, self._given = classes, given
@@ -67,21 +66,21 @@ class _Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-lea
 
 
 class _Says(_Given):
-    """What it is told are probabilities."""
+    """A classifier that returns given probabilities."""
 
     def predict_proba(self, X: Any) -> Any:
         return self._given
 
 
 class _Decides(_Given):
-    """What it is given is a decision function."""
+    """A classifier that returns given values of a decision function."""
 
     def decision_function(self, X: Any) -> Any:
         return self._given
 
 
 def _of_leaves(model: Any, together: Together, folds: list[Any]) -> Forest:
-    """The mean over the folds of what the leaves of a single tree get by calibration."""
+    """The forest with one tree per fold, whose leaves hold calibrated probabilities; the model predicts their mean."""
     n, several = len(model.classes_), len(folds)
     given = []
     for k, fold in enumerate(folds):
@@ -91,10 +90,10 @@ def _of_leaves(model: Any, together: Together, folds: list[Any]) -> Forest:
         except (TooLargeError, TypeError) as error:
             what = f"{several} calibrated classifiers" if several != 1 else f"{n} classes"
             raise TypeError(
-                f"a CalibratedClassifierCV of {what} cannot be explained with a {type(fold.estimator).__name__} in it, "
-                "as its probabilities are not functions of one sum over trees: expected single trees or small "
-                f"ensembles ({error}), or one classifier (ensemble=False, or a FrozenEstimator) of two classes or of "
-                "method='sigmoid' or 'temperature', whose probability is a mean over the trees, or the logistic "
+                f"a CalibratedClassifierCV of {what} with a {type(fold.estimator).__name__} in it cannot be explained: "
+                "its probabilities are not functions of one sum over trees. Expected single trees or small ensembles "
+                f"({error}), or one classifier (ensemble=False, or a FrozenEstimator) with two classes, or with "
+                "method='sigmoid' or 'temperature', whose probability is a mean over its trees or the logistic "
                 "function of their sum"
             ) from error
         told = copy.copy(fold)
@@ -109,7 +108,7 @@ def _of_leaves(model: Any, together: Together, folds: list[Any]) -> Forest:
 
 
 def _of_one_sum(together: Together, fold: Any) -> Forest | None:
-    """The forest of one calibrated classifier; None where its class is none of sums over trees."""
+    """The forest of one calibrated classifier; None if its class cannot be computed from sums over trees."""
     inner, forest = fold.estimator, together.forests[0]
     if fold.method == "temperature":
         return _by_temperature(inner, forest, float(fold.calibrators[0].beta_))
@@ -125,20 +124,21 @@ def _of_one_sum(together: Together, fold: Any) -> Forest | None:
 
 
 def at_share(fold: Any, forest: Forest, value: float, classes: Any, *, code: int) -> Forest:
-    """The classifier that predicts a class where its calibrated probability is at least a value, else the other one.
+    """The forest that predicts one class if its calibrated probability is at least ``value``, else the other class.
 
     Parameters
     ----------
-    fold : the calibrated classifier, one of two classes
-    forest : of the classifier in it, with probabilities as sums where it has such
-    value : of the probability
+    fold : the calibrated classifier, with two classes
+    forest : the forest of the classifier inside; its sums are probabilities if the classifier computes them as sums
+    value : threshold of the probability
     classes : both labels
-    code : the class that the value is about
+    code : the class whose probability is compared with ``value``
 
     Raises
     ------
     TypeError
-        If what is calibrated is not a function of one sum over the trees, or the value is only reached by rounding.
+        If the calibrated number is not a function of one sum over the trees, or if the probability reaches ``value``
+        only by rounding.
     """
     response = response_of(fold.estimator, forest, PREFERRED)
     calibrator = fold.calibrators[0]
@@ -155,14 +155,14 @@ def _of_temperature(predict: Callable[[Any], FloatArray], numbers: FloatArray, *
 
 
 def _by_cut(response: Response, calibrator: Any, second: Callable[[float], bool], value: float = 0.5) -> Forest:
-    """The class changes at one number, which bisection over the float64 numbers finds by asking the calibrator.
+    """The forest of a classifier whose class changes at one number, found by bisection over the float64 numbers.
 
     Parameters
     ----------
     response : the number that is calibrated
-    calibrator : fitted
-    second : whether the second class is predicted where the classifier gives a number
-    value : of the probability at which the class changes
+    calibrator : a fitted calibrator
+    second : function that says whether the second class is predicted for a number of the classifier
+    value : the probability at which the class changes
     """
     forest, link = response.forest, response.link
     ends = (0.0, 1.0)
@@ -191,7 +191,7 @@ def _by_cut(response: Response, calibrator: Any, second: Callable[[float], bool]
 
 
 def _clear(cut: float, step: float, link: Link, at: float, slop: float) -> bool:
-    """Whether the numbers of the sums on both sides of the cut are farther from it than rounding reaches."""
+    """Whether the two numbers next to the cut, one on each side, are farther from it than the rounding error."""
     below, above = link.number(cut)[0], link.number(cut + step)[0]
     return at - below > slop and above - at > slop
 
@@ -204,19 +204,19 @@ def _classes_of(forest: Forest, values: list[FloatArray], base: FloatArray, side
 
 
 def _second(predict: Callable[[FloatArray], FloatArray], number: float) -> bool:
-    """Whether the second class is predicted where the classifier gives a number."""
+    """Whether the second class is predicted if the classifier gives ``number``."""
     share = float(predict(np.array([number]))[0])
     return share > 1.0 - share
 
 
 def _second_from(share: Callable[[FloatArray], FloatArray], value: float, code: int, number: float) -> bool:
-    """Whether the second class is predicted where the probability of a class is compared with a value."""
+    """Whether the second class is predicted if the classifier gives ``number`` and class ``code`` needs ``value``."""
     given = float(share(np.array([number]))[0])
     return given >= value if code else not 1.0 - given >= value
 
 
 def _cut(second: Callable[[float], bool], low: float, high: float) -> tuple[float, bool] | None:
-    """The last number before the class changes, and whether the second class is above it; None if it never does."""
+    """The last number before the class changes, and whether the second class is above; None if it never changes."""
     first = second(low)
     if first == second(high):
         return None
@@ -231,26 +231,26 @@ def _cut(second: Callable[[float], bool], low: float, high: float) -> tuple[floa
 
 
 def _slop(calibrator: Any, at: float, unit: float, value: float, *, alone: bool) -> float:
-    """By how much rounding may move the number at which the class changes.
+    """The distance by which rounding may move the number at which the class changes.
 
     Parameters
     ----------
-    calibrator : fitted
-    at : the number
-    unit : half the distance from 1 to the next number of the arithmetic that it is computed in
-    value : of the probability there
-    alone : whether the number is a logit, else it is a probability itself
+    calibrator : a fitted calibrator
+    at : the number at which the class changes
+    unit : half the distance from 1 to the next number of the arithmetic in which ``at`` is computed
+    value : the probability at this number
+    alone : whether the number is a logit; else it is a probability
 
     Raises
     ------
     TypeError
-        If the probability only gets to the value by rounding.
+        If the probability reaches ``value`` only by rounding.
     """
     curved = hasattr(calibrator, "a_") or hasattr(calibrator, "beta_")
     if not curved:
         return ROUNDINGS * unit * abs(at) + np.finfo(np.float64).tiny
     if not 0 < value < 1:
-        raise TypeError(f"its probability gets to {value:g} by rounding alone: expected a threshold between 0 and 1")
+        raise TypeError(f"its probability reaches {value:g} only by rounding: expected a threshold between 0 and 1")
     flat = 1 / (value * (1 - value)) - 4  # the logistic function is steepest in the middle
     if hasattr(calibrator, "a_"):
         slope = abs(float(calibrator.a_))
@@ -266,17 +266,17 @@ def _slop(calibrator: Any, at: float, unit: float, value: float, *, alone: bool)
 
 
 def _numbers(inner: Any, forest: Forest) -> Link | None:
-    """From the sum of a class to what is calibrated of it, of more than two classes; None if that is none of it."""
+    """The link from the sum of a class to the number that is calibrated, for more than two classes; None if not one."""
     if hasattr(inner, "decision_function"):
         return None if forest.decision is None else Link(divisor=forest.decision)
     return forest.link if forest.link is not None and forest.link.kind == "mean" else None
 
 
 def _by_sigmoids(inner: Any, forest: Forest, calibrators: list[Any]) -> Forest | None:
-    r"""Each class has a logistic function of its own number :math:`s_k`; the largest :math:`-(a_k s_k + b_k)` wins.
+    r"""The forest whose sums are :math:`-(a_k s_k + b_k)`, with the number :math:`s_k` of class k; the largest wins.
 
-    The logistic function tells two of these apart only where it is not too near to 1, and dividing by a sum that is 0
-    makes all classes equal: None if a row may get there.
+    The probability of a class is the logistic function of this sum, divided by the total. None if some row may get sums
+    so large that two classes round to the same probability, or so small that the total is 0.
     """
     link = _numbers(inner, forest)
     if link is None or len(calibrators) != forest.n_classes:
@@ -298,7 +298,11 @@ def _by_sigmoids(inner: Any, forest: Forest, calibrators: list[Any]) -> Forest |
 
 
 def _by_temperature(inner: Any, forest: Forest, beta: float) -> Forest | None:
-    """The softmax of logits times a constant above 0, or of logarithms of probabilities, keeps the order of classes."""
+    """The forest of a temperature calibration: a softmax with a positive factor does not change the order of classes.
+
+    The softmax is computed of logits, or of logarithms of probabilities. None if the sums are neither, or the factor is
+    not positive.
+    """
     if forest.n_classes == 2:
         try:
             link: Link | None = response_of(inner, forest, PREFERRED).link
@@ -327,5 +331,5 @@ def _plain(forest: Forest) -> Forest:
 register(
     "sklearn.CalibratedClassifierCV",
     calibrated_classifier,
-    words="CalibratedClassifierCV of one of them, or of several single trees",
+    words="CalibratedClassifierCV of one such model or of several single trees",
 )

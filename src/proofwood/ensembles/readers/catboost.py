@@ -1,9 +1,9 @@
-"""CatBoost classifiers and regressors as forests of floats, read from the JSON that the library writes.
+"""Reader of CatBoost classifiers and regressors, from the JSON that the library writes.
 
-Numbers are rounded to float32 and go high iff they are above a border.
+CatBoost rounds numbers to float32; a row goes high iff its number is above the border of the test.
 
-The library knows categories by a hash of their text alone, and a row goes high iff its category has the hash that is
-tested. The texts come from the rows that the user gives, and the hash of each from the library itself.
+A saved model holds only a hash of each category's text, and a row goes high iff its category has the tested hash. The
+texts come from the rows that the user gives, and CatBoost computes the hash of each.
 """
 
 from __future__ import annotations
@@ -71,44 +71,44 @@ LINKS: dict[str, LinkKind] = {
     "StochasticRank": "mean",
     "StochasticFilter": "mean",
 }
-"""Losses that predict numbers, and what the model makes of each sum."""
+"""Losses of models that predict numbers, with the link that turns the sum into the prediction."""
 BINARY = ("Logloss", "CrossEntropy", "Focal")
 LABELS = ("MultiLogloss", "MultiCrossEntropy")
 CLASSES = ("MultiClass", "MultiClassOneVsAll")
-"""Losses of two classes, of several labels, and of more classes."""
+"""Losses for two classes, for several labels, and for more than two classes."""
 
 
 def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None, output: int | None = None) -> Adapted:
-    """``CatBoostClassifier`` and its relatives, of numbers, and of categories that are tested one by one.
+    """Read a CatBoost model whose trees test numbers, or one category at a time.
 
     With two classes, the second wins if the sum is above 0, or above the logit of the model's probability threshold. A
-    missing value goes where its column says: low, unless it stands for more than all numbers; a category is never
-    missing.
+    missing value goes low, unless the model treats the missing values of this column as larger than all numbers. A
+    category is never missing.
 
     Parameters
     ----------
     model : fitted, or loaded from a file
     feature_names : names of the columns, if the user gives them
-    X : rows in which all categories occur that the trees test; needed where they test some
-    output : which target of a model of several
+    X : rows that contain all categories that the trees test; needed if the trees test categories
+    output : number of the target to explain, for a model with several targets
 
     Raises
     ------
     TypeError
-        If a tree tests statistics of categories, text or embeddings, or the loss is none that predicts by one sum per
-        class, or a number; if a field of the saved model is not known; or if ``output`` is needed.
+        If a tree tests statistics of categories, text or embeddings; if the loss does not predict a number or a class
+        by one sum per class; if a field of the saved model is not known; or if ``output`` is needed.
     ValueError
-        If categories are tested that do not occur in ``X``, or there is no such output.
+        If a tested category does not occur in ``X``, or the model has no target ``output``.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     """
-    if not model.is_fitted():  # what check_is_fitted looks at, sums of models and loaded ones lack
+    if not model.is_fitted():  # sums of models and loaded models lack the attributes that check_is_fitted tests
         raise NotFittedError(f"this {type(model).__name__} is not fitted: call fit first")
     given = saved(text_of(model))
     sums = _sums(model, given, output)
     n_columns = len(model.feature_names_)
     if given.width > n_columns:
-        raise ValueError(f"the model tests column {given.width - 1}, and has {n_columns} of them")
+        raise ValueError(f"the model tests column {given.width - 1}, but it has only {n_columns} columns (from 0)")
     names = column_names(tuple(map(str, model.feature_names_)), n_columns, feature_names)
     known = _categories_of(model, given.categories, names, X)
     stack = trees_of(given, sums.places, len(sums.base), known).merged()
@@ -116,7 +116,7 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
     if math.isinf(sums.cut):  # a probability threshold of 0 or 1: one class whatever the sum is
         stack, base = Stack.of([ScoredTree.leaf(np.array([0.0, -np.sign(sums.cut)]))]), np.zeros(2)
     else:
-        base[-1] -= sums.cut  # of a single sum, which is the last one
+        base[-1] -= sums.cut  # only a single sum has a cut; it is the last one
     trees = stack.trees()
     noise = summing_noise(trees, base, DOUBLE, roundings=2)
     if math.isfinite(sums.cut):
@@ -163,16 +163,16 @@ def from_catboost(model: Any, feature_names: Sequence[str] | None, X: Any = None
 
 
 def _sums(model: Any, given: SavedCatBoost, output: int | None) -> Sums:
-    """What a model makes of its sums; TypeError if the model is none that can be explained."""
+    """How a model turns its sums into predictions; TypeError if the model cannot be explained."""
     loss, n = given.loss, given.bias.size
     regressor = type(model).__name__ in ("CatBoostRegressor", "CatBoostRanker")
     known = (*LINKS, *BINARY, *LABELS, *CLASSES)
     if loss not in known and not (loss is None and (regressor or n == 1)):
-        raise TypeError(f"the loss is {loss!r}: expected one of {', '.join(known)}")
+        raise TypeError(f"the model has the loss {loss!r}: expected one of {', '.join(known)}")
     if regressor:
         return _sums_of_numbers(model, given, output)
     if loss in LINKS:
-        raise TypeError(f"a {type(model).__name__} of the loss {loss!r}: expected a CatBoostRegressor")
+        raise TypeError(f"a {type(model).__name__} has the loss {loss!r}: expected a CatBoostRegressor for this loss")
     if loss in CLASSES:
         target_of(model, 1, output)
         return Sums(np.arange(n), given.bias, 0.0, np.asarray(model.classes_), None, "classes", 0)
@@ -206,7 +206,7 @@ def _logit(threshold: float) -> float:
 
 
 def _asked(model: Any, sums: Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
-    """What the model itself predicts, and its numbers or probabilities."""
+    """Two functions of rows: the model's own class codes or numbers, and its numbers or probabilities."""
     if sums.kind == "number":
         one = partial(column_of, partial(unnamed, model.predict), sums.target)
         return one, one
@@ -219,14 +219,14 @@ def _asked(model: Any, sums: Sums) -> tuple[Callable[[Any], npt.NDArray[Any]], C
 
 
 def trees_of(given: SavedCatBoost, places: IntArray, n_scores: int, known: Mapping[int, _Texts]) -> Stack:
-    """The trees of a model.
+    """The trees of a saved model.
 
     Parameters
     ----------
-    given : the model
-    places : for each output the place of its score, -1 if it has none
-    n_scores : scores of a leaf
-    known : columns of categories
+    given : the saved model
+    places : for each output, the index of its score in a leaf; -1 if the output is left out
+    n_scores : number of scores of a leaf
+    known : the categories of each column that has some
     """
     leaf = given.column == LEAF
     categorical = np.zeros(leaf.size, dtype=bool)
@@ -252,7 +252,7 @@ def trees_of(given: SavedCatBoost, places: IntArray, n_scores: int, known: Mappi
 
 @dataclass(frozen=True)
 class _Texts:
-    """Categories of a column: their texts, the hash of each, and a text whose hash no tree tests."""
+    """Categories of a column: their texts and hashes, the hashes that trees test, and a text with an untested hash."""
 
     texts: tuple[str, ...]
     hashes: tuple[int, ...]
@@ -260,12 +260,12 @@ class _Texts:
     other: str
 
     def codes_low(self, tested: int) -> Codes:
-        """All codes but those with the hash."""
+        """The codes of all categories whose hash differs from ``tested``."""
         return frozenset({OTHER, *(code for code, own in enumerate(self.hashes) if own != tested)})
 
 
 def text_of(model: Any, pool: Any = None) -> str:
-    """The model as the library writes it; with the hashes of the categories of a pool."""
+    """The JSON text that CatBoost writes of a model; with the hashes of the categories in ``pool``, if it is given."""
     import catboost  # optional
 
     with tempfile.TemporaryDirectory() as folder:
@@ -274,14 +274,14 @@ def text_of(model: Any, pool: Any = None) -> str:
             model.save_model(str(path), format="json", pool=pool)
         except catboost.CatBoostError as error:
             raise TypeError(
-                f"CatBoost does not write this model as JSON, in which it is read ({str(error).splitlines()[0]}): "
+                f"CatBoost cannot write this model as JSON, the format read here ({str(error).splitlines()[0]}): "
                 "expected a model of numbers and categories, without text or embeddings"
             ) from error
         return path.read_text(encoding="utf-8")
 
 
 def _categories_of(model: Any, tested: Mapping[int, frozenset[int]], names: Sequence[str], X: Any) -> dict[int, _Texts]:
-    """The categories of each column that holds some."""
+    """The categories of each column whose categories are tested."""
     if not tested:
         return {}
     columns = None if X is None else listed(X, names)
@@ -293,9 +293,9 @@ def _categories_of(model: Any, tested: Mapping[int, frozenset[int]], names: Sequ
         lacking = wanted - {hashes[text] for text in texts[j]}
         if lacking:
             raise ValueError(
-                f"the model tests {len(wanted)} categories of the column {names[j]!r}, which CatBoost knows by a hash "
-                f"alone: {'there is no X' if X is None else f'{len(lacking)} of them do not occur in X'}. Expected X= "
-                "with rows in which all of them occur (of the command line, a table that has them)"
+                f"the model tests {len(wanted)} categories of the column {names[j]!r}, and CatBoost stores only their "
+                f"hashes: {'X is not given' if X is None else f'{len(lacking)} of them do not occur in X'}. Expected "
+                "X= with rows that contain all of them (on the command line, a table that contains them)"
             )
         other = next(text for text in others if hashes[text] not in wanted)
         known[j] = _Texts(texts[j], tuple(hashes[text] for text in texts[j]), wanted, other)
@@ -303,7 +303,7 @@ def _categories_of(model: Any, tested: Mapping[int, frozenset[int]], names: Sequ
 
 
 def _hashes(model: Any, texts: Collection[str]) -> dict[str, int]:
-    """The hash of each text, as the library computes it."""
+    """The hash of each text, computed by CatBoost."""
     import catboost  # optional
     import pandas as pd  # optional: CatBoost asks for it
 
@@ -319,15 +319,15 @@ def _hashes(model: Any, texts: Collection[str]) -> dict[str, int]:
 
 
 def taken_as_written(model: Any, cells: Mapping[str, Sequence[str | None]]) -> dict[str, Taken]:
-    """How the cells of files without types are read in the columns of categories: as texts, or as truth values.
+    """For each column of categories, whether the cells of an untyped file are read as texts or as truth values.
 
-    A cell with the word ``True`` may be this text, or stand for the truth value, which is "1" to CatBoost: the hashes
-    that the trees test say which.
+    A cell ``True`` may be this text or a truth value, which CatBoost writes as "1". The hashes that the trees test
+    decide it.
 
     Parameters
     ----------
     model : fitted, or loaded from a file
-    cells : of columns, by name, as they are written
+    cells : by the name of each column, its cells as they are written in the file
     """
     tested = saved(text_of(model)).categories
     words = {name: {text for text in written if text is not None} for name, written in cells.items()}
@@ -346,19 +346,23 @@ _TRUTHS = {"true", "false"}
 
 
 def _text(value: Any, name: str) -> str:
-    """A category as CatBoost reads it."""
+    """The text that CatBoost hashes for a category."""
     if isinstance(value, str):
         return value
     if isinstance(value, numbers.Integral | np.bool_):
-        return str(int(value))  # also of truth values, which are "0" and "1"
+        return str(int(value))  # truth values become "0" and "1"
     raise DataError(
-        f"column {name!r} holds categories, and one of them is {value!r}: expected text, integers or truth values, as "
-        "CatBoost does"
+        f"column {name!r} holds categories, and one of them is {value!r}: CatBoost expects text, integers or truth "
+        "values"
     )
 
 
 def _read(model: Any, known: Mapping[int, _Texts], names: Sequence[str], X: Any) -> FloatArray:
-    """Rows as numbers; a category that was not shown has the code of one with its hash, else that after the last."""
+    """Rows as numbers and codes of categories.
+
+    A category that is not in ``known`` gets the code of a known category with the same tested hash. If none has it, the
+    code is the one after the last.
+    """
     columns = listed(X, names)
     for j in known:
         columns[j] = [_text(value, names[j]) for value in columns[j]]
@@ -378,7 +382,7 @@ def _read(model: Any, known: Mapping[int, _Texts], names: Sequence[str], X: Any)
 
 
 def _of_frame(known: Mapping[int, _Texts], names: Sequence[Any], call: Callable[[Any], Any], X: FloatArray) -> Any:
-    """What the model gives to rows of codes."""
+    """The result of ``call`` for rows of codes, converted to a frame with the texts of the categories."""
     import pandas as pd  # optional: CatBoost asks for it
 
     columns: dict[Any, Any] = {}

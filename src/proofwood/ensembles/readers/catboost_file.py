@@ -1,7 +1,7 @@
-"""What CatBoost writes of a model as JSON, as arrays: releases 1.2 to 1.2.10, read without the library.
+"""Read the JSON that CatBoost 1.2 to 1.2.10 writes of a model into arrays, without the library.
 
-A tree of the default kind asks the same on all nodes of a level, and its leaves are numbered by the answers as bits, of
-which the first is the lowest; other trees are nested.
+The default trees are oblivious: all nodes of one depth have the same test. The number of a leaf has the answers as its
+bits, with the first test in the lowest bit. Other trees are written as nested nodes.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ KNOWN = KnownFields(
         },
     },
 )
-"""The fields of a model, and the functions here that deal with them."""
+"""The known fields of a model: the function here that reads each, or the reason why it is not read."""
 HASHES = 2**32
-"""Hashes are numbers below this one; some are written as negative numbers."""
+"""Hashes are numbers from 0 to below this one; the file writes some of them as negative numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +91,16 @@ class SavedCatBoost:
     Parameters
     ----------
     written_by : the release of CatBoost
-    loss : name of the loss; None if it is not known, as of a sum of models that have different ones
-    threshold : probability above which the class is the second of two
-    bias : (n_outputs,) what is added to the sums
-    width : columns up to the last one that the file knows
-    categories : per column of categories the hashes that are tested
+    loss : name of the loss; None if it is unknown, for example for a sum of models with different losses
+    threshold : probability above which the second of two classes is predicted
+    bias : (n_outputs,) numbers that are added to the sums of the trees
+    width : number of columns up to the last one in the file
+    categories : by categorical column, the hashes that are tested
     begins : (n_trees + 1,) first node of each tree
-    column, border, missing_low, low, high : (n_nodes,) column tested (``LEAF`` at leaves), the number above which the
-        float32 of a value goes high, whether a missing value goes low, next nodes within the tree
+    column, border, missing_low, low, high : (n_nodes,) the tested column (``LEAF`` at leaves); the border, above which
+        the float32 of a value goes high; whether a missing value goes low; the next nodes within the tree
     value : (n_nodes, n_outputs) scores of the leaves
-    hashes : from the nodes that test categories to the hash of the one that goes high
+    hashes : by node that tests a category, the hash that goes high
     """
 
     written_by: str
@@ -119,7 +119,7 @@ class SavedCatBoost:
     hashes: Mapping[int, int]
 
     def same(self, other: SavedCatBoost) -> bool:
-        """Whether both predict the same, up to the last bits of leaves, which CatBoost loses when it loads JSON."""
+        """Whether both models predict the same, except for the last bits of leaves, which CatBoost loses in JSON."""
         near = ("value", "bias")
         return same(self, other, ("written_by", "width", *near)) and all(
             mine.shape == theirs.shape and (np.abs(mine - theirs) <= 2**-50 * np.abs(mine).max(initial=0.0)).all()
@@ -128,11 +128,11 @@ class SavedCatBoost:
 
 
 def saved(text: str) -> SavedCatBoost:
-    """What a saved model says.
+    """Read a saved model.
 
     Parameters
     ----------
-    text : JSON, as ``save_model(path, format="json")`` writes it
+    text : the JSON that ``save_model(path, format="json")`` writes
 
     Raises
     ------
@@ -144,7 +144,7 @@ def saved(text: str) -> SavedCatBoost:
     try:
         return _read(json.loads(text))
     except (LookupError, ValueError, OverflowError, AttributeError) as error:
-        raise ValueError(f"this is not a complete model of CatBoost: {type(error).__name__}: {error}") from error
+        raise ValueError(f"this is not a complete CatBoost model: {type(error).__name__}: {error}") from error
 
 
 def _read(document: Mapping[str, Any]) -> SavedCatBoost:
@@ -189,7 +189,7 @@ def _read(document: Mapping[str, Any]) -> SavedCatBoost:
 
 
 def _version(info: Mapping[str, Any]) -> str:
-    """The release, as its description says; a sum of models tells that of the first of them."""
+    """The CatBoost release that wrote the model; for a sum of models, the release of the first one."""
     text = str(info.get("catboost_version_info", info.get("model0:catboost_version_info", "")))
     words = [word for word in text.replace("/", " ").split() if word[:1] in "v123" and "." in word]
     return words[0].removeprefix("v") if words else "of an unknown release"
@@ -204,7 +204,7 @@ def _loss(info: Mapping[str, Any]) -> str | None:
 
 
 class _Splits:
-    """The tests: column, border, where a missing value goes, and the hash that goes high."""
+    """Reader of the tests of the trees."""
 
     def __init__(self, check: Any, numbers: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, Any]]) -> None:
         self._check = check
@@ -212,28 +212,28 @@ class _Splits:
         for one in numbers:
             if one["nan_value_treatment"] not in ("AsIs", "AsFalse", "AsTrue"):
                 raise TypeError(
-                    f"missing values of a column are treated {one['nan_value_treatment']!r}, which is not known here: "
+                    f"a column has nan_value_treatment={one['nan_value_treatment']!r}, which is not known here: "
                     "expected 'AsIs', 'AsFalse' or 'AsTrue'"
                 )
         self._texts = [int(one["flat_feature_index"]) for one in texts]
         self._n_splits = sum(len(one.get("borders") or ()) for one in numbers)
         self._n_splits += sum(len(one.get("values") or ()) for one in texts)
         if min((*(column for column, _ in self._numbers), *self._texts), default=0) < 0:
-            raise ValueError("a column has a number below 0")
+            raise ValueError("a column has a negative flat_feature_index")
 
     def read(self, split: Mapping[str, Any]) -> tuple[int, float, bool, int | None]:
-        """Column, border (nan of categories), whether a missing value goes low, and the hash (None of numbers)."""
+        """Column, border (nan for categories), whether a missing value goes low, and the hash (None for numbers)."""
         kind = split["split_type"]
         if kind == "OnlineCtr":
             raise TypeError(
-                "the model tests statistics of categories (OnlineCtr), which are not sets of categories: expected "
-                "one_hot_max_size= of at least the number of categories of each column in cat_features"
+                "the model tests statistics of categories (OnlineCtr) instead of categories: expected a model fitted "
+                "with one_hot_max_size= at least as large as the number of categories of each column in cat_features"
             )
         if kind not in ("FloatFeature", "OneHotFeature"):
-            raise TypeError(f"the model tests a {kind}: expected numbers, and categories one by one")
+            raise TypeError(f"the model has a test of type {kind}: expected tests of numbers or of one category each")
         self._check("a split", split)
         if not 0 <= int(split.get("split_index", 0)) < self._n_splits:
-            raise ValueError(f"a split is none of the {self._n_splits} of the model")
+            raise ValueError(f"the split_index of a split is not below the number of splits, {self._n_splits}")
         if kind == "OneHotFeature":
             return self._texts[split["cat_feature_index"]], np.nan, False, int(split["value"]) % HASHES
         column, missing_low = self._numbers[split["float_feature_index"]]
@@ -241,13 +241,13 @@ class _Splits:
 
 
 def _oblivious(trees: Sequence[Mapping[str, Any]], splits: _Splits, n_outputs: int) -> dict[str, Any]:
-    """Level ``k`` of a tree tests split ``k``, and its answer is bit ``k`` of the number of the leaf."""
+    """Read oblivious trees: nodes of depth ``k`` have test ``k``; its answer is bit ``k`` of the leaf's number."""
     asked = [[splits.read(split) for split in tree["splits"] or ()] for tree in trees]
     depths = np.array([len(tests) for tests in asked], dtype=np.int64)
     begins = np.concatenate([[0], np.cumsum(2 ** (depths + 1) - 1)]).astype(np.int64)
     leaves = np.array(list(chain.from_iterable(tree["leaf_values"] for tree in trees)), dtype=np.float64)
     if leaves.size != int((2**depths).sum()) * n_outputs:
-        raise ValueError(f"there are {leaves.size} values of leaves: expected {n_outputs} per leaf of every tree")
+        raise ValueError(f"the trees have {leaves.size} leaf_values: expected {n_outputs} per leaf of every tree")
     leaves = leaves.reshape(-1, n_outputs)
     first_leaf = np.concatenate([[0], np.cumsum(2**depths)])
     size = int(begins[-1])
@@ -281,7 +281,7 @@ def _oblivious(trees: Sequence[Mapping[str, Any]], splits: _Splits, n_outputs: i
 
 
 def _nested(trees: Sequence[Mapping[str, Any]], splits: _Splits, n_outputs: int) -> dict[str, Any]:
-    """Nodes in the order of a walk."""
+    """Read nested trees; a node comes before its low side, and this before its high side."""
     column: list[int] = []
     border: list[float] = []
     missing_low: list[bool] = []

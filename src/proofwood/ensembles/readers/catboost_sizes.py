@@ -1,6 +1,6 @@
-"""What a model of CatBoost in its binary form (.cbm) takes in memory, by the lists that its file declares.
+"""Estimate the memory that a binary CatBoost model (.cbm) takes, from the lists that its file declares.
 
-A file is a table of FlatBuffers, with tables of categories behind it. Several parts may share the same bytes.
+A file is a FlatBuffers table, followed by tables of categories. Several lists may share the same bytes of the file.
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ from proofwood.data.sizes import FlatTable
 
 BINARY = b"CBM1"
 NUMBER = 300
-"""Bytes of a value of a leaf or a border, in the library and in the JSON that is read of it (measured: 265)."""
+"""Bytes in memory for a leaf value or a border, in CatBoost and in the JSON that is read from it (measured: 265)."""
 NODE = 4000
-"""Bytes of a test of a tree (measured: 3,800)."""
+"""Bytes in memory for a test of a tree (measured: 3,800)."""
 CATEGORY = 25
-"""Bytes for each byte of the tables of categories (measured: 20)."""
+"""Bytes in memory for each byte of the tables of categories (measured: 20)."""
 
 
 def bytes_of_cbm(data: bytes) -> int:
-    """By how many values, tests and borders there are, each as often as it is referred to.
+    """Estimate the memory of a .cbm file from its numbers of values, tests and borders.
+
+    A list that several parts share is counted once for each part.
 
     Raises
     ------
     ValueError
-        If the lists are damaged.
+        If the lists in the file are damaged.
     """
     try:
         size = int(struct.unpack_from("<I", data, len(BINARY))[0])
@@ -48,9 +50,9 @@ def bytes_of_cbm(data: bytes) -> int:
         behind = max(0, len(data) - 8 - size)
         return len(data) + NUMBER * (numbers + texts) + NODE * nodes + CATEGORY * behind
     except (IndexError, struct.error) as error:
-        raise ValueError("its lists are damaged") from error
+        raise ValueError("the lists in the CatBoost file are damaged: expected a complete .cbm file") from error
 
 
 def _length(data: bytes, at: int) -> int:
-    """Bytes of the text that a place refers to."""
+    """The length in bytes of the text that the offset at position ``at`` refers to."""
     return int(struct.unpack_from("<I", data, at + struct.unpack_from("<I", data, at)[0])[0])

@@ -1,7 +1,7 @@
-"""Columns of categories of boosted trees: values as people have them, codes here, and numbers as the trees test them.
+"""Categorical columns of boosted trees: the user's values, their codes here, and the numbers that the trees test.
 
-A model learned from a frame of pandas knows the categories of a column by name, and its trees test their places in the
-list. One learned from a matrix knows numbers only, and any other number may come.
+A model fitted on a pandas frame stores the categories of a column by name, and its trees test their positions in this
+list. A model fitted on a matrix stores only numbers, and a row may hold any other number.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from proofwood.model.node_table import FloatArray
 
 @dataclass(frozen=True)
 class Categories:
-    """Columns of categories of one model.
+    """The categorical columns of one model.
 
     Parameters
     ----------
-    values : of each such column the categories, in the order of their codes here
-    named : whether they are names, which the model has in this order too; else they are the numbers that it tests
-    others : whether codes go on with one for all other numbers; else the model takes these for missing
+    values : by column, its categories in the order of their codes here
+    named : whether the categories are names, in the same order in the model; else they are the numbers that it tests
+    others : whether one more code means any other number; else the model treats other numbers as missing
     """
 
     values: Mapping[int, tuple[Any, ...]]
@@ -39,38 +39,38 @@ class Categories:
     others: bool
 
     def codes(self, column: int, tested: Sequence[int]) -> frozenset[int]:
-        """Codes of numbers that a tree tests."""
+        """The codes of the categories that a tree tests by the numbers in ``tested``."""
         if self.named:
             return frozenset(tested)
         code_of = {value: code for code, value in enumerate(self.values[column])}
         return frozenset(code_of[value] for value in tested)
 
     def all_codes(self, column: int) -> frozenset[int]:
-        """Codes of a column without a missing value."""
+        """All codes of a column; a missing value has no code."""
         return frozenset(range(len(self.values[column]) + self.others))
 
     def with_other(self, column: int) -> tuple[Any, ...]:
-        """The values of these codes."""
+        """The values of all codes of a column, with an unknown number for the code of all other numbers."""
         values = self.values[column]
         return (*values, next(n for n in range(len(values) + 1) if n not in values)) if self.others else tuple(values)
 
     def levels(self, column: int) -> tuple[str, ...]:
-        """Texts of these codes."""
+        """The texts of all codes of a column."""
         return (*map(str, self.values[column]), *["any other"] * self.others)
 
 
 def with_categories(
     forest: Forest, categories: Categories, feature_names: Sequence[str] | None, *, unknown_missing: bool
 ) -> Adapted:
-    """A boosted model some of whose columns are categories.
+    """The adapted model for boosted trees that have categorical columns.
 
     Parameters
     ----------
-    forest : its trees test the codes of ``categories``; its ``predict`` and ``output`` take a frame of pandas if these
-        are named, else the numbers that the model tests
-    categories : columns of categories
+    forest : its trees test the codes of ``categories``; its ``predict`` and ``output`` take a pandas frame if the
+        categories are named, else the numbers that the model tests
+    categories : the categorical columns
     feature_names : names of the columns, if the user gives them
-    unknown_missing : whether the model takes categories that it does not know for missing
+    unknown_missing : whether the model treats unknown categories as missing
     """
     names = column_names(forest.names, forest.n_columns, feature_names)
     inputs = tuple(
@@ -101,10 +101,10 @@ def with_categories(
 
 
 def _values_or_codes(X: Any, names: Sequence[str], known: Mapping[int, tuple[Any, ...]]) -> FloatArray:
-    """Rows of a model that knows its categories by name: a frame has their values, an array of numbers their codes.
+    """Rows for a model with named categories: a frame holds their names, an array of numbers holds their codes.
 
-    Codes are the places of the categories in the list of the model, as it takes arrays itself. A number that is no
-    place, or a text that is not a category, gets the code after the last; a number below 0 is a missing value.
+    A code is the position of a category in the model's list, which is also what the model itself expects in an array.
+    An unknown text or too large a number gets the code after the last; a number below 0 is a missing value.
     """
     if is_frame(X) or not _is_of_numbers(X):
         return mixed(X, names, known)
@@ -117,14 +117,14 @@ def _values_or_codes(X: Any, names: Sequence[str], known: Mapping[int, tuple[Any
 
 
 def _is_of_numbers(X: Any) -> bool:
-    """Whether an array-like holds numbers alone."""
+    """Whether an array-like holds numbers and no texts."""
     if isinstance(X, np.ndarray) and X.dtype.kind != "O":
         return X.dtype.kind in "biuf"
     return not any(isinstance(value, str) for row in X for value in row)
 
 
 def _dressed(known: Mapping[int, tuple[Any, ...]], frame: Any) -> Any:
-    """A frame of pandas with its categories as such: text and numbers are looked up among those of the model."""
+    """A pandas frame whose categorical columns have the pandas type, with the categories of the model."""
     import pandas as pd  # the frame is one of it
 
     made = frame.copy()
@@ -135,22 +135,23 @@ def _dressed(known: Mapping[int, tuple[Any, ...]], frame: Any) -> Any:
 
 
 def _whole_numbers(X: Any, names: Sequence[str], known: Mapping[int, tuple[int, ...]]) -> FloatArray:
-    """Rows of numbers, categories as codes; a number that is not known gets the code after the last."""
+    """Rows of numbers, with codes for categories; an unknown category gets the code after the last."""
     rows = numbers(X, names)
     for j in known:
         column = rows[:, j]
         broken = np.flatnonzero(~np.isnan(column) & (column != np.floor(column)))
         if broken.size:
             raise DataError(
-                f"column {names[j]!r} is {column[broken[0]]!r} in row {broken[0]}: its categories are whole numbers"
+                f"column {names[j]!r} holds {float(column[broken[0]])!r} in row {broken[0]}, but its categories are "
+                "whole numbers: expected a whole number"
             )
     return as_codes(rows, known)
 
 
 def as_codes(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArray:
-    """Rows whose categories are numbers, in ascending order in ``known``, as rows of codes.
+    """Rows of codes for rows whose categories are numbers; ``known`` lists these in ascending order.
 
-    A number that is not known gets the code after the last; a missing value stays missing.
+    An unknown number gets the code after the last; a missing value stays missing.
     """
     coded = rows.copy()
     for j, values in known.items():
@@ -162,7 +163,7 @@ def as_codes(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArr
 
 
 def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArray:
-    """The way back: the code after the last, and any above it, is a number that is not known."""
+    """Rows of numbers for rows of codes; the code after the last, and any larger one, becomes an unknown number."""
     numbered = rows.copy()
     for j, values in known.items():
         unknown = next(number for number in range(len(values) + 1) if number not in values)
@@ -178,7 +179,7 @@ def of_table(call: Callable[[Any], Any], table: Callable[[FloatArray], Any], X: 
 
 
 def _frame(categories: Categories, names: Sequence[str], X: FloatArray) -> Any:
-    """Rows of codes as a frame of pandas."""
+    """Rows of codes as a pandas frame, with the categories of the model."""
     import pandas as pd  # optional: a user who trained on a frame of pandas has it
 
     columns: dict[str, Any] = {}
@@ -192,5 +193,5 @@ def _frame(categories: Categories, names: Sequence[str], X: FloatArray) -> Any:
 
 
 def of_numbers(known: Mapping[int, tuple[int, ...]], call: Callable[[FloatArray], Any], X: FloatArray) -> Any:
-    """What a model that takes numbers gives to rows of codes."""
+    """The result of ``call``, which takes numbers, for rows of codes."""
     return call(as_numbers(X, known))

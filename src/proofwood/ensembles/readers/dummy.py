@@ -1,4 +1,4 @@
-"""Models that predict the same for every row: ``DummyClassifier`` and ``DummyRegressor``."""
+"""Readers of models that predict the same for every row: ``DummyClassifier`` and ``DummyRegressor``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proofwood.model.node_table import FloatArray
 
 
 def constant(classes: npt.NDArray[Any], value: FloatArray, n_columns: int) -> Forest:
-    """A forest of one leaf, with a score per class, or a number if there are no classes."""
+    """A forest of one leaf, with one score per class, or with one number if ``classes`` is empty."""
     return Forest(
         trees=(ScoredTree.leaf(value),),
         base=np.zeros(len(value)),
@@ -29,7 +29,7 @@ def constant(classes: npt.NDArray[Any], value: FloatArray, n_columns: int) -> Fo
 
 
 def dummy_classifier(model: Any, asked: Asked) -> Forest:
-    """``DummyClassifier`` that predicts one class.
+    """Read a ``DummyClassifier`` that always predicts one class.
 
     Raises
     ------
@@ -38,8 +38,8 @@ def dummy_classifier(model: Any, asked: Asked) -> Forest:
     """
     if model._strategy not in ("prior", "most_frequent", "constant"):
         raise TypeError(
-            f"a DummyClassifier with strategy={model._strategy!r} predicts at random, for no reason: expected 'prior', "
-            "'most_frequent' or 'constant'"
+            f"a DummyClassifier with strategy={model._strategy!r} predicts at random and cannot be explained: expected "
+            "'prior', 'most_frequent' or 'constant'"
         )
     target = target_of(model, model.n_outputs_, asked.output)
     one = model.n_outputs_ == 1
@@ -56,7 +56,7 @@ def dummy_classifier(model: Any, asked: Asked) -> Forest:
 
 
 def dummy_regressor(model: Any, asked: Asked) -> Forest:
-    """``DummyRegressor``: always the same number."""
+    """Read a ``DummyRegressor``, which always predicts the same number."""
     target = target_of(model, model.n_outputs_, asked.output)
     value = np.ravel(model.constant_)[target]
     return answering(constant(np.zeros(0), np.array([float(value)]), _width(model)), model, asked.output)
@@ -65,7 +65,7 @@ def dummy_regressor(model: Any, asked: Asked) -> Forest:
 def _width(model: Any) -> int:
     n = getattr(model, "n_features_in_", None)
     if n is None:
-        raise TypeError(f"the {type(model).__name__} does not know its columns: expected one fitted on a table")
+        raise TypeError(f"the {type(model).__name__} has no n_features_in_: expected one that was fitted on a table")
     return int(n)
 
 

@@ -1,4 +1,4 @@
-"""Votes, bags and AdaBoost of scikit-learn, whose members are models themselves."""
+"""Readers of scikit-learn's voting, bagging and AdaBoost models, whose members are models themselves."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NUMBERS = "members whose predictions are sums or means over trees"
 
 
 def voting_classifier(model: Any, asked: Asked) -> Reading:
-    """``VotingClassifier``: the weighted mean of probabilities, or the class with the greatest weight of members.
+    """Read a ``VotingClassifier``: it averages probabilities with weights, or counts the weighted votes of its members.
 
-    Of classes that are equally good the first wins.
+    The first of several equally good classes wins.
     """
     asked = names_within(model, asked)
     hard = model.voting == "hard"
@@ -32,7 +32,7 @@ def voting_classifier(model: Any, asked: Asked) -> Reading:
     n = len(model.classes_)
     codes = [codes_of(member.forest.classes, np.arange(n)) for member in members]
     if hard:
-        instead = "with voting='soft' its probabilities are averaged, which can be read"
+        instead = "a model with voting='soft' averages probabilities and can be read"
         trees = [together.votes(k, instead) for k in range(len(members))]
         tallied = tuple(
             merged(replace(tree, value=tree.value * weight @ np.eye(n)[code]))
@@ -48,7 +48,7 @@ def voting_classifier(model: Any, asked: Asked) -> Reading:
 
 
 def voting_regressor(model: Any, asked: Asked) -> Reading:
-    """``VotingRegressor``: the weighted mean of its members' numbers."""
+    """Read a ``VotingRegressor``, which predicts the weighted mean of its members' predictions."""
     asked = names_within(model, asked)
     together = Together(model, members_of(model.estimators_, asked, vote="auto"), asked)
     instead = "explain its members one by one (estimators_)"
@@ -62,9 +62,9 @@ def _weights(model: Any) -> list[float]:
 
 
 def bagging_classifier(model: Any, asked: Asked) -> Reading:
-    """``BaggingClassifier``: the mean of its members' probabilities, or of their votes where they give none.
+    """Read a ``BaggingClassifier``: the mean of its members' probabilities, or of their votes if they have none.
 
-    Each member sees some of the columns, and maybe not all classes.
+    A member may see only some of the columns and some of the classes.
     """
     asked = names_within(model, asked)
     columns = _columns(model)
@@ -90,11 +90,12 @@ def bagging_classifier(model: Any, asked: Asked) -> Reading:
 
 
 def _by_majority(reading: Reading, model: Any) -> Reading:
-    """The reading of a bag that predicts the class which most members do."""
+    """The reading of a bag that predicts the class which most members predict."""
     core = reading.core
     if not reading.direct or core.table is not None:
         raise ValueError(
-            f"vote='majority' with steps or categories inside of a {type(model).__name__}: expected vote='auto'"
+            f"vote='majority' with steps or categories inside a {type(model).__name__} is not possible: expected "
+            "vote='auto'"
         )
     counted = partial(unnamed, partial(votes, model, None, core.forest.n_classes))
     predict, output = partial(greatest, counted), partial(shares_of_votes, counted)
@@ -103,7 +104,7 @@ def _by_majority(reading: Reading, model: Any) -> Reading:
 
 
 def bagging_regressor(model: Any, asked: Asked) -> Reading:
-    """``BaggingRegressor``, whose members each see some of the columns: the mean of their numbers."""
+    """Read a ``BaggingRegressor``: the mean of its members' predictions; each member may see only some columns."""
     asked = names_within(model, asked)
     members = members_of(model.estimators_, asked, columns=_columns(model), vote="auto")
     together = Together(model, members, asked)
@@ -113,7 +114,7 @@ def bagging_regressor(model: Any, asked: Asked) -> Reading:
 
 
 def _columns(model: Any) -> list[Any] | None:
-    """Columns of each member, None if all see all of them in order."""
+    """Columns of each member; None if every member sees all columns in order."""
     every = np.arange(model.n_features_in_)
     if all(np.array_equal(columns, every) for columns in model.estimators_features_):
         return None
@@ -121,11 +122,11 @@ def _columns(model: Any) -> list[Any] | None:
 
 
 def ada_boost(model: Any, asked: Asked) -> Reading:
-    """``AdaBoostClassifier``: each member votes for its class with its weight, and for the others against it.
+    """Read an ``AdaBoostClassifier``.
 
-    The sums are divided by the sum of the weights; of two classes, the first wins a tie. Of two classes, the
-    probability of the second is the logistic function of the quotient. Missing values are refused by it, whatever its
-    members do with them.
+    Each member adds its weight to the class it predicts, and a negative share of the weight to each other class. The
+    sums are divided by the total weight. With two classes, the first wins a tie, and the probability of the second is
+    the logistic function of the quotient. The model refuses missing values, even if its members accept them.
     """
     asked = names_within(model, asked)
     weights = model.estimator_weights_[: len(model.estimators_)].tolist()

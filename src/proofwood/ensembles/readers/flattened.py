@@ -1,8 +1,8 @@
-"""A small ensemble as one tree: for models that take more of a member than its sum, such as its class.
+"""Flatten a small ensemble into one tree, for models that use more of a member than its sum, such as its class.
 
-The trees are asked one after the other, each within the box of rows that the tests before it leave. A leaf knows the
-leaf of each tree that its rows reach, so that the ensemble gives one answer to all of them. What rounding might decide
-there is settled by the model itself, at a row of the leaf: the same numbers are added up for every row of it.
+The trees are joined one after the other; each test is kept only if both answers are still possible. All rows of a leaf
+reach the same leaf in every tree, so the ensemble predicts the same for all of them. If rounding might decide the
+class of a leaf, the model itself predicts one row of it: the model adds the same numbers for every row of the leaf.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.model.node_table import LEAF, FloatArray
 
 MOST_STEPS = 100_000
-"""Nodes of the trees that are passed on the way to all leaves, at which a tree is given up: a second or two."""
+"""Limit on the visited nodes (a second or two); an ensemble that needs more is not flattened."""
 
 
 class TooLargeError(Exception):
-    """The tree of an ensemble takes more than ``MOST_STEPS`` steps."""
+    """Raised if flattening an ensemble takes more than ``MOST_STEPS`` steps."""
 
     def __str__(self) -> str:
-        return "it is too large to be laid out as one tree"
+        return "this one is too large to be written as one tree"
 
 
 @dataclass(frozen=True)
 class _Side:
-    """What is left of a column: the present numbers ``low < x <= high``, or codes, and whether it may be missing."""
+    """The possible values of a column: numbers ``low < x <= high`` or codes, and whether it may be missing."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -41,7 +41,7 @@ class _Side:
     never: Codes = frozenset()
 
     def split(self, threshold: float, missing_low: bool) -> tuple[_Side | None, _Side | None]:
-        """What goes low, and what goes high; None for nothing."""
+        """The values that go low and those that go high at a threshold; None if there are no such values."""
         sides = []
         for low, high, gap in (
             (self.low, min(self.high, threshold), self.missing and missing_low),
@@ -51,7 +51,7 @@ class _Side:
         return sides[0], sides[1]
 
     def chosen(self, codes: Codes) -> tuple[_Side | None, _Side | None]:
-        """The same for a test of a set of codes."""
+        """The values that go low and those that go high if the test is ``x in codes``; None if there are none."""
         inside = codes - self.never if self.only is None else codes & self.only
         outside = None if self.only is None else self.only - codes
         low = replace(self, only=inside) if inside else None
@@ -59,7 +59,7 @@ class _Side:
         return low, high
 
     def value(self, n_levels: int) -> float:
-        """A value of the column, which has so many known categories."""
+        """One possible value of the column; ``n_levels`` is the number of its known categories."""
         if self.only is not None or self.never:
             codes = self.only or {min(set(range(len(self.never) + 1)) - self.never)}
             return float(max(codes)) if max(codes) >= 0 else math.nan if self.missing else float(n_levels)
@@ -70,23 +70,23 @@ class _Side:
         return math.nextafter(self.low, math.inf) if math.isfinite(self.low) else 0.0
 
 
-# The library adds the same numbers in the same order for all rows of a leaf, so any function of its answer is exact.
-# Bounds by intervals of probability would not be: decisions/0057-members-as-one-tree.
+# The library adds the same numbers in the same order for all rows of a leaf, so any function of its result is exact.
+# Bounds from intervals of probability would not be exact: decisions/0057-members-as-one-tree.
 @dataclass(frozen=True, eq=False)
 class Flat:
     """An ensemble as one tree.
 
     Parameters
     ----------
-    tree : its values are the sums of the ensemble (n_nodes, n_scores), without what rounding in the model may change
-    rows : (n_nodes, n_inputs) a row of each leaf, as ``Adapted.read`` gives rows
+    tree : its values are the sums of the ensemble (n_nodes, n_scores), without the rounding errors of the model
+    rows : (n_nodes, n_inputs) one row that reaches each leaf, in the form that ``Adapted.read`` returns
     """
 
     tree: ScoredTree
     rows: FloatArray
 
     def holding(self, given: FloatArray) -> ScoredTree:
-        """The tree with other scores of its leaves: (n_leaves,) or (n_leaves, n_scores), in the order of the nodes."""
+        """The tree with the scores ``given`` (n_leaves,) or (n_leaves, n_scores), in the order of the leaf nodes."""
         leaves = self.tree.leaves
         own = np.asarray(given, dtype=np.float64).reshape(leaves.size, -1)
         value = np.zeros((len(self.tree.feature), own.shape[1]))
@@ -95,14 +95,14 @@ class Flat:
 
 
 def classes_tree(core: Adapted) -> ScoredTree:
-    """The tree of the classes that a classifier predicts: its leaves vote for them, without any rounding.
+    """One tree whose leaves vote for the classes that a classifier predicts, without rounding.
 
     Raises
     ------
     TooLargeError
-        If that is too large.
+        If the tree would be too large.
     TypeError
-        If the classifier has to be asked what rounding decides, and cannot be asked alone.
+        If rounding may decide a class, and the classifier cannot be called without its own steps.
     """
     forest = core.forest
     if forest.majority or len(forest.trees) > 1:
@@ -124,18 +124,18 @@ def classes_tree(core: Adapted) -> ScoredTree:
 
 
 def answers_tree(core: Adapted, method: str) -> tuple[Flat, Any]:
-    """The ensemble as one tree, and what a method of the model gives to a row of each leaf.
+    """The ensemble as one tree, and the result of a method of the model for one row of each leaf.
 
     Raises
     ------
     TooLargeError
-        If that is too large.
+        If the tree would be too large.
     TypeError
-        If the model cannot be asked for it alone.
+        If the model does not have this method or cannot be called without its own steps.
     """
     flat = _flattened(core, decided=None)
     if core.model is None or not hasattr(core.model, method):
-        raise TypeError("what it gives beside classes cannot be asked for alone")
+        raise TypeError(f"the model has no {method} that can be called without its own steps")
     if core.forest.noise > 0:
         _in_one_order(core.forest)
     rows = flat.rows[flat.tree.leaves]
@@ -144,16 +144,16 @@ def answers_tree(core: Adapted, method: str) -> tuple[Flat, Any]:
 
 def _in_one_order(forest: Forest) -> None:
     if forest.unordered:
-        raise TypeError("it adds up its trees in several threads, and rounding decides in some rows: set n_jobs=1")
+        raise TypeError("it adds up its trees in several threads, so rounding may change some rows: set n_jobs=1")
 
 
 class _Decided:
-    """Whether the trees that are left can still change which class is first."""
+    """Decides whether the remaining trees can still change the winning class."""
 
     def __init__(self, forest: Forest) -> None:
         n = forest.n_classes
         self.noise = forest.noise
-        self.least = [np.zeros((n, n))]  # least that the trees from here on add to the lead of a class on another
+        self.least = [np.zeros((n, n))]  # least lead of a class over another that the remaining trees add
         for tree in reversed(forest.trees):
             value = tree.value[tree.leaves]
             lead = (value[:, :, np.newaxis] - value[:, np.newaxis, :]).min(axis=0)
@@ -161,17 +161,17 @@ class _Decided:
         self.least.reverse()
 
     def winner(self, sums: FloatArray, after: int) -> int | None:
-        """The class that is first whatever comes; None if that is open."""
+        """The class that wins for any leaves of the remaining trees; None if it is still open."""
         lead = sums[:, np.newaxis] - sums[np.newaxis, :] + self.least[after]
         np.fill_diagonal(lead, np.inf)
-        # twice the noise, and more than what these sums are rounded themselves
+        # twice the noise, and a bound for the rounding of these sums
         sure = lead.min(axis=1) > 2 * self.noise + 2.0**-40 * np.abs(sums).max()
         return int(sure.argmax()) if sure.any() else None
 
 
 @dataclass(frozen=True)
 class _Listed:
-    """A tree in lists, which are faster to look at one by one; ``feature`` is that of the table."""
+    """A tree in lists, which are faster to read one by one; ``column`` is the column of the table."""
 
     column: list[int]
     feature: list[int]
@@ -198,7 +198,7 @@ class _Listed:
         )
 
     def sides(self, node: int, side: _Side) -> tuple[_Side | None, _Side | None]:
-        """What is left of the column on both sides of a test."""
+        """The values of the column that are possible on each side of a test."""
         codes = None if self.levels is None else self.levels[node]
         return side.split(self.threshold[node], self.missing_low[node]) if codes is None else side.chosen(codes)
 
@@ -209,7 +209,7 @@ _Box = dict[int, _Side]
 def _flattened(core: Adapted, decided: _Decided | None) -> Flat:
     forest = core.forest
     if any(source.table is not None or source.steps for source in core.sources):
-        raise TypeError("it computes its columns from those that it takes")
+        raise TypeError("its steps compute new columns from those of the table")
     place = [source.column for source in core.sources]
     trees = [_Listed.of(tree, place) for tree in forest.trees]
     takes = np.zeros(len(core.inputs), dtype=bool)

@@ -1,7 +1,7 @@
-"""Rows as the user has them: which columns of a container are those of a model, and the forms that a model may take.
+"""The user's rows: which columns of a container a model needs, and in which forms the model may accept them.
 
-Any container goes through :meth:`Header.opened` once. What comes out has the table that the readers read, and the rows
-as they were given; the model itself is asked about these (:mod:`proofwood.ensembles.door`).
+:meth:`Header.opened` opens each container once. Its result has the table for the readers, and the rows as the user gave
+them, for which the model itself predicts (:mod:`proofwood.ensembles.door`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from proofwood.exceptions import DataError
 from proofwood.printable import shown
 
 By = Literal["name", "place"]
-"""How the columns of a container were found."""
+"""How the columns of a container were found: by name, or by position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class Given:
 
     Parameters
     ----------
-    rows : as they were given, untouched; what is lazy is collected. None where they are not a table, such as a mapping
-    table : as readers read them: a frame of pandas or polars with the names of :class:`Header`, or an array-like
+    rows : the rows as given; only lazy frames are collected. None if the user did not give a table, but a mapping, say
+    table : the rows for the readers: a pandas or polars frame with the names of :class:`Header`, or an array-like
     by : how their columns were found
-    present : indices of the columns of the model that they have
+    present : indices of the model's columns that the rows have
     """
 
     rows: Any
@@ -45,16 +45,17 @@ class Header:
 
     Parameters
     ----------
-    names : of all of them, as the reader reads frames
-    own : what the model itself calls them; None where it knows no names
-    needed : indices of those that reach the model; of others a frame may have none
-    stated : names that the user states, or those of the frame ``X=`` of a model without names; None without
-    placed : whether the model itself takes the columns of a frame by their place, whatever they are called
-    blank : what stands for a blank in the model's names, where the library does not keep these
-    gap : what a sparse matrix means by an entry that it does not store: 0, or to some a missing value
-    alike : whether the steps in front of the model compute with a sparse matrix as they do with an array; None without
-    takes : whether the library takes the types of a table that is none of pandas, where it says otherwise on the
-        terminal, and not by an error alone; None where it may be asked
+    names : names of all columns, with which the reader reads frames
+    own : names in the model itself; None if the model stores no names
+    needed : indices of the columns that reach the model; a frame may lack the others
+    stated : names that the user states, or those of the frame ``X=`` if the model has no names; None without both
+    placed : whether the model itself takes the columns of a frame by position and ignores their names
+    blank : the character that replaces a blank in the model's names, if the library replaces blanks
+    gap : value of an entry that a sparse matrix does not store: 0, or for some libraries a missing value
+    alike : function that says whether the model's steps compute the same for a sparse matrix as for an array; None if
+        the model has no steps
+    takes : function that says whether the library accepts the column types of a table that is not a pandas frame; for
+        libraries that print to the terminal when they refuse one. None if the library can simply be tried
     """
 
     names: tuple[str, ...]
@@ -68,30 +69,31 @@ class Header:
     takes: Callable[[Any], bool] | None = None
 
     def opened(self, X: Any, *, table: bool = True) -> Given:
-        """The columns of a container.
+        """Find the model's columns in a container.
 
         Parameters
         ----------
         X : frame of any library, array-like, or sparse matrix
-        table : whether the user gave it so; else it was made from something else, and the model is not asked of it
+        table : whether the user gave this container; else it was made from something else, and the model is not called
+            with it
 
         Raises
         ------
         DataError
-            If a frame lacks columns, or if it is not clear which of its columns are meant.
+            If a frame lacks columns, or if it is not clear which of its columns to use.
         """
         if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
             raise DataError(
-                "this is a masked array, and models look at what lies under its mask: give X.filled(numpy.nan), in "
-                "which masked values are missing"
+                "X is a masked array, and models ignore its mask: give X.filled(numpy.nan), in which masked values are "
+                "missing values"
             )
         every = tuple(range(len(self.names)))
         if is_sparse(X):
             if not self._takes_sparse:
                 raise DataError(
-                    "the steps of the model compute with a sparse matrix otherwise than with an array, in the last "
-                    "digits (scikit-learn divides the one, and multiplies the other by the reciprocal), and it is read "
-                    "for arrays: give X.toarray()"
+                    "X is a sparse matrix, for which the steps of the model compute slightly other numbers than for an "
+                    "array (scikit-learn divides one of them and multiplies the other by the reciprocal). The model "
+                    "was read for arrays: give X.toarray()"
                 )
             X = X if len(X.shape) == 2 else X.reshape(1, -1)  # a row of a sparse array
             return Given(X, _dense(X, self.gap), "place", every)
@@ -109,7 +111,7 @@ class Header:
         return Given(rows if table else None, found, by, present)
 
     def named_by(self, X: Any) -> Header:
-        """The same, with the names of a frame where the model knows none, or does not keep their blanks."""
+        """The same header, with the names of a frame if the model stores no names or replaces their blanks."""
         if self.stated is not None or (not is_pandas(X) and not is_polars(X)) or len(X.columns) != len(self.names):
             return self
         columns = tuple(str(name) for name in X.columns)
@@ -121,17 +123,17 @@ class Header:
 
     @cached_property
     def _takes_sparse(self) -> bool:
-        """Whether a sparse matrix is to the model what the array is: the steps are asked once for all rows."""
+        """Whether the model predicts the same for a sparse matrix as for an array; its steps are tried only once."""
         return self.alike is None or self.alike()
 
     @property
     def reaching(self) -> list[int]:
-        """Places of the columns that reach the model, in their order: those of its inputs."""
+        """Sorted indices of the columns that reach the model, which are its inputs."""
         return sorted(self.needed)
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What the columns are called in answers."""
+        """The names of the columns in explanations and messages."""
         return self.names if self.stated is None else self.stated
 
     # -------------------------------------------------------------------------------------------------------- columns
@@ -140,7 +142,7 @@ class Header:
         return tuple(names) if self.blank is None else tuple(name.replace(" ", self.blank) for name in names)
 
     def _places(self, frame: Any, columns: list[str]) -> tuple[list[int | None], By]:
-        """For each column of the model its place in the frame, None where it is not there and not needed."""
+        """For each column of the model, its index in the frame; None if it is absent and not needed."""
         for names in (self.stated, self.own):
             if names is None:
                 continue
@@ -156,35 +158,36 @@ class Header:
         raise self._lacking(columns)
 
     def _require_order(self, places: Sequence[int | None], columns: Sequence[str]) -> None:
-        """Refuse a frame whose columns are others by name than by place, to a model that takes them by place."""
+        """Raise DataError if the model takes columns by position and those of the frame are in another order."""
         if self.placed and len(columns) == len(places) and list(places) != list(range(len(columns))):
             raise DataError(
-                f"the columns of the frame are {shown(columns)}, in another order than {shown(self.told)}, and this "
-                "model takes columns by their place, whatever they are called: put them into the order of the model"
+                f"the columns of the frame are {shown(columns)}, in another order than {shown(self.told)}, but this "
+                "model takes columns by position and ignores their names: put them into the order of the model"
             )
 
     def _lacking(self, columns: Sequence[str]) -> DataError:
         names = self.told
         if self.own is None and self.stated is None:
             return DataError(
-                f"the frame has {len(columns)} columns ({shown(columns)}), and the model takes {len(names)}, of which "
-                "it knows no names: give it exactly these columns, or state their names in feature_names="
+                f"the frame has {len(columns)} columns ({shown(columns)}), but the model takes {len(names)} columns "
+                "and does not store their names: give exactly these columns, or state their names in feature_names="
             )
         absent = [names[j] for j in sorted(self.needed) if names[j] not in columns]
         unknown = [name for name in columns if name not in names]
-        faults = [f"lacks {shown(absent)}"] if absent else []
-        faults += [f"has {shown(unknown)}, which the model does not know"] if unknown else []
+        faults = [f"lacks the columns {shown(absent)}"] if absent else []
+        faults += [f"has the unknown columns {shown(unknown)}"] if unknown else []
         return DataError(f"the frame {' and '.join(faults)}: the model takes {shown(names)}")
 
     # ----------------------------------------------------------------------------------------------------------- forms
 
     def forms(self, given: Given, dressed: Callable[[Any], Any] | None) -> Iterator[tuple[str, Any]]:
-        """Rows in the forms that a model may take, the user's own first, each with its name.
+        """Yield the rows in each form that the model may accept, with the name of the form; the user's form is first.
 
         Parameters
         ----------
         given : the rows
-        dressed : puts the categories of a frame of pandas into the type that the model asks for; None if it needs none
+        dressed : function that puts the categories of a pandas frame into the type that the model needs; None if it
+            needs no special type
         """
         taken = self.takes is None or self.takes(given.rows)
         if given.rows is not None and taken:
@@ -202,7 +205,7 @@ class Header:
             yield "a frame of polars", given.table
 
     def frame_of(self, given: Given) -> Any:
-        """The rows as a frame of pandas of plain types, with the names of the model; None where there is no pandas."""
+        """The rows as a pandas frame of plain types, with the model's names; None if pandas is not installed."""
         try:
             import pandas as pd  # optional: a user who trained on a frame of pandas has it
         except ImportError:
@@ -222,9 +225,9 @@ class Header:
 
 
 def numbers_alone(rows: Any) -> bool:
-    """Whether a table of Arrow or polars has columns of integers, floats of 32 or 64 bits and truth values alone.
+    """Whether an Arrow or polars table has only integers, floats of 32 or 64 bits, and truth values.
 
-    It returns True for other containers.
+    True for all other containers.
     """
     if is_polars(rows):
         import polars as pl  # the frame is one of it
@@ -238,7 +241,7 @@ def numbers_alone(rows: Any) -> bool:
 
 
 def _dense(matrix: Any, gap: float) -> Any:
-    """A sparse matrix as an array of float64, with ``gap`` for what it does not store."""
+    """A sparse matrix as a float64 array, with ``gap`` in each entry that it does not store."""
     made = as_dense(matrix)
     if gap == 0:
         return made
@@ -249,7 +252,7 @@ def _dense(matrix: Any, gap: float) -> Any:
 
 
 def _selected(frame: Any, places: Sequence[int | None], names: Sequence[str]) -> Any:
-    """The frame with exactly the columns ``names``; those that are absent have no values."""
+    """The frame with exactly the columns ``names``; absent columns are filled with missing values."""
     if is_pandas(frame):
         import pandas as pd  # the frame is one of it
 
@@ -278,7 +281,7 @@ def _array(table: Any) -> Any:
 
 
 def _series_of(series: Any) -> Any:
-    """A series of polars as pandas has such values, without pyarrow: numbers with missing values (nan) are floats."""
+    """A polars series as a pandas series, without pyarrow; integers with missing values become floats with nan."""
     import pandas as pd  # optional: the caller has looked
     import polars as pl
 
@@ -301,7 +304,7 @@ def _series_of(series: Any) -> Any:
 
 
 def _plain_series(series: Any) -> Any:
-    """A series of pandas in a plain type where it is of an extension, or holds numbers as objects."""
+    """A pandas series in a plain type, if it has an extension type or holds numbers as objects."""
     import pandas as pd  # the series is one of it
 
     dtype = series.dtype
@@ -325,7 +328,7 @@ def _plain_series(series: Any) -> Any:
 
 
 def row_of(rows: Any, at: int) -> Any:
-    """One row of a container, as a container of one row."""
+    """A container of the same type with only the row ``at``."""
     if is_sparse(rows):
         return rows.tocsr()[[at]]
     if is_pandas(rows):
@@ -336,14 +339,14 @@ def row_of(rows: Any, at: int) -> Any:
 
 
 def value_of(rows: Any, place: int) -> Any:
-    """What a container of one row, a frame of pandas or an array, has in one column."""
+    """The value in one column of a single row, which is a pandas frame or an array."""
     return rows.iloc[0, place] if is_pandas(rows) else rows[0, place]
 
 
 def with_value(rows: Any, place: int, value: Any) -> Any:
-    """A container of one row, a frame of pandas or an array, with another value in one column.
+    """A copy of a single row, a pandas frame or an array, with another value in one column.
 
-    Floats keep the type of the column, and objects stay objects.
+    A number in a float column gets the column's type, and a column of objects keeps its type.
     """
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if is_pandas(rows):

@@ -1,4 +1,4 @@
-"""scikit-learn's histogram gradient boosting: float64 thresholds, missing values, and sets of categories."""
+"""Reader of scikit-learn's histogram gradient boosting: float64 thresholds, missing values, and sets of categories."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from proofwood.model.node_table import LEAF, FloatArray
 
 
 def from_hist_gradient_boosting(model: Any, asked: Asked) -> Adapted:
-    """``HistGradientBoostingClassifier`` or ``...Regressor``: a constant start plus the trees in float64.
+    """Read a ``HistGradientBoostingClassifier`` or ``...Regressor``: a constant plus trees, in float64.
 
-    A sum of 0 is the first class. Missing values and categories that were not seen take the side that each node names.
-    The model puts columns of categories first and codes them by their sorted values; here they are codes in their own
-    place.
+    With two classes, a sum of 0 predicts the first class. Each node has a side for missing values and unseen
+    categories. The model moves categorical columns to the front and codes them by their sorted values; here the columns
+    keep their order and hold the same codes.
     """
     n_columns = int(model.n_features_in_)
     regressor = not hasattr(model, "classes_")
@@ -85,12 +85,15 @@ def from_hist_gradient_boosting(model: Any, asked: Asked) -> Adapted:
 
 
 def _link(model: Any, binary: bool, regressor: bool) -> Link | None:
-    """A regressor may learn the logarithm. With more than two classes, probabilities are not functions of one sum."""
+    """The link of the model, which is logarithmic for some regressors; None for more than two classes."""
     if not regressor:
         return Link("logistic") if binary else None
     name = type(model._loss.link).__name__
     if name not in ("IdentityLink", "LogLink"):
-        raise TypeError(f"the loss of the model has a {name}: expected that of loss='squared_error', 'poisson', ...")
+        raise TypeError(
+            f"the loss of the model has the link {name}: expected IdentityLink or LogLink, as with "
+            "loss='squared_error' or loss='poisson'"
+        )
     return Link() if name == "IdentityLink" else Link("log")
 
 
@@ -117,7 +120,7 @@ def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:
 
 
 def _with_categories(known: dict[int, tuple[Any, ...]], X: FloatArray) -> Any:
-    """Rows of codes as rows of categories."""
+    """Rows of codes as rows of numbers and categories."""
     rows = X.astype(object)
     for j, values in known.items():
         table = np.array([*values, np.nan, np.nan], dtype=object)

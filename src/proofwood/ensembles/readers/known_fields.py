@@ -1,4 +1,4 @@
-"""Which fields of a saved model are known: what else stands there may change predictions, and the model is refused."""
+"""Check that all fields of a saved model are known: an unknown field may change predictions and is refused."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 COLUMN_BYTES = 500
-"""About what a column or an output of a model takes in memory."""
+"""Estimated memory in bytes of one column or output of a model."""
 
 
-# A reader that looks up the fields it wants overlooks all others, such as weights of trees near 1, which no random row
-# shows: decisions/0058-known-fields.
+# A reader that only looks up expected fields would miss others, such as tree weights near 1, which tests with random
+# rows do not reveal: decisions/0058-known-fields.
 @dataclass(frozen=True)
 class KnownFields:
     """The fields that a library writes into its models.
 
     Parameters
     ----------
-    library : its name, as people write it
-    fields : of each part of a model the names of its fields, each with how it is dealt with: where it is read, or why
-        predictions do not need it
+    library : the name of the library
+    fields : by part of the model, the names of its known fields; each has the name of the function that reads it, or
+        the reason why predictions do not need it
     """
 
     library: str
@@ -33,28 +33,28 @@ class KnownFields:
 
         Parameters
         ----------
-        part : key of ``fields``
-        given : names of the fields that it has
-        version : of the library that wrote the model, for the message
+        part : a key of ``fields``
+        given : names of the fields in this part of the model
+        version : the version of the library that wrote the model, for the message
         """
         known = self.fields[part]
         unknown = [name for name in given if name not in known]
         if unknown:
             raise TypeError(
-                f"the model has the field {unknown[0]!r} in {part}, written by {self.library} {version}. It is not "
-                "known here, and may change predictions, so the model is not read. Expected the fields "
+                f"the model has the field {unknown[0]!r} in {part}, written by {self.library} {version}. This field is "
+                "not known and may change predictions, so the model is refused. Expected the fields "
                 f"{', '.join(known)}; a later release may know more: pip install --upgrade proofwood"
             )
 
 
 def same(mine: Any, theirs: Any, skipped: Collection[str], *, nan: bool = True) -> bool:
-    """Whether two saved models of one library are equal in all attributes but those skipped.
+    """Whether two saved models of one library have equal attributes, except for those in ``skipped``.
 
     Parameters
     ----------
-    mine, theirs : of one class
-    skipped : names of attributes
-    nan : whether nan is equal to nan, in arrays of floats
+    mine, theirs : saved models of the same class
+    skipped : names of attributes that are not compared
+    nan : whether nan counts as equal to nan in arrays of floats
     """
     pairs = ((value, getattr(theirs, name)) for name, value in vars(mine).items() if name not in skipped)
     return all(

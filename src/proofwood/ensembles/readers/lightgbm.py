@@ -1,4 +1,4 @@
-"""LightGBM classifiers and regressors as forests of floats, read from the text that the library saves of them."""
+"""Reader of LightGBM classifiers and regressors, from the text that the library saves of a model."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 ZERO = 1.0000000180025095e-35
-"""LightGBM takes numbers up to this magnitude for 0."""
+"""LightGBM treats numbers up to this magnitude as 0."""
 BELOW_ZERO = math.nextafter(-ZERO, -math.inf)
-"""The last number that does not count as 0."""
+"""The largest negative number that LightGBM does not treat as 0."""
 
 LIGHTGBM_LINKS: dict[str, LinkKind] = {
     "regression": "mean",
@@ -49,31 +49,30 @@ LIGHTGBM_LINKS: dict[str, LinkKind] = {
     "tweedie": "log",
     "cross_entropy": "logistic",
 }
-"""Objectives of LightGBM that predict a number, and what they make of the sum."""
+"""LightGBM objectives that predict a number, with the link from the sum to this number."""
 
 
 CATEGORICAL, DEFAULT_LEFT, ZEROS, GAPS = 1, 2, 4, 8
-"""Bits of a test: it is of categories; a missing value goes left; zeros, or missing values, take that side."""
+"""Bits of a test: it tests categories; its default side is left; zeros take this side; missing values take it."""
 
 
 def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
-    """``LGBMClassifier``, its relatives, or ``Booster``: ``x <= threshold`` in float64, sums in float64.
+    """Read a LightGBM estimator (such as ``LGBMClassifier``) or ``Booster``: tests and sums in float64.
 
-    Missing values take the default side where the training rows of the column had some (missing type NaN), else they
-    count as 0, as do numbers of magnitude up to ``ZERO``. Where zeros stand for missing values (missing type Zero),
-    both take the default side. The comparison of probabilities can merge sums that differ by a few units of float64 at
-    1, which the noise covers as for XGBoost; if the sums are averaged before, by as many more. Categories of the set of
-    a node go low, all others and missing values high.
+    A missing value takes the default side of a test if the training rows had missing values in this column (missing
+    type NaN). Else it counts as 0, and so do numbers of magnitude up to ``ZERO``. If zeros mean missing values (missing
+    type Zero), zeros and missing values take the default side. The categories in the set of a node go low; other
+    categories and missing values go high. Two sums that differ by a few units of float64 at 1 can have equal
+    probabilities; the noise covers this, and more of it if the sums are averaged first.
 
-    If training stopped early, the trees up to the best round are read: those that ``predict`` uses, of a ``Booster``
-    too.
+    If training stopped early, only the trees up to the best round are read; ``predict`` uses the same trees, also in a
+    ``Booster``.
 
     Raises
     ------
     TypeError
-        If the model has linear leaves, or another objective than binary or softmax; if a field of the saved model is
-        not known, or if it is not clear which columns are categories; or if its predictions may end before the last
-        tree (``pred_early_stop``).
+        If the model has linear leaves or an unknown objective; if a field of the saved model is not known; if it is not
+        clear which columns are categories; or if predictions may stop before the last tree (``pred_early_stop``).
     """
     import lightgbm  # optional
 
@@ -81,8 +80,8 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     booster = model if own else model.booster_
     if not own and model.get_params().get("pred_early_stop") not in (None, False):
         raise TypeError(
-            "pred_early_stop: predictions of this model end before its last tree where the sum is far from a change, "
-            "and are not a sum of its trees: expected a model without it"
+            "the model has pred_early_stop, with which predictions may stop before the last tree and so are not sums "
+            "over all trees: expected a model without pred_early_stop"
         )
     given = saved(text_of(booster))
     objective, kind = _objective(given)
@@ -126,7 +125,7 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
 
 
 def text_of(booster: Any) -> str:
-    """What the library saves of a model; to a file, as it makes a long text twice to return it."""
+    """The text that LightGBM saves of a model; saved to a file, because returning a string needs twice the memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.txt"
         booster.save_model(path)
@@ -134,26 +133,26 @@ def text_of(booster: Any) -> str:
 
 
 def _objective(given: SavedLightGBM) -> tuple[str, LinkKind | None]:
-    """The objective, and what it makes of the sum if it predicts a number."""
+    """The objective, and the link from the sum to the prediction; None if it predicts classes."""
     objective, *parameters = given.objective.split(" ")
     kind = LIGHTGBM_LINKS.get(objective)
     if kind is None and objective not in ("binary", "multiclass", "multiclassova"):
         raise TypeError(
-            f"the objective is {objective!r}: expected 'binary', 'multiclass', 'multiclassova' or one of "
+            f"the model has the objective {objective!r}: expected 'binary', 'multiclass', 'multiclassova' or one of "
             f"{', '.join(LIGHTGBM_LINKS)}"
         )
     if "sqrt" in parameters:
-        raise TypeError("the model has learned the root of its target: expected reg_sqrt=False")
+        raise TypeError("the model was trained on the square root of its target: expected reg_sqrt=False")
     if not given.n_trees:
-        raise TypeError("the model has no tree: expected one that learned for a round or more")
+        raise TypeError("the model has no tree: expected a model trained for at least one round")
     return objective, kind
 
 
 def _lightgbm_slop(objective: str, stack: Stack, base: FloatArray, rounds: int, sigmoid: float) -> float:
-    """How much the computation of probabilities from sums may change the difference of two sums.
+    """The error in the difference of two sums that corresponds to the rounding of probabilities.
 
-    In "one against all others", each sum goes through a logistic function of its own, which is flat far from 0: there
-    the rounding of a probability counts as much as the slope is small.
+    With the objective ``multiclassova``, each sum has its own logistic function, which is flat far from 0. Where its
+    slope is small, a rounding error of the probability corresponds to a large error of the sum.
     """
     slop = rounds * LINKED * DOUBLE / min(1.0, sigmoid)
     if objective != "multiclassova":
@@ -162,7 +161,7 @@ def _lightgbm_slop(objective: str, stack: Stack, base: FloatArray, rounds: int, 
 
 
 def _categories(given: SavedLightGBM, known: Any) -> Categories | None:
-    """Columns of categories: named by the frame that the model was learned from, or the numbers that it has seen."""
+    """The categorical columns, with the names from the training frame or else the numbers seen in training."""
     tested: dict[int, set[int]] = {j: set() for j in given.categorical}
     for test, chosen in given.sets.items():
         tested.setdefault(int(given.column[test]), set()).update(chosen)
@@ -171,8 +170,8 @@ def _categories(given: SavedLightGBM, known: Any) -> Categories | None:
     if known:
         if len(known) != len(tested):
             raise TypeError(
-                f"the model was learned from {len(known)} columns of categories of a frame, and {len(tested)} columns "
-                "are categories to it: expected the same, without ordered ones"
+                f"the training frame had {len(known)} categorical columns, but the model treats {len(tested)} columns "
+                "as categorical: expected the same number, without ordered categories"
             )
         values = {j: tuple(names) for j, names in zip(sorted(tested), known, strict=True)}
         return Categories(values, named=True, others=False)
@@ -183,14 +182,14 @@ def _categories(given: SavedLightGBM, known: Any) -> Categories | None:
 
 
 def trees_of(given: SavedLightGBM, n_scores: int, place: int, categories: Categories | None) -> tuple[Stack, list[int]]:
-    """The trees, and the columns whose zeros stand for missing values.
+    """The trees of a saved model, and the columns in which zeros mean missing values.
 
     Parameters
     ----------
-    given : the model
-    n_scores : scores of a leaf
-    place : of the score of the first tree of a round; the others follow
-    categories : columns of categories
+    given : the saved model
+    n_scores : number of scores of a leaf
+    place : index of the score to which the first tree of a round adds; the next trees of the round add to the next ones
+    categories : the categorical columns
     """
     size, n_tests = int(given.begins[-1]), given.n_tests
     of_tree = np.repeat(np.arange(given.n_trees), n_tests)

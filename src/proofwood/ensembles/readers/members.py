@@ -1,4 +1,4 @@
-"""Models whose members are models: their readings over shared columns, and the sums of their answers."""
+"""Models whose members are models: readings of the members over shared columns, and sums of their predictions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Member:
 
     Parameters
     ----------
-    model : fitted
-    reading : of it
-    columns : those of the whole that it takes, in its order; None for all
+    model : the fitted member
+    reading : the reading of the member
+    columns : indices of the whole model's columns that the member takes, in its order; None for all
     """
 
     model: Any
@@ -47,23 +47,23 @@ class Member:
 
     @property
     def core(self) -> Adapted:
-        """The member over the columns behind its own steps."""
+        """The member over the columns that its own steps produce."""
         return self.reading.core
 
     @property
     def forest(self) -> Forest:
-        """Its trees."""
+        """The forest of the member."""
         return self.reading.core.forest
 
 
 def members_of(models: Sequence[Any], asked: Asked, *, columns: Sequence[Any] | None = None, vote: str) -> list[Member]:
-    """The readings of members.
+    """Read the members of a model.
 
     Parameters
     ----------
-    models : fitted
-    asked : of the whole
-    columns : per member those that it takes; None for all
+    models : the fitted members
+    asked : the options for the whole model
+    columns : for each member, the columns that it takes; None if each takes all columns
     vote : see :class:`Asked`
     """
     found = []
@@ -75,28 +75,28 @@ def members_of(models: Sequence[Any], asked: Asked, *, columns: Sequence[Any] | 
 
 
 def names_within(model: Any, asked: Asked) -> Asked:
-    """The question, with the column names that a model with members knows if the user gives none."""
+    """The same options, with the column names of the model filled in if the user gives none."""
     return asked if asked.names is not None else replace(asked, names=names_of(model))
 
 
 class Together:
-    """Members of a model over columns that they share.
+    """The members of a model, over the columns that they share.
 
     Parameters
     ----------
     whole : the model
-    members : of it
-    asked : of the whole
+    members : its members
+    asked : the options for the whole model
 
     Attributes
     ----------
     members : as given
-    forests : of the members, over the columns together
+    forests : the forests of the members, over the columns of all members
 
     Raises
     ------
     TypeError
-        If members see the same column as different things.
+        If two members read the same column in different ways.
     """
 
     def __init__(self, whole: Any, members: Sequence[Member], asked: Asked) -> None:
@@ -129,25 +129,25 @@ class Together:
         self._gaps = gaps[0] if all(one == gaps[0] for one in gaps) else {}
 
     def votes(self, k: int, instead: str) -> ScoredTree:
-        """A member as one tree whose leaves each vote for the class that it predicts.
+        """A member as one tree, in which each leaf votes for the class that the member predicts.
 
         Parameters
         ----------
         k : number of the member
-        instead : what to do where this cannot be told
+        instead : advice for the error message
 
         Raises
         ------
         TypeError
-            If its classes are not those of a small tree.
+            If the member's classes cannot be written as one small tree.
         """
         try:
             return self.over(k, classes_tree(self.members[k].core))
         except (TooLargeError, TypeError) as error:
             n = len(self.forests[k].trees)
             raise TypeError(
-                f"{self._with(k)}, {n} tree{'s' * (n != 1)} of which only the class counts, cannot be explained: "
-                f"expected single trees, or small ensembles ({error}); {instead}"
+                f"{self._with(k)} of {n} tree{'s' * (n != 1)}, of which it uses only the class, cannot be explained: "
+                f"expected single trees or small ensembles ({error}); {instead}"
             ) from error
 
     def given(self, k: int, expected: str, instead: str) -> Forest:
@@ -156,20 +156,20 @@ class Together:
         Parameters
         ----------
         k : number of the member
-        expected : what would do
-        instead : what to do where it is none
+        expected : the expected kind of member, for the error message
+        instead : advice for the error message
 
         Raises
         ------
         TypeError
-            If they are not sums over its trees, and it is not a small ensemble.
+            If its predictions are not sums over its trees, and it is not a small ensemble.
         """
         forest = self.forests[k]
         mean = forest.link is not None and forest.link.kind == "mean"
         return forest if mean else self.answers(k, expected, instead)
 
     def answers(self, k: int, expected: str, instead: str) -> Forest:
-        """The same as a single tree, whose leaves hold what the member itself returns."""
+        """A member as a forest of one tree, whose leaves hold the numbers or probabilities that the member returns."""
         forest = self.forests[k]
         method = "predict" if forest.is_regressor else "predict_proba"
         try:
@@ -185,16 +185,16 @@ class Together:
         return f"a {type(self._whole).__name__} with a {type(self.members[k].model).__name__}"
 
     def over(self, k: int, tree: ScoredTree) -> ScoredTree:
-        """A tree over the columns of a member, over those of all members."""
+        """A tree of member ``k``, with its columns renumbered as columns of all members."""
         return _moved(replace(self.members[k].forest, trees=(tree,)), self._places[k]).trees[0]
 
     def reading(self, forest: Forest, *, takes_missing: bool = True) -> Reading:
-        """The reading of the whole.
+        """The reading of the whole model.
 
         Parameters
         ----------
-        forest : made of ``forests``; its number of columns, missing values, and what it predicts are filled in here
-        takes_missing : whether the whole itself lets missing values pass to its members
+        forest : made of ``forests``; this method fills in its number of columns, missing values and predictions
+        takes_missing : whether the whole model passes missing values on to its members
         """
         takes = self._takes if takes_missing else np.zeros(self._n, dtype=bool)
         forest = replace(forest, n_columns=self._n, takes_missing=takes, for_missing=self._gaps)
@@ -213,11 +213,11 @@ class Together:
 
 
 def answering(forest: Forest, model: Any, output: int | None = None) -> Forest:
-    """The forest with what a model of scikit-learn predicts, and gives beside classes.
+    """The forest, with functions that return the scikit-learn model's own predictions and probabilities.
 
     Parameters
     ----------
-    output : which target, of a model of several
+    output : number of the target, for a model with several targets
     """
     one = one_target(model, output, forest.classes)
     if forest.is_regressor:
@@ -227,12 +227,12 @@ def answering(forest: Forest, model: Any, output: int | None = None) -> Forest:
 
 
 def unasked(X: Any) -> NoReturn:
-    """In place of what a model predicts behind its own steps, which nobody can ask it."""
-    raise TypeError("what it predicts behind its own steps cannot be asked for alone")
+    """Raise TypeError; used in place of the predictions of a model that cannot be called without its own steps."""
+    raise TypeError("the model has steps of its own and cannot predict rows that they have already prepared")
 
 
 def n_columns_of(whole: Any, members: Sequence[Member]) -> int:
-    """Number of columns that a model with members takes."""
+    """The number of columns that a model with members takes."""
     n = getattr(whole, "n_features_in_", None)
     if n is None:
         n = getattr(members[0].model, "n_features_in_", None)
@@ -254,7 +254,7 @@ def _plain_frame(names: tuple[str, ...]) -> Adapted:
 
 
 def _frames_behind(members: Sequence[Member]) -> Adapted:
-    """The columns of all members one after the other, each behind its own steps."""
+    """The columns of all members, one member after the other, as the steps of each member produce them."""
     inputs: list[Input] = []
     sources: list[Source] = []
     categories: dict[int, tuple[Any, ...]] = {}
@@ -276,7 +276,7 @@ def _frames_behind(members: Sequence[Member]) -> Adapted:
 
 
 def _read_behind(cores: Sequence[Adapted], X: Any) -> FloatArray:
-    """(n_rows, n_inputs of all members) the columns behind the steps, each read as its member reads it."""
+    """(n_rows, n_inputs of all members) the prepared columns, each read by the member that takes it."""
     parts, start = [], 0
     for core in cores:
         end = start + len(core.inputs)
@@ -286,7 +286,7 @@ def _read_behind(cores: Sequence[Adapted], X: Any) -> FloatArray:
 
 
 def _merged_frame(whole: Any, members: Sequence[Member], n: int) -> Adapted:
-    """The columns of the table, some of them known to each member: numbers, or categories in the same order."""
+    """The columns of the table, on which all members agree: numbers, or categories in the same order."""
     name = type(whole).__name__
     if any(member.columns is not None and member.columns != tuple(range(n)) for member in members):
         raise TypeError(
@@ -301,8 +301,8 @@ def _merged_frame(whole: Any, members: Sequence[Member], n: int) -> Adapted:
             inputs[j] = _same(inputs[j], given, name)
     if any(core.unknown_missing is not first.unknown_missing for core in special):
         raise TypeError(
-            f"a {name} with a {type(members[0].model).__name__} cannot be explained: its members take categories that "
-            "they do not know for different things. Expected members of one library"
+            f"a {name} with a {type(members[0].model).__name__} cannot be explained: its members treat unknown "
+            "categories in different ways. Expected members of one library"
         )
     sources = [source for member in members for source in member.core.sources]
     return replace(
@@ -318,7 +318,7 @@ def _merged_frame(whole: Any, members: Sequence[Member], n: int) -> Adapted:
 
 
 def _same(one: Input, other: Input, name: str) -> Input:
-    """A column as two members know it; TypeError if these are different things."""
+    """A column on which two members agree; TypeError if they read it in different ways."""
     numeric = {Kind.NUMERIC, Kind.BOOLEAN, Kind.INTEGER}
     if one.kind in numeric and other.kind in numeric:
         if one.kind is Kind.NUMERIC and one.shown_as is None:
@@ -326,8 +326,8 @@ def _same(one: Input, other: Input, name: str) -> Input:
         return replace(one, low=max(one.low, other.low), high=min(one.high, other.high))
     if one.kind is not other.kind or one.levels != other.levels or one.other != other.other:
         raise TypeError(
-            f"a {name} to whose members the column {one.name!r} is different things (categories, or others) cannot be "
-            "explained: expected members that were fitted on the same table and read it alike"
+            f"a {name} cannot be explained if its members read the column {one.name!r} in different ways (for example, "
+            "with different categories): expected members fitted on the same table that read it alike"
         )
     return one
 
@@ -338,7 +338,7 @@ def _paths(member: Member) -> tuple[Path, ...]:
 
 
 def _moved(forest: Forest, places: IntArray) -> Forest:
-    """The forest over other columns."""
+    """The forest with column ``j`` renumbered as ``places[j]``."""
     if np.array_equal(places, np.arange(forest.n_columns)):
         return forest
     trees = []
@@ -367,18 +367,18 @@ def mean_of(
     *,
     codes: Sequence[IntArray] | None = None,
 ) -> Forest:
-    """The weighted mean of what members give, each the sum of its trees divided by a constant.
+    """The forest of the weighted mean of members, each of which is the sum of its trees divided by a constant.
 
     Parameters
     ----------
-    forests : of the members, with links of kind "mean"
-    weights : of the members
-    n_scores : of the whole
-    codes : per member, the class of the whole that each of its classes is; the same by default
+    forests : the forests of the members, with links of kind "mean"
+    weights : the weights of the members
+    n_scores : the number of scores of the whole model
+    codes : for each member, the code in the whole model of each of its classes; by default the same codes
     """
     links = [Link() if forest.link is None else forest.link for forest in forests]
     divisors = {link.divisor for link in links}
-    common = divisors.pop() if len(divisors) == 1 else 1.0  # so that sums stay multiples of what they are made of
+    common = divisors.pop() if len(divisors) == 1 else 1.0  # keeps sums multiples of a step
     trees: list[ScoredTree] = []
     base, noise = np.zeros(n_scores), 0.0
     for k, (forest, weight, link) in enumerate(zip(forests, weights, links, strict=True)):
@@ -388,7 +388,7 @@ def mean_of(
         start = forest.base * factor @ spread
         if forest.noise > 0 or link.divisor != 1:
             whole = float(np.abs(start).max()) + sum(float(np.abs(tree.value[tree.leaves]).max()) for tree in made)
-            noise += abs(factor) * forest.noise + 2 * link.unit * whole  # of the member, and of what it gives
+            noise += abs(factor) * forest.noise + 2 * link.unit * whole  # noise of the member, and of its result
         base = base + start
         trees += made
     return Forest(

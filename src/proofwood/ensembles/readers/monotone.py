@@ -1,4 +1,4 @@
-"""Steps of scikit-learn that change each column by itself, and never turn the order of two numbers around."""
+"""Steps of scikit-learn that transform each column separately by a monotone function."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from proofwood.ensembles.steps import FUNCTIONS, POWER, Step, probes, through
 from proofwood.model.node_table import FloatArray
 
 NEAR = 1e-7
-"""A QuantileTransformer that maps to a normal distribution takes numbers so near to the ends for the ends."""
+"""A QuantileTransformer with normal output treats shares this close to 0 and 1 as 0 and 1."""
 
 
 def scaling(step: Any, k: int) -> tuple[Step, ...]:
-    """The operations of a scaler, in the order of scikit-learn."""
+    """The operations of a scaler on column ``k``, in the order of scikit-learn."""
     name = type(step).__name__
     steps: list[Step] = []
     if name == "StandardScaler":
@@ -43,20 +43,20 @@ def scaling(step: Any, k: int) -> tuple[Step, ...]:
 
 
 def function_of(step: Any) -> Step:
-    """The function of a FunctionTransformer: one of NumPy, or one of the user that is said to have an inverse."""
+    """The step of a FunctionTransformer: a NumPy function, or a function of the user that comes with an inverse."""
     name = getattr(step.func, "__name__", "")
     if isinstance(step.func, np.ufunc) and name in FUNCTIONS and getattr(np, name) is step.func and not step.kw_args:
         return Step("function", name=name)
     if step.inverse_func is not None:
         return _own(partial(step.func, **(step.kw_args or {})), name)
     raise TypeError(
-        f"the pipeline has a FunctionTransformer of {name or step.func!r}, which may be no monotone function of "
+        f"the pipeline has a FunctionTransformer of {name or step.func!r}, which may not be a monotone function of "
         f"single columns: expected one of np.{', np.'.join(FUNCTIONS)}, or a monotone function with inverse_func"
     )
 
 
 def _own(call: Callable[[Any], Any], name: str) -> Step:
-    """A function of the user, which has to be monotone on all probes, whatever rows come with them."""
+    """The step of a user's function; TypeError if it is not monotone on probes, or depends on the other rows."""
     rows = probes()
     step = Step("own", 1.0, 0.0, call=call)
     values = step.apply(rows)
@@ -71,15 +71,19 @@ def _own(call: Callable[[Any], Any], name: str) -> Step:
         or not np.array_equal(again, np.concatenate([values, values[:7]]), equal_nan=True)
     ):
         raise TypeError(
-            f"the pipeline has a FunctionTransformer of {name!r}, which is not monotone where it is finite, or not a "
-            "function of single values: expected a monotone function"
+            f"the pipeline has a FunctionTransformer of {name!r}, which is not monotone, or does not transform each "
+            "value separately: expected a monotone function of single values"
         )
     return replace(step, by=1.0 if (rises >= 0).all() else -1.0, to=float(rows[finite[finite.size // 2]]))
 
 
 def powers(step: Any, k: int, n_columns: int) -> tuple[Step, ...]:
-    """Box-Cox as SciPy has it; Yeo-Johnson operation by operation, as SciPy or older releases of scikit-learn do it."""
-    rate = step.lambdas_[k]  # of the type of the rows of training, in which 2 - rate is rounded
+    """The steps of column ``k`` of a PowerTransformer.
+
+    Box-Cox is the function of SciPy. Yeo-Johnson is computed operation by operation, in the order of SciPy or of older
+    releases of scikit-learn.
+    """
+    rate = step.lambdas_[k]  # has the type of the training rows, so 2 - rate is rounded in it
     ways = (
         [(Step("boxcox", float(rate)),)] if step.method == "box-cox" else [_yeo_johnson(rate, p) for p in (False, True)]
     )
@@ -122,7 +126,13 @@ def _the_one_that_agrees(
     positive: bool = False,
     around: tuple[float, ...] = (),
 ) -> tuple[Step, ...]:
-    """The first of some ways to compute a column that gives what the transformer itself gives, to the last bit."""
+    """The first of the candidates ``ways`` whose results equal those of the transformer, bit for bit.
+
+    Raises
+    ------
+    TypeError
+        If no candidate has the same results.
+    """
     sizes = 10.0 ** np.linspace(-12, 1, 300)
     near = np.array(around)
     rows = np.concatenate([sizes, near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf)])
@@ -131,12 +141,12 @@ def _the_one_that_agrees(
     table: npt.NDArray[Any] = np.full((len(rows), n_columns), 1.0 if positive else 0.0)
     table[:, k] = rows
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # names of columns
+        warnings.simplefilter("ignore")  # missing column names
         given: FloatArray = np.asarray(step.transform(table), dtype=np.float64)[:, k]
     for way in ways:
         if np.array_equal(through(way, rows), given):
             return way
     raise TypeError(
-        f"this release of scikit-learn computes a {type(step).__name__} in another way than is known here: expected "
-        "another release, or no such step"
+        f"the installed scikit-learn computes a {type(step).__name__} in an unknown way: expected another release, or "
+        "a pipeline without this step"
     )

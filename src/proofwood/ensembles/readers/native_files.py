@@ -1,8 +1,7 @@
-"""Model files of XGBoost, LightGBM and CatBoost: their library loads them, and the result is compared with the file.
+"""Load model files of XGBoost, LightGBM and CatBoost with their library, and compare the result with the file.
 
-A library takes no offence at a field that it does not know: an older release loads the file of a later one, and may
-predict something else. So a file is read here too, by the fields that are known, and what the library made of it has to
-be the same trees.
+A library ignores unknown fields: an older release loads the file of a later one, and may predict something else.
+Therefore the file is also read here, where all fields must be known, and the library must have loaded the same trees.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from proofwood.ensembles.readers.lightgbm import text_of as text_of_lightgbm
 from proofwood.files import bytes_of_json, read_permitted, require_room
 
 FILES = "a file of trees in ONNX, or of XGBoost (.json, .ubj), LightGBM (.txt) or CatBoost (.cbm, .json)"
-"""What can be read from a path."""
+"""The kinds of files that can be read, for messages."""
 MODULES = {"XGBoost": "xgboost", "LightGBM": "lightgbm", "CatBoost": "catboost"}
-"""Libraries by the names that people write, and the module of each."""
+"""The Python module of each library."""
 SIZES_OF_UBJSON = b"iUIlL"
-"""Types of the size after the first bracket of UBJSON; JSON has a quotation mark or a blank there."""
+"""Type bytes that may follow the first bracket of UBJSON; JSON has a quotation mark or a blank there."""
 
 
 def library_of(path: Path) -> str | None:
-    """The library that wrote a model file, by what is in it; None if it is none of those that are known.
+    """The library that wrote a model file, recognised by its content; None if the library is not known.
 
     Raises
     ------
     ValueError
-        If it is a listing of trees, which no library loads.
+        If the file is a dump of trees, which no library can load.
     """
     with path.open("rb") as file:
         start = file.read(64)
@@ -57,8 +56,7 @@ def library_of(path: Path) -> str | None:
     keys = set(found) if isinstance(found, dict) else set()
     if "tree_info" in keys or "nodeid" in keys:
         raise ValueError(
-            f"{path} is a listing of trees (dump_model), which no library loads: expected the model itself, as "
-            "save_model writes it"
+            f"{path} is a dump of trees (dump_model), which no library can load: expected a file written by save_model"
         )
     if "learner" in keys:
         return "XGBoost"
@@ -66,7 +64,7 @@ def library_of(path: Path) -> str | None:
 
 
 def content_of(path: Path) -> bytes:
-    """The bytes of a model file; ValueError if it has more than it may take in memory."""
+    """The bytes of a model file; ValueError if the file is larger than permitted."""
     data, refusal = read_permitted(path)
     if refusal is not None:
         raise ValueError(refusal)
@@ -74,16 +72,16 @@ def content_of(path: Path) -> bytes:
 
 
 def opened(model: Any) -> Any:
-    """A model for the path of a file of XGBoost, LightGBM or CatBoost; everything else as it is.
+    """Load the model if ``model`` is the path of an XGBoost, LightGBM or CatBoost file; else return it unchanged.
 
     Raises
     ------
     ImportError
-        If the library is not installed; the message names it, and the command that installs it.
+        If the library is not installed; the message names the library and the command that installs it.
     TypeError
-        If the file has a field that is not known, or the installed release reads it otherwise than it is written.
+        If the file has an unknown field, or the installed release reads it as a different model.
     ValueError
-        If it is damaged.
+        If the file is damaged.
     """
     if not isinstance(model, str | Path):
         return model
@@ -93,16 +91,16 @@ def opened(model: Any) -> Any:
 
 
 def loaded(path: Path, library: str) -> Any:
-    """The model in a file of a library: of its wrapper for scikit-learn, where that wrote the file; see :func:`opened`.
+    """Load the model from a file of a library; see :func:`opened` for the errors.
 
-    A file that a wrapper of XGBoost wrote predicts as it did: up to the best round, if training stopped early. A
-    ``Booster`` predicts with all its trees.
+    If XGBoost's scikit-learn class wrote the file, the result is of this class, and it predicts with the trees up to
+    the best round if training stopped early. An XGBoost ``Booster`` predicts with all its trees.
     """
     try:
         module = importlib.import_module(MODULES[library])
     except ImportError as error:
         raise ImportError(
-            f'{path} is a model of {library}, which is not installed: run pip install "proofwood[boost]"'
+            f'{path} is a model of {library}, which is not installed: install it with pip install "proofwood[boost]"'
         ) from error
     loaders: dict[str, Callable[[ModuleType, Path], tuple[Any, bool, str]]] = {
         "XGBoost": _xgboost,
@@ -112,7 +110,7 @@ def loaded(path: Path, library: str) -> Any:
     try:
         found, same, written_by = loaders[library](module, path)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: a text in it is damaged ({error})") from error
+        raise ValueError(f"{path}: the file contains damaged text ({error})") from error
     except (TypeError, ValueError) as error:
         raise type(error)(f"{path}: {error}") from error
     if not same:
@@ -133,8 +131,8 @@ def _xgboost(xgboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         if given.before is not None:
             wanted = f"before {'.'.join(map(str, given.before))}"
         raise TypeError(
-            f"it was written by XGBoost {given.written_by}, in a layout that {xgboost.__version__}, which is "
-            f"installed, does not read as it is meant, or crashes on: expected XGBoost {wanted}"
+            f"it was written by XGBoost {given.written_by}, and the installed XGBoost {xgboost.__version__} reads this "
+            f"layout wrongly, or crashes on it: expected XGBoost {wanted}"
         )
     wrapper = json.loads(given.attributes.get("scikit_learn", "{}")).get("_estimator_type")
     kinds = {"classifier": "XGBClassifier", "regressor": "XGBRegressor", "ranker": "XGBRanker"}
@@ -144,7 +142,7 @@ def _xgboost(xgboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         booster = model if wrapper not in kinds else model.get_booster()
         again = xgboost_file.saved(bytes(booster.save_raw(raw_format="ubj")))
     except xgboost.core.XGBoostError as error:
-        raise ValueError(f"XGBoost {xgboost.__version__} does not load it: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"XGBoost {xgboost.__version__} cannot load it: {str(error).splitlines()[0]}") from error
     return model, again.same(given), given.written_by
 
 
@@ -153,15 +151,15 @@ def _lightgbm(lightgbm: ModuleType, path: Path) -> tuple[Any, bool, str]:
     try:
         model = lightgbm.Booster(model_file=path)
     except lightgbm.basic.LightGBMError as error:
-        raise ValueError(f"LightGBM {lightgbm.__version__} does not load it: {error}") from error
-    return model, lightgbm_file.saved(text_of_lightgbm(model)).same(given), f"in the form {given.version}"
+        raise ValueError(f"LightGBM {lightgbm.__version__} cannot load it: {error}") from error
+    return model, lightgbm_file.saved(text_of_lightgbm(model)).same(given), f"(format {given.version})"
 
 
 def _catboost(catboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
     data = content_of(path)
     binary = data.startswith(BINARY)
     if binary:
-        require_room("the model of CatBoost", bytes_of_cbm(data), len(data))
+        require_room("the CatBoost model", bytes_of_cbm(data), len(data))
     given = None if binary else catboost_file.saved(data.decode("utf-8"))
     form = "cbm" if binary else "json"
 
@@ -169,14 +167,12 @@ def _catboost(catboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         try:
             return getattr(catboost, kind)().load_model(str(path), format=form)
         except catboost.CatBoostError as error:
-            raise ValueError(
-                f"CatBoost {catboost.__version__} does not load it: {str(error).splitlines()[0]}"
-            ) from error
+            raise ValueError(f"CatBoost {catboost.__version__} cannot load it: {str(error).splitlines()[0]}") from error
 
     plain = load("CatBoost")
     again = catboost_file.saved(text_of_catboost(plain))
     try:
         kind = "CatBoostClassifier" if len(plain.classes_) else "CatBoostRegressor"
     except catboost.CatBoostError as error:
-        raise ValueError(f"CatBoost does not read its classes: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"CatBoost cannot read its classes: {str(error).splitlines()[0]}") from error
     return load(kind), given is None or again.same(given), again.written_by

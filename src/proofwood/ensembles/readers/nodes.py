@@ -1,4 +1,4 @@
-"""Trees that are built node by node, and tests that one threshold alone does not tell."""
+"""Build trees node by node, and replace a test by several tests if one threshold cannot express it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from proofwood.ensembles.forest import Codes, ScoredTree, Stack
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray
 
 Edge = tuple[list[int], int]
-"""A list of children, and the place in it that a node goes to."""
+"""A list of children, and the index at which the number of a child has to be entered."""
 Sides = tuple[list[Edge], list[Edge]]
-"""The edges that go on where a test is low, and where it is high."""
+"""The open edges of a test to its low side, and those to its high side."""
 
 
 class Nodes:
-    """The nodes of a tree as they are found, each with the place that its parent keeps for it.
+    """The nodes of a tree that is being built; a test is added first, and its children are entered later.
 
     Parameters
     ----------
-    n_scores : scores of a leaf
+    n_scores : number of scores of a leaf
     """
 
     def __init__(self, n_scores: int) -> None:
@@ -39,7 +39,7 @@ class Nodes:
         return len(self.feature)
 
     def add(self, feature: int, threshold: float, missing_low: bool, levels: Codes | None = None) -> int:
-        """A test whose children are still unknown; returns the number of the node."""
+        """Add a test whose children are still unknown, and return the number of its node."""
         self.feature.append(feature)
         self.threshold.append(threshold)
         self.missing_low.append(missing_low)
@@ -50,17 +50,17 @@ class Nodes:
         return len(self.feature) - 1
 
     def add_leaf(self, value: FloatArray) -> int:
-        """A leaf with its scores (n_scores,); returns the number of the node."""
+        """Add a leaf with its scores (n_scores,), and return the number of its node."""
         here = self.add(LEAF, math.nan, True)
         self.value[here] = value
         return here
 
     def sides(self, node: int) -> tuple[list[Edge], list[Edge]]:
-        """The edges of a test to its low and to its high side."""
+        """The open edges of a test to its low side and to its high side."""
         return [(self.low, node)], [(self.high, node)]
 
     def tree(self) -> ScoredTree:
-        """The tree; a node that several tests stand for has children with several parents."""
+        """The tree of all nodes; if several tests replace one, a child of theirs can have several parents."""
         return ScoredTree(
             feature=np.array(self.feature),
             threshold=np.array(self.threshold),
@@ -73,16 +73,16 @@ class Nodes:
 
 
 def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
-    """The trees for rows in which some numbers stand for a missing value: they go where that does.
+    """The trees for a model that treats the numbers of an interval, the gap, as missing values.
 
-    One threshold is enough where these numbers are on the default side of it. Else those below, in and above the gap
-    are distinguished, by two more tests, which come after all other nodes of the tree.
+    A test keeps one threshold if the gap lies on its default side. Else two more tests separate the numbers below, in
+    and above the gap; they are placed after all other nodes of the tree.
 
     Parameters
     ----------
-    stack : of the trees
-    tests : (n_nodes,) which tests of thresholds see rows with such numbers; none of their thresholds is inside the gap
-    gap : the number before the first, and the last number, that stand for a missing value
+    stack : the trees
+    tests : (n_nodes,) whether a test treats the gap as missing; no threshold of such a test is inside the gap
+    gap : the last number below the gap, and the last number in it
     """
     below, last = gap
     threshold, default_low = stack.threshold.copy(), stack.missing_low.copy()
@@ -97,7 +97,7 @@ def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
     sizes, of_tree = np.diff(stack.begins), stack.tree_of[parted]
     extra = np.bincount(of_tree, minlength=sizes.size) * 2
     begins = np.concatenate([[0], np.cumsum(sizes + extra)])
-    # places of the old nodes, and of the two new ones of each test that is parted
+    # indices of the old nodes, and of the two new nodes for each split test
     old = np.arange(stack.feature.size) + (begins[:-1] - stack.begins[:-1])[stack.tree_of]
     nth = np.arange(parted.size) - np.searchsorted(of_tree, of_tree)
     second = begins[of_tree] + sizes[of_tree] + 2 * nth
@@ -127,14 +127,15 @@ def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
 def rewritten(
     tree: ScoredTree, test: Callable[[Nodes, int], Sides], decided: Callable[[int], bool | None] | None = None
 ) -> ScoredTree:
-    """The tree with other tests.
+    """The tree with each test replaced by others.
 
     Parameters
     ----------
     tree : ScoredTree
-    test : adds what stands for the test of a node; returns the edges that go on where it is low, and where it is high.
-        A side without edges is left out
-    decided : whether the test of a node is low in every row, or high; None if neither, or if it is a leaf
+    test : function that adds the new tests for a node, and returns their open edges to the low side and to the high
+        side. If a side has no edges, it is left out of the tree
+    decided : function that returns True if every row goes low at a node, False if every row goes high, and None if
+        both occur or the node is a leaf
     """
     nodes = Nodes(tree.value.shape[1])
     pending: list[tuple[int, list[Edge]]] = [(0, [])]
@@ -152,6 +153,6 @@ def rewritten(
 
 
 def join(edges: list[Edge], node: int) -> None:
-    """Let edges lead to a node."""
+    """Enter a node as the child at the end of each edge."""
     for children, place in edges:
         children[place] = node

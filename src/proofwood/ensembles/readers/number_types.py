@@ -1,8 +1,8 @@
-"""Types of numbers that columns of a table have: a step may compute in the type of what it is given.
+"""Number types of table columns; they matter because a step may compute in the type of its input.
 
-A scaler of scikit-learn makes other numbers of a float32 than of the float64 with the same value. A model behind such
-steps is read for the types of some rows: every number is then *read as* the nearest one of the type of its column, and
-all that is said holds for rows of these types.
+A scaler of scikit-learn returns different numbers for a float32 and for the float64 of the same value. A model with
+such steps is therefore read for the column types of given rows. Every number is then *read as* the nearest number of
+its column's type, and explanations hold for rows of these types.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from proofwood.model.node_table import FloatArray
 DOUBLE = "float64"
 NARROW_FLOATS = ("float32", "float16")
 NARROW_INTEGERS = ("int8", "uint8", "int16", "uint16", "bool")
-"""Types that functions of NumPy turn into float16 or float32; wider ones become float64."""
+"""Integer types for which NumPy functions return float16 or float32; for wider ones they return float64."""
 
 
 @dataclass(frozen=True)
 class NumberType:
-    """A type of numbers, by its name in NumPy."""
+    """A number type with its NumPy name."""
 
     name: str = DOUBLE
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a type of floats."""
+        """Whether the type is a float type."""
         return self.name == DOUBLE or self.name in NARROW_FLOATS
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Least and greatest finite number."""
+        """The least and the greatest finite number of the type."""
         if self.is_float:
             largest = float(np.finfo(self.name).max)
             return -largest, largest
@@ -46,7 +46,7 @@ class NumberType:
         return float(np.iinfo(self.name).min), float(np.iinfo(self.name).max)
 
     def cast(self, values: FloatArray) -> npt.NDArray[Any]:
-        """Numbers as a column of the type: the nearest of each."""
+        """The nearest number of the type for each value, as an array of this type."""
         if self.is_float:
             with np.errstate(over="ignore"):
                 return np.asarray(values, dtype=self.name)
@@ -56,19 +56,19 @@ class NumberType:
         return np.clip(np.rint(values), low, high).astype(self.name)
 
     def rounded(self, values: FloatArray) -> FloatArray:
-        """The numbers (n,) of the type in place of others, which they do not overtake."""
+        """(n,) the nearest number of the type for each value, as float64; a monotone function of the values."""
         return values if self.name == DOUBLE else np.asarray(self.cast(values), dtype=np.float64)
 
     def places(self, values: FloatArray) -> Any:
-        """Places of numbers of the type in their order, as int64."""
+        """The positions of numbers of the type in the ascending order of all its numbers, as int64."""
         return rank(values, self.name) if self.is_float else np.asarray(values).astype(np.int64)
 
     def at(self, places: Any) -> FloatArray:
-        """The numbers at some places."""
+        """The numbers at given positions; the inverse of ``places``."""
         return ranked(places, self.name) if self.is_float else np.asarray(places, dtype=np.float64)
 
     def floor(self, values: FloatArray) -> FloatArray:
-        """The last number of the type up to each value (n,); -inf if there is none, inf above all."""
+        """(n,) the largest number of the type up to each value; -inf below the type's range, inf above it."""
         low, high = self.ends
         with np.errstate(invalid="ignore"):
             inside = np.where((values >= low) & (values <= high), values, 0.0)
@@ -78,7 +78,7 @@ class NumberType:
         return np.where(values < low, -np.inf, np.where(values > high, np.inf, found))
 
     def last_read_as(self, cuts: FloatArray) -> FloatArray:
-        """For each number (n,) of the type the last float64 that is read as at most it; infinite ones stay."""
+        """(n,) for each number of the type, the largest float64 that is read as at most this number; inf stays inf."""
         if self.name == DOUBLE:
             return cuts
         inside = np.flatnonzero(np.isfinite(cuts))
@@ -89,12 +89,12 @@ class NumberType:
 
 
 def types_of(X: Any, names: Sequence[str]) -> list[str | None]:
-    """The type of each column of a table, as far as steps tell it apart: "float64" also for all that is not a number.
+    """The number type of each column of a table; "float64" also for wide integers and for columns without numbers.
 
     Parameters
     ----------
-    X : frame of pandas or polars, sparse matrix, or array-like
-    names : of the columns; of one that a frame lacks the type is None
+    X : pandas or polars frame, sparse matrix, or array-like
+    names : names of the columns; the type is None for a column that a frame lacks
     """
     if is_pandas(X) or is_polars(X):
         kinds = dict(zip(map(str, X.columns), X.dtypes, strict=True))
@@ -106,7 +106,7 @@ def types_of(X: Any, names: Sequence[str]) -> list[str | None]:
 
 
 def _name(dtype: Any) -> str:
-    """The name of a type; nullable types of pandas become float64 on their way."""
+    """The NumPy name of a narrow number type; "float64" for all others, and for nullable types of pandas."""
     known = isinstance(dtype, np.dtype) or type(dtype).__module__.split(".")[0] == "polars"
     name = str(dtype).replace("Boolean", "bool").lower() if known else DOUBLE
     return name if name in NARROW_FLOATS or name in NARROW_INTEGERS else DOUBLE
@@ -115,13 +115,13 @@ def _name(dtype: Any) -> str:
 def that_matter(
     types: Sequence[str | None], numbers: Collection[int], *, functions: bool
 ) -> tuple[str | None, ...] | None:
-    """The types of columns if steps compute with them in another way than with float64; else None.
+    """The types of the columns if steps compute with them differently than with float64; else None.
 
     Parameters
     ----------
-    types : of all columns
-    numbers : columns that hold numbers
-    functions : whether a function of NumPy gets a column as it is, integers also
+    types : types of all columns
+    numbers : indices of the columns that hold numbers
+    functions : whether a NumPy function gets columns unchanged, with integers as integers
     """
     kinds = tuple(kind if j in numbers or kind is None else DOUBLE for j, kind in enumerate(types))
     if any(kind in NARROW_FLOATS for kind in kinds) or (functions and any(kind in NARROW_INTEGERS for kind in kinds)):

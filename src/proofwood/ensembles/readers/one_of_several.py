@@ -1,4 +1,4 @@
-"""One model per class, or per target: ``OneVsRestClassifier``, ``MultiOutputClassifier`` and their like."""
+"""Readers of models with one model per class or target: ``OneVsRestClassifier``, ``MultiOutputClassifier``, ..."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ METHODS = ("decision_function", "predict_proba")
 
 
 def one_vs_rest(model: Any, asked: Asked) -> Reading:
-    """``OneVsRestClassifier``: of several classes the one whose classifier gives the greatest number.
+    """Read a ``OneVsRestClassifier``: it predicts the class whose classifier returns the greatest number.
 
-    With two classes, and for each label of several, one number is compared with 0 or 0.5. Which class wins a tie
-    depends on the release of scikit-learn, so scikit-learn is asked.
+    With two classes, or for one label of several, one number is compared with 0 or 0.5. Which class wins a tie depends
+    on the release of scikit-learn, so the installed release is tried.
     """
     kind = model.label_binarizer_.y_type_
     labels = np.asarray(model.classes_)
@@ -45,7 +45,7 @@ def one_vs_rest(model: Any, asked: Asked) -> Reading:
 
 
 def _members(model: Any, estimators: list[Any], asked: Asked) -> list[Member]:
-    """The readings of binary classifiers; some may have seen one class only."""
+    """The readings of binary classifiers; some of them may have seen only one class in training."""
     question = replace(asked, output=None, vote="shares")
     found = []
     for one in estimators:
@@ -67,8 +67,8 @@ def _response(model: Any, together: Together, k: int) -> Response:
         return response_of(inner, together.forests[k], METHODS)
     except TypeError as error:
         raise TypeError(
-            f"a {type(model).__name__} of {type(inner).__name__} cannot be explained: {error}. The way out is to "
-            "explain its estimators_ one by one"
+            f"a {type(model).__name__} of {type(inner).__name__} cannot be explained: {error}. Instead, explain its "
+            "estimators_ one by one"
         ) from error
 
 
@@ -79,8 +79,8 @@ def _greatest(model: Any, asked: Asked, labels: npt.NDArray[Any]) -> Reading:
     kinds = {link.kind for link in links} or {"mean"}
     if len(kinds) > 1 or "log" in kinds:
         raise TypeError(
-            f"a {type(model).__name__} whose estimators_ give numbers of different kinds cannot be explained: expected "
-            "estimators of one kind. The way out is to explain them one by one"
+            f"a {type(model).__name__} cannot be explained if its estimators_ return different kinds of numbers: "
+            "expected estimators of one kind. Instead, explain them one by one"
         )
     logistic = kinds == {"logistic"}
     divisors = {one.link.divisor for one in responses}
@@ -99,9 +99,9 @@ def _greatest(model: Any, asked: Asked, labels: npt.NDArray[Any]) -> Reading:
 
 
 def _scores(response: Response, common: float, logistic: bool) -> tuple[list[ScoredTree], float, float]:
-    """Trees and start of a sum that grows with the number, and how much rounding may change the sum or the number."""
+    """Trees and base of a sum that increases with the predicted number, and the largest rounding error of the sum."""
     forest, link = response.forest, response.link
-    if logistic and forest.is_regressor:  # a constant 0 or 1, where all others are between
+    if logistic and forest.is_regressor:  # a constant 0 or 1; all other numbers are between them
         value = 1e3 * (2 * float(forest.trees[0].value[0, 0] + forest.base[0]) - 1)
         return [replace(forest.trees[0], value=np.zeros((1, 1)))], value, 0.0
     factor = common / link.divisor
@@ -116,8 +116,8 @@ def _scores(response: Response, common: float, logistic: bool) -> tuple[list[Sco
         unit = LINKED * link.unit + 8 * DOUBLE
         if slope < 64 * unit:
             raise TypeError(
-                "the probabilities of its estimators_ come so near to 0 or 1 that rounding may make them one: expected "
-                "estimators with decision_function, or fewer trees. The way out is to explain them one by one"
+                "the probabilities of its estimators_ are so close to 0 or 1 that rounding may make them equal: "
+                "expected estimators with decision_function, or fewer trees. Instead, explain them one by one"
             )
         noise += 2 * unit / slope
     elif link.divisor != 1 or not response.exact:
@@ -126,7 +126,7 @@ def _scores(response: Response, common: float, logistic: bool) -> tuple[list[Sco
 
 
 def _first_wins(model: Any) -> bool:
-    """Whether the first of several equal classes wins, in this release of scikit-learn."""
+    """Whether the first of several equally good classes wins in the installed release of scikit-learn."""
     asked = copy.copy(model)
     asked.estimators_ = [_Equal() for _ in model.estimators_]
     (label,) = asked.predict(np.zeros((1, 1))).tolist()
@@ -134,7 +134,7 @@ def _first_wins(model: Any) -> bool:
 
 
 class _Equal(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier that gives each row the same number."""
+    """A classifier whose decision function is 0 for every row."""
 
     def decision_function(self, X: Any) -> FloatArray:
         return np.zeros(len(X))
@@ -144,30 +144,30 @@ class _Equal(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-lea
 
 
 def one_per_target(model: Any, asked: Asked) -> Reading:
-    """``MultiOutputClassifier`` or ``MultiOutputRegressor``: the model of the target."""
+    """Read the model of one target of a ``MultiOutputClassifier`` or ``MultiOutputRegressor``."""
     target = target_of(model, len(model.estimators_), asked.output)
     return replace(names_within(model, asked), output=None).read(model.estimators_[target])
 
 
 def chain(model: Any, asked: Asked) -> Reading:
-    """``ClassifierChain`` or ``RegressorChain``: the first model of the chain, which sees no other's predictions."""
+    """Read the first model of a ``ClassifierChain`` or ``RegressorChain``; the others use its predictions."""
     order = np.asarray(model.order_)
     target = target_of(model, len(model.estimators_), asked.output)
     if target != order[0]:
         raise TypeError(
-            f"output={target} of a {type(model).__name__} depends on what it predicts of others, which is not a "
-            f"column of the table: expected output={int(order[0])}, the first of the chain. The way out are models "
-            "that do not see each other, as in MultiOutputClassifier or MultiOutputRegressor"
+            f"output={target} of a {type(model).__name__} depends on its predictions for other outputs, which are not "
+            f"columns of the table: expected output={int(order[0])}, the first of the chain. Instead, use independent "
+            "models, as in MultiOutputClassifier or MultiOutputRegressor"
         )
     own = replace(names_within(model, asked), vote="auto")
     together = Together(model, members_of([model.estimators_[0]], own, vote="auto"), own)
     forest = together.forests[0]
     if not forest.is_regressor:
-        forest = replace(forest, link=None, classes=forest.classes.astype(np.float64))  # as it predicts them
+        forest = replace(forest, link=None, classes=forest.classes.astype(np.float64))  # the chain predicts floats
     return together.reading(forest, takes_missing=False)
 
 
-register("sklearn.OneVsRestClassifier", one_vs_rest, words="OneVsRestClassifier of them", outputs=True)
+register("sklearn.OneVsRestClassifier", one_vs_rest, words="OneVsRestClassifier of such models", outputs=True)
 register(
     ("sklearn.MultiOutputClassifier", "sklearn.MultiOutputRegressor"),
     one_per_target,

@@ -1,15 +1,15 @@
-"""Tree ensembles from ONNX files: what skl2onnx and onnxmltools write for scikit-learn, XGBoost and LightGBM.
+"""Reader of ONNX files of tree ensembles, as skl2onnx and onnxmltools write for scikit-learn, XGBoost and LightGBM.
 
-Only the operators ``TreeEnsembleClassifier`` and ``TreeEnsembleRegressor`` are read, with what such exports have around
-them. The file is data: nothing in it is run but the nodes that were read, by ``onnxruntime`` where that is installed,
-else by the evaluator that comes with ``onnx``, to compare the reading with.
+It reads the operators ``TreeEnsembleClassifier`` and ``TreeEnsembleRegressor``, and the usual nodes around them. Only
+the nodes that were read are run, to compare the reading with the file: by ``onnxruntime`` if it is installed, else by
+the evaluator of ``onnx``.
 
-The two do not agree about everything that a file may hold; where they differ, the file is refused:
+These two programs differ for some files. A file is refused unless it satisfies these conditions:
 
-- Two classes have the weights of one class id, which is 0: its sum is that of the second class. Without a
-  transformation it is a probability, which the second class needs more than 0.5 of, and no weight is below 0; with
-  ``LOGISTIC`` it needs more than 0, and not all weights are 0 or more.
-- Of more classes each has a weight in all leaves of some tree.
+- With two classes, all weights have the class id 0; their sum is the score of the second class. Without a
+  transformation, the second class wins above 0.5, and no weight is negative. With ``LOGISTIC``, the second class wins
+  above 0, and some weight is negative.
+- With more classes, each class has a weight in all leaves of at least one tree.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 
 def from_onnx(model: Any, feature_names: Sequence[str] | None) -> Adapted:
-    """A path of an ONNX file, or a ``ModelProto``: inputs and sums in float32, or inputs in float64.
+    """Read an ONNX file, given as a path or a ``ModelProto``.
 
-    Numbers are rounded to float32 where the file asks for that, as a table of float64 is when it is passed on.
+    Inputs are float32 or float64, and sums are float32. If the file asks for float32, numbers are rounded to it.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def from_onnx(model: Any, feature_names: Sequence[str] | None) -> Adapted:
     ValueError
         If the file is damaged.
     TypeError
-        If it holds something else than one ensemble of trees.
+        If the file holds anything but one ensemble of trees.
     """
     proto = loaded(model)
     graph = Graph.of(proto)
@@ -66,7 +66,7 @@ def from_onnx(model: Any, feature_names: Sequence[str] | None) -> Adapted:
         forest = _classifier(attributes, tests, runner)
     unclear = np.unique(tests.column[(tests.mode == MODES.index("BRANCH_NEQ")) & ~tests.tracks])
     takes = np.ones(width, dtype=bool)
-    takes[unclear] = False  # onnxruntime and the standard differ about what is not equal to nothing
+    takes[unclear] = False  # onnxruntime and the standard differ about != with a missing value
     forest = replace(forest, n_columns=width, takes_missing=takes, names=graph.names(width))
     adapted = plain(forest, feature_names)
     if not graph.columns.steps:
@@ -82,7 +82,7 @@ def _classifier(attributes: dict[str, Any], tests: Tests, runner: _Runner) -> Fo
         raise ValueError(f"the ONNX file has the classes {classes.tolist()[:9]}: expected two or more that differ")
     at, ids, weights = tests.weights(attributes, "class")
     if not len(ids) or ids.min() < 0 or ids.max() >= n:
-        raise ValueError(f"class_ids names a class that is none of {n}")
+        raise ValueError(f"class_ids has a number that is not a class: expected numbers from 0 to {n - 1}")
     given = np.asarray(attributes.get("base_values", []), dtype=np.float64)
     if len(given) not in ((0, 1) if n == 2 else (0, n)) or not np.isfinite(given).all():
         expected = 1 if n == 2 else n
@@ -119,22 +119,22 @@ def _classifier(attributes: dict[str, Any], tests: Tests, runner: _Runner) -> Fo
 
 
 def _check_two(ids: set[int], weights: FloatArray, post: str) -> None:
-    """TypeError where onnxruntime and the standard do not agree about two classes."""
+    """Raise TypeError if onnxruntime and the ONNX standard differ for a file with two classes."""
     what = None
     if ids != {0}:
-        what = f"the class_ids {sorted(ids)}: expected 0 alone"
+        what = f"the class_ids {sorted(ids)}: expected only 0"
     elif post not in ("NONE", "LOGISTIC"):
         what = f"post_transform={post!r}: expected 'NONE' or 'LOGISTIC'"
     elif post == "NONE" and (weights < 0).any():
-        what = "weights below 0 without a transformation: expected shares of votes, or 'LOGISTIC'"
+        what = "negative weights and post_transform='NONE': expected shares of votes, or 'LOGISTIC'"
     elif post == "LOGISTIC" and not (weights < 0).any():
-        what = "no weight below 0: expected some"
+        what = "post_transform='LOGISTIC' and no negative weight: expected at least one"
     if what is not None:
-        raise TypeError(f"the trees of two classes have {what}. onnxruntime and the standard of ONNX differ about it")
+        raise TypeError(f"the trees of two classes have {what}. onnxruntime and the ONNX standard differ otherwise")
 
 
 def _check_all_weighted(tests: Tests, at: IntArray, ids: IntArray, n: int) -> None:
-    """TypeError if a row may get no weight of a class: onnxruntime leaves this class out, the standard does not."""
+    """Raise TypeError if some row may get no weight of a class, because onnxruntime then leaves the class out."""
     leaves = np.add.reduceat((tests.yes < 0).astype(np.int64), tests.starts[:-1])
     of_tree = np.searchsorted(tests.starts, at, side="right") - 1
     counts = np.zeros((len(leaves), n), dtype=np.int64)
@@ -142,8 +142,8 @@ def _check_all_weighted(tests: Tests, at: IntArray, ids: IntArray, n: int) -> No
     lacking = np.flatnonzero(~(counts == leaves[:, np.newaxis]).any(axis=0))
     if lacking.size:
         raise TypeError(
-            f"the class {int(lacking[0])} has a weight in all leaves of no tree, and onnxruntime and the standard of "
-            "ONNX differ about rows without one: expected weights of all classes"
+            f"no tree has a weight of class {int(lacking[0])} in all its leaves, and onnxruntime and the ONNX standard "
+            "differ for rows without such a weight: expected weights of all classes"
         )
 
 
@@ -157,7 +157,10 @@ def _regressor(attributes: dict[str, Any], tests: Tests, runner: _Runner) -> For
     at, ids, weights = tests.weights(attributes, "target")
     given = np.asarray(attributes.get("base_values", []), dtype=np.float64)
     if ids.any() or len(given) > 1 or not np.isfinite(given).all():
-        raise ValueError("the trees of one target name others, or have several base_values")
+        raise ValueError(
+            f"the trees of one target have other target_ids than 0, or {len(given)} base_values: expected only the id "
+            "0, and at most one finite base value"
+        )
     value = np.zeros((len(tests.mode), 1))
     value[at, 0] = weights
     trees = tests.trees(value)
@@ -181,13 +184,13 @@ def _regressor(attributes: dict[str, Any], tests: Tests, runner: _Runner) -> For
 
 @dataclass(frozen=True)
 class _Runner:
-    """The nodes that were read, to be run on rows: a file, and per input its name, columns and type."""
+    """Runs the nodes that were read on rows: the file, and for each input its name, columns and type."""
 
     file: bytes
     spans: tuple[tuple[str, int, int, int], ...]
 
     def __call__(self, X: FloatArray) -> list[Any]:
-        """The outputs of the ensemble."""
+        """The outputs of the ensemble for rows."""
         feed = {}
         with np.errstate(over="ignore"):
             for name, start, end, kind in self.spans:

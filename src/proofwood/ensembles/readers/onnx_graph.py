@@ -1,4 +1,4 @@
-"""What an ONNX file holds: its inputs, the ensemble of trees in it, and what is before and behind that."""
+"""The graph of an ONNX file: its inputs, its ensemble of trees, and the nodes before and after the ensemble."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ ENSEMBLES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor")
 BEFORE = ("Identity", "Cast", "Imputer", "Scaler", "Concat")
 AFTER = ("Identity", "Cast", "ZipMap", "Reshape", "Mul")
 EXPECTED = (
-    f"one {' or '.join(ENSEMBLES)}, {', '.join(BEFORE)} before it and {', '.join(AFTER)} (by 1) behind it, as skl2onnx "
-    "and onnxmltools write them for trees, forests and boosted trees"
+    f"one {' or '.join(ENSEMBLES)}, only {', '.join(BEFORE)} before it and only {', '.join(AFTER)} (by 1) after it, as "
+    "skl2onnx and onnxmltools write them for trees, forests and boosted trees"
 )
 MOST_BYTES = 2**31 - 1
-"""Most bytes of a file: no reader of this format accepts more."""
+"""Greatest size of an ONNX file in bytes; no reader of this format accepts more."""
 COLUMN_BYTES = 2**12
-"""About what a column takes in memory, here and in the library that runs the file."""
+"""Estimated memory in bytes of one column, here and in the library that runs the file."""
 FLOAT, DOUBLE_FLOAT = 1, 11
-"""Types of tensors, by their numbers in ONNX."""
+"""ONNX numbers of the tensor types float32 and float64."""
 OTHER_NUMBERS = (6, 7)
-"""Integers: what labels may be cast to."""
+"""ONNX numbers of the integer types to which labels may be cast."""
 
 
 def most_columns() -> int:
-    """Columns that a file may have, by the memory that they take."""
+    """The number of columns that a file may have, limited by the memory that they take."""
     return permitted(MOST_BYTES) // COLUMN_BYTES
 
 
 def loaded(model: Any) -> Any:
-    """The ``ModelProto`` of a path, or the one that is given."""
+    """The ``ModelProto`` in the file of a path; anything but a path is returned unchanged."""
     try:
         import onnx  # optional
         from google.protobuf.message import DecodeError
     except ImportError as error:
-        raise ImportError("an ONNX file needs the package onnx: pip install 'proofwood[onnx]'") from error
+        raise ImportError("to read an ONNX file, install the package onnx: pip install 'proofwood[onnx]'") from error
     if not isinstance(model, str | Path):
         return model
     path = Path(model)
     if not path.is_file():
-        raise ValueError(f"no file {path}: expected an ONNX file")
+        raise ValueError(f"there is no file {path}: expected the path of an ONNX file")
     size = path.stat().st_size
     if size > MOST_BYTES:
-        raise ValueError(f"{path} has {size} bytes: expected at most {MOST_BYTES}, which is all that ONNX holds")
+        raise ValueError(f"{path} has {size} bytes: expected at most {MOST_BYTES}, the limit of the ONNX format")
     require_room(path, 16 * size, size)  # a number takes one byte in the file, and eight in memory
     try:
         proto = onnx.ModelProto()
         proto.ParseFromString(path.read_bytes())
     except DecodeError as error:
-        raise ValueError(f"{path} is not an ONNX file, or a damaged one: {error}") from error
+        raise ValueError(f"{path} is not an ONNX file, or is damaged: {error}") from error
     return proto
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A tensor (n_rows, width) on its way to the ensemble: its type, and what became of each column of the inputs."""
+    """A tensor (n_rows, width) before the ensemble: its inputs, its type, and the steps applied to each column."""
 
     inputs: tuple[str, ...]
     widths: tuple[int, ...]
@@ -69,17 +69,17 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """Columns; 0 if the file does not say how many."""
+        """The number of columns; 0 if the file does not state it."""
         return sum(self.widths)
 
     def steps_of(self, j: int) -> tuple[Step, ...]:
-        """The steps of a column."""
+        """The steps of column ``j``."""
         return self.steps[j] if len(self.steps) > 1 else self.steps[0]
 
     def then(self, kind: What, numbers: FloatArray) -> Columns:
-        """With one more step, of one number or of one per column."""
+        """The tensor after one more step, which has one number for all columns or one number per column."""
         if len(numbers) not in (1, self.width):
-            raise ValueError(f"a node has {len(numbers)} numbers for {self.width} columns")
+            raise ValueError(f"a node has {len(numbers)} numbers for {self.width} columns: expected 1 or {self.width}")
         width = max(len(numbers), len(self.steps), 1)
         before = [self.steps_of(j) if self.steps else () for j in range(width)]
         more = [Step(kind, float(numbers[j % len(numbers)])) for j in range(width)]
@@ -88,7 +88,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The nodes of a file that matter: the ensemble, and those before it."""
+    """The nodes of a file that decide predictions: the ensemble, and the nodes before it."""
 
     ensemble: Any
     before: tuple[Any, ...]
@@ -97,7 +97,7 @@ class Graph:
 
     @classmethod
     def of(cls, proto: Any) -> Graph:
-        """Take a file apart; every node has to be accounted for."""
+        """Read the graph of a file; TypeError if a node is not known."""
         nodes = list(proto.graph.node)
         ensembles = [node for node in nodes if node.domain == "ai.onnx.ml" and node.op_type in ENSEMBLES]
         if len(ensembles) != 1 or len(proto.functions):
@@ -117,17 +117,17 @@ class Graph:
         return cls(ensemble, ordered, columns, types)
 
     def names(self, width: int) -> tuple[str, ...] | None:
-        """Names of the columns, where each is an input of its own."""
+        """Names of the columns if each is a separate input; else None."""
         return self.columns.inputs if len(self.columns.inputs) == width and width > 1 else None
 
     def spans(self, width: int) -> tuple[tuple[str, int, int, int], ...]:
-        """Per input its name, its first column, the one behind its last, and its type."""
+        """For each input: its name, its first column, the column after its last one, and its type."""
         widths = self.columns.widths if self.columns.width else (width,)
         ends = np.cumsum([0, *widths]).tolist()
         return tuple(zip(self.columns.inputs, ends[:-1], ends[1:], self.types, strict=True))
 
     def extracted(self, proto: Any) -> bytes:
-        """The file with these nodes alone, whose outputs are those of the ensemble."""
+        """The file with only these nodes; its outputs are those of the ensemble."""
         import onnx  # optional
 
         made = onnx.ModelProto()
@@ -143,11 +143,11 @@ class Graph:
 
 
 def _traced(name: str, maker: dict[str, Any], inputs: dict[str, Any], before: list[Any]) -> Columns:
-    """What a tensor before the ensemble is, from the inputs on."""
+    """The columns of the tensor ``name``, computed from the inputs; the nodes on the way are added to ``before``."""
     chain: list[Any] = []
     while name not in inputs:
         if name not in maker or len(chain) > len(maker):
-            raise ValueError(f"the ONNX file has no node or input {name!r} that a node asks for")
+            raise ValueError(f"a node uses {name!r}, but the ONNX file has no input or output of this name")
         node = maker[name]
         if node.op_type not in BEFORE:
             raise TypeError(f"the ONNX file has a {node.op_type} before its trees: expected {EXPECTED}")
@@ -166,7 +166,7 @@ def _of_inputs(names: list[str], inputs: dict[str, Any]) -> Columns:
     widths, types = [], set()
     for name in names:
         if name not in inputs:
-            raise TypeError(f"the ONNX file puts together {name!r}, which is not an input: expected {EXPECTED}")
+            raise TypeError(f"the ONNX file concatenates {name!r}, which is not an input: expected {EXPECTED}")
         tensor = inputs[name].type.tensor_type
         shape = [int(one.dim_value) for one in tensor.shape.dim]
         types.add(int(tensor.elem_type))
@@ -176,17 +176,20 @@ def _of_inputs(names: list[str], inputs: dict[str, Any]) -> Columns:
     if len(types) != 1 or not types <= {FLOAT, DOUBLE_FLOAT}:
         raise TypeError(f"inputs of the ONNX file have the types {sorted(types)}: expected all float, or all double")
     if min(widths) < 0 or len(set(names)) < len(names):
-        raise ValueError(f"the ONNX file has {sum(widths)} columns: expected each once")
+        raise ValueError(
+            f"the ONNX file uses the inputs {names} with the widths {widths}: expected each input once, and no "
+            "negative width"
+        )
     if sum(widths) > most_columns():
         raise ValueError(
-            f"the ONNX file has {sum(widths):,} columns, and {most_columns():,} are permitted: if you trust it, raise "
-            "max_bytes (--max-bytes on the command line)"
+            f"the ONNX file has {sum(widths):,} columns, but at most {most_columns():,} are permitted: if you trust "
+            "it, raise max_bytes (--max-bytes on the command line)"
         )
     return Columns(tuple(names), tuple(widths), types.pop())
 
 
 def _after(node: Any, columns: Columns) -> Columns:
-    """The tensor behind one node."""
+    """The tensor that a node makes of the tensor ``columns``."""
     attributes = attributes_of(node)
     if node.op_type == "Identity" or node.op_type == "Concat":
         if node.op_type == "Concat" and attributes.get("axis") not in (1, -1):
@@ -194,25 +197,25 @@ def _after(node: Any, columns: Columns) -> Columns:
         return columns
     if node.op_type == "Cast":
         if attributes.get("to") not in (FLOAT, columns.type):
-            raise TypeError(f"a Cast before the trees is to the type {attributes.get('to')}: expected float (1)")
+            raise TypeError(f"a Cast before the trees converts to type {attributes.get('to')}: expected float (1)")
         return replace(columns, type=FLOAT) if not columns.steps else columns
     if columns.type != FLOAT:
-        raise TypeError(f"the ONNX file has a {node.op_type} of double numbers: expected float")
+        raise TypeError(f"the ONNX file has a {node.op_type} with inputs of type double: expected float")
     rounded = columns if columns.steps else columns.then("single", np.zeros(1))
     if node.op_type == "Imputer":
         replaced = attributes.get("replaced_value_float", 0.0)
         if not np.isnan(replaced):
-            raise TypeError(f"an Imputer replaces the number {replaced}: expected nan")
+            raise TypeError(f"an Imputer replaces the number {replaced}: expected an Imputer that replaces nan")
         return rounded.then("fill", attributes.get("imputed_value_floats", np.zeros(0)))
     scaled = rounded.then("single_subtract", attributes.get("offset", np.zeros(1)))
     scale = attributes.get("scale", np.ones(1))
     if not np.all(np.isfinite(scale)) or np.any(scale == 0):
-        raise TypeError("a Scaler multiplies with 0 or an infinite number: expected others")
+        raise TypeError("a Scaler multiplies by 0 or by an infinite number: expected finite numbers other than 0")
     return scaled.then("single_multiply", scale)
 
 
 def _check_behind(proto: Any, ensemble: Any, rest: list[Any]) -> None:
-    """The nodes behind the ensemble pass on what it gives."""
+    """Raise TypeError if a node after the ensemble changes its output, or is not known."""
     ones = {}
     for constant in proto.graph.initializer:
         if constant.data_location == 0 and len(constant.dims) <= 2 and np.prod(list(constant.dims), initial=1) <= 64:
@@ -228,12 +231,14 @@ def _check_behind(proto: Any, ensemble: Any, rest: list[Any]) -> None:
         if node.op_type == "Cast" and right:
             right = attributes.get("to") in (OTHER_NUMBERS if known[0] in labels else (FLOAT, DOUBLE_FLOAT))
         if not right:
-            raise TypeError(f"the ONNX file has a {node.op_type} beside or behind its trees: expected {EXPECTED}")
+            raise TypeError(f"the ONNX file has a {node.op_type} beside or after its trees: expected {EXPECTED}")
         passed.update(node.output)
         labels.update(node.output if known[0] in labels else ())
     for output in proto.graph.output:
         if output.name not in passed:
-            raise TypeError(f"the output {output.name!r} of the ONNX file is not of its trees: expected {EXPECTED}")
+            raise TypeError(
+                f"the output {output.name!r} of the ONNX file does not come from its trees: expected {EXPECTED}"
+            )
 
 
 def _is_one(constant: Any) -> bool:
@@ -243,7 +248,7 @@ def _is_one(constant: Any) -> bool:
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
-    """Attributes by name: numbers, arrays of numbers, or texts."""
+    """The attributes of a node by name: numbers, arrays of numbers, or texts."""
     from onnx import numpy_helper  # optional
 
     found: dict[str, Any] = {}
@@ -256,7 +261,7 @@ def attributes_of(node: Any) -> dict[str, Any]:
             found[given.name] = _text(given.s)
         elif given.type == 4:
             if given.t.data_location != 0:
-                raise TypeError(f"the attribute {given.name!r} is in another file: expected all in one")
+                raise TypeError(f"the attribute {given.name!r} is stored in another file: expected a single file")
             found[given.name] = np.asarray(numpy_helper.to_array(given.t)).ravel()
         elif given.type == 6:
             found[given.name] = np.array(given.floats, dtype=np.float32).astype(np.float64)

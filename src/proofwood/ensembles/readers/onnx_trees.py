@@ -1,4 +1,4 @@
-"""The nodes of the trees in an ONNX file, checked: the file may hold anything."""
+"""Read the nodes of the trees in an ONNX file, and check them, as the file may hold anything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 NODE_BYTES = 200
-"""About what a node, or the weight of a leaf, takes in memory."""
+"""Estimated memory in bytes of one node or one weight of a leaf."""
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF")
 
 
@@ -25,12 +25,13 @@ class Tests:
 
     Parameters
     ----------
-    mode : (n,) place in ``MODES``
-    column : (n,)
-    upto, before : (n,) the last float64 that counts as at most, or as less than, the threshold
-    yes, no : (n,) place of the next node; -1 at leaves
-    tracks : (n,) whether a missing value answers yes
-    ids : (n,) tree and node as one number, and ``order``: their places in ascending order
+    mode : (n,) index in ``MODES``
+    column : (n,) tested column
+    upto, before : (n,) the largest float64 that is treated as at most, or as less than, the threshold
+    yes, no : (n,) index of the next node if the test holds, or does not hold; -1 at leaves
+    tracks : (n,) whether a missing value takes the side ``yes``
+    ids : (n,) numbers of tree and node combined into one number
+    order : (n,) indices that sort ``ids``
     starts : (n_trees + 1,) first node of each tree
     """
 
@@ -47,11 +48,14 @@ class Tests:
 
     @classmethod
     def of(cls, attributes: dict[str, Any], single: bool, width: int) -> Tests:
-        """Read and check them."""
+        """Read the nodes from the attributes of the ensemble and check them.
+
+        ``single`` says whether inputs are float32; ``width`` is the number of columns, or 0 if it is not known.
+        """
         tree = _whole(attributes, "nodes_treeids")
         n = len(tree)
         if not n:
-            raise ValueError("the trees of the ONNX file have no node")
+            raise ValueError("the ensemble in the ONNX file has no node: expected trees")
         require_room("the ONNX file", NODE_BYTES * n, 8 * n)
         node, column, yes, no = (
             _whole(attributes, f"nodes_{name}", n) for name in ("nodeids", "featureids", "truenodeids", "falsenodeids")
@@ -70,16 +74,16 @@ class Tests:
         most = width or most_columns()
         if (column[~leaf] < 0).any() or (column[~leaf] >= most).any():
             raise ValueError(
-                f"a node tests a column that is none of {most:,}"
-                + ("" if width else ": if the file has more, raise max_bytes (--max-bytes on the command line)")
+                f"a node tests a column that does not exist: expected numbers from 0 to {most - 1:,}"
+                + ("" if width else ". If the file has more columns, raise max_bytes (--max-bytes on the command line)")
             )
         ids = _ids(tree, node)
         order = np.argsort(ids, kind="stable")
         if (np.diff(ids[order]) == 0).any():
-            raise ValueError("two nodes of a tree have the same number")
+            raise ValueError("two nodes of a tree have the same number: expected different nodes_nodeids")
         starts = np.flatnonzero(np.concatenate([[True], tree[1:] != tree[:-1], [True]]))
         if len(starts) - 1 != len(np.unique(tree)):
-            raise ValueError("the nodes of a tree are not next to each other")
+            raise ValueError("the nodes of a tree do not follow each other: expected each tree as one block")
         high, low = (
             np.where(leaf, -1, _places(ids, order, _ids(tree, np.where(leaf, node, child)))) for child in (yes, no)
         )
@@ -87,7 +91,7 @@ class Tests:
         orphan = np.ones(n, dtype=bool)
         orphan[children] = False
         if len(np.unique(children)) != len(children) or not np.array_equal(np.flatnonzero(orphan), starts[:-1]):
-            raise ValueError("the nodes of the ONNX file are not trees, each with its root first")
+            raise ValueError("the nodes of the ONNX file do not form trees that begin with their roots")
         used = np.where(leaf, 0.0, values)
         upto, before = used, np.nextafter(used, -np.inf)
         if single:
@@ -98,11 +102,11 @@ class Tests:
 
     @property
     def n_columns(self) -> int:
-        """Columns that are there for sure."""
+        """The number of columns up to the last one that is tested."""
         return int(self.column[self.mode != MODES.index("LEAF")].max(initial=0)) + 1
 
     def trees(self, value: FloatArray) -> tuple[ScoredTree, ...]:
-        """The trees, given the scores (n, n_scores) of leaves."""
+        """The trees, with the scores ``value`` (n, n_scores) of their leaves."""
         return tuple(merged(self._tree(int(start), value)) for start in self.starts[:-1])
 
     def _tree(self, root: int, value: FloatArray) -> ScoredTree:
@@ -119,7 +123,7 @@ class Tests:
         return nodes.tree()
 
     def _add(self, nodes: Nodes, at: int) -> tuple[list[Edge], list[Edge]]:
-        """Add a test; the edges of yes and of no."""
+        """Add the test of node ``at``; return its open edges to the sides ``yes`` and ``no``."""
         mode, column, tracks = MODES[self.mode[at]], int(self.column[at]), bool(self.tracks[at])
         upto, before = float(self.upto[at]), float(self.before[at])
         if mode in ("BRANCH_LEQ", "BRANCH_LT"):
@@ -128,7 +132,7 @@ class Tests:
             low, high = nodes.sides(nodes.add(column, upto if mode == "BRANCH_GT" else before, not tracks))
             return high, low
         differs = mode == "BRANCH_NEQ"
-        lower = nodes.add(column, before, differs)  # nothing is not equal to anything
+        lower = nodes.add(column, before, differs)  # a missing value differs from every number
         upper = nodes.add(column, upto, tracks)
         nodes.high[lower] = upper
         outside, inside = [(nodes.low, lower), (nodes.high, upper)], [(nodes.low, upper)]
@@ -141,12 +145,12 @@ class Tests:
         weights = np.asarray(attributes.get(f"{what}_weights", []), dtype=np.float64)
         require_room("the ONNX file", NODE_BYTES * len(tree), 8 * len(tree))
         if len(weights) != len(tree) or not np.isfinite(weights).all():
-            raise ValueError(f"{what}_weights has {len(weights)} numbers: expected {len(tree)} that are finite")
+            raise ValueError(f"{what}_weights has {len(weights)} numbers: expected {len(tree)} finite numbers")
         at = _places(self.ids, self.order, _ids(tree, node))
         if (self.yes[at] >= 0).any():
-            raise ValueError(f"{what}_nodeids names a node that is not a leaf")
+            raise ValueError(f"{what}_nodeids has the number of a node that is not a leaf: expected leaves")
         if len(np.unique(np.stack([at, ids], axis=1), axis=0)) != len(at):
-            raise ValueError(f"{what}_ids names a leaf twice")
+            raise ValueError(f"{what}_ids has the same number twice for one leaf: expected each once")
         return at, ids, weights
 
 
@@ -159,12 +163,12 @@ def _whole(attributes: dict[str, Any], name: str, n: int | None = None) -> IntAr
 
 def _ids(tree: IntArray, node: IntArray) -> IntArray:
     if ((tree < 0) | (tree >= 2**31) | (node < 0) | (node >= 2**31)).any():
-        raise ValueError("the number of a tree or node is outside [0, 2**31)")
+        raise ValueError("the number of a tree or node is out of range: expected 0 to 2**31 - 1")
     return tree * 2**31 + node
 
 
 def _places(ids: IntArray, order: IntArray, wanted: IntArray) -> IntArray:
     at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
     if (ids[order[at]] != wanted).any():
-        raise ValueError("a node is named that is not in its tree")
+        raise ValueError("the ONNX file refers to a node that is not in its tree")
     return order[at]

@@ -1,4 +1,4 @@
-"""proofwood's own trees, diagrams and ensembles as forests of floats."""
+"""Readers of proofwood's own trees, diagrams and ensembles."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from proofwood.model.reshape import unroll_from
 
 
 def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
-    """A node table as a tree of scores; nodes with several parents are copied for each of them.
+    """A node table as a tree of scores; a node with several parents is copied for each of them.
 
     Parameters
     ----------
+    table : the node table
     value : (n_nodes, n_classes) scores of the nodes
 
     Raises
@@ -41,7 +42,7 @@ def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
     """
     if table.normals is not None:
         raise TypeError(
-            "the model has oblique tests, which no grid of thresholds can hold: fit it with splits='univariate'"
+            "the model has oblique tests, which have no thresholds on single columns: fit it with splits='univariate'"
         )
     if not table.is_tree:
         tree, source = unroll_from(table)
@@ -62,15 +63,15 @@ def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
 
 
 def from_classifier(model: Any, asked: Asked) -> Adapted:
-    """A fitted classifier of proofwood: votes of one tree, or if that is asked its probabilities, without any rounding.
+    """Read a fitted classifier of proofwood as one tree of votes, or of probabilities on request, without rounding.
 
-    A column may be missing where it was in training: of others, no row of training says what a missing value would
-    mean.
+    A column may hold missing values if it did so in training; for other columns, the training rows do not say where a
+    missing value should go.
 
     Raises
     ------
     TypeError
-        If the class of some leaf is not the most probable one, and classes by their probability are asked for.
+        If ``asked.vote`` is "sure", and some leaf predicts another class than its most probable one.
     """
     table: NodeTable = model.model_
     names = column_names(names_of(model), model.n_features_in_, asked.names)
@@ -79,8 +80,8 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
     value = evaluate.node_probabilities(table) if shares else np.eye(table.n_classes)[table.label]
     if asked.vote == SURE and not np.array_equal(value.argmax(axis=1)[_leaves(table)], table.label[_leaves(table)]):
         raise TypeError(
-            f"confidence is asked of an {type(model).__name__} that predicts in some leaves another class than the "
-            "most probable one, as constraints may demand: expected a question without confidence"
+            f"a confidence was given for an {type(model).__name__} that in some leaves does not predict the most "
+            "probable class (constraints can cause this): ask without a confidence"
         )
     forest = Forest(
         trees=(tree_of(table, value),),
@@ -106,7 +107,7 @@ def _leaves(table: NodeTable) -> Any:
 def _table_of(
     schema: Schema, numbered: Mapping[int, tuple[int, ...]], names: Sequence[str]
 ) -> Callable[[FloatArray], Any] | None:
-    """Function from rows of codes to rows as the classifier takes them; None if they are the same."""
+    """Function from rows of codes to the rows that the classifier takes; None if these are the same."""
     if any(column.kind in MOMENTS for column in schema.columns):
         return _no_dates
     texts = {j: column.levels for j, column in schema.categories.items() if column.levels}
@@ -116,7 +117,9 @@ def _table_of(
 
 
 def _no_dates(X: FloatArray) -> NoReturn:
-    raise TypeError("a tree of dates, times or durations within another model cannot be explained: explain it alone")
+    raise TypeError(
+        "a model that contains a tree with dates, times or durations cannot be explained: explain the tree by itself"
+    )
 
 
 def _with_texts(
@@ -125,7 +128,7 @@ def _with_texts(
     names: tuple[str, ...],
     X: FloatArray,
 ) -> Any:
-    """Rows of codes as a frame, with the texts of categories."""
+    """Rows of codes as a pandas frame with the texts of categories."""
     import pandas as pd  # optional: needed only for trees of categories within another model
 
     rows = as_numbers(X, numbered)
@@ -140,7 +143,7 @@ def _with_texts(
 
 
 def _shown(given: Input, column: Column) -> Input:
-    """An input with what its numbers stand for: dates, times and durations, true or false, integers."""
+    """An input, marked with what its numbers mean: dates, times, durations, truth values or integers."""
     given = replace(given, own_numbers=True)
     kind = column.kind
     if kind in MOMENTS:
@@ -153,7 +156,7 @@ def _shown(given: Input, column: Column) -> Input:
 
 
 def from_tables(model: NodeTable | Ensemble, asked: Asked) -> Adapted:
-    """Node tables as they are: classes are their codes, missing numbers go where ``missing_low`` says."""
+    """Read node tables; the classes are the codes 0, 1, ..., and ``missing_low`` says where missing numbers go."""
     feature_names = asked.names
     ensemble = model if isinstance(model, Ensemble) else Ensemble((model,), vote="majority")
     assert ensemble.weights is not None
@@ -184,18 +187,18 @@ def _adapted(
     categories: Mapping[int, tuple[tuple[str, ...] | None, bool]],
     read: Callable[[Any], FloatArray],
 ) -> tuple[Adapted, dict[int, tuple[int, ...]]]:
-    """The reading, and the columns of numbers that are tested as categories.
+    """The adapted model, and the columns of numbers that are tested as categories, each with the tested numbers.
 
-    Categories are those that the model was fitted with; of numbers tested as categories, any other is possible.
-
-    Such numbers may be as large as numbers may be, so that here they have the codes 0, 1, ... of those that are tested,
-    and all others have the next code. A missing value is none of the others: each test says where it goes.
+    A column of texts holds the categories of training. A column of numbers tested as categories may hold any number, so
+    the tested numbers get the codes 0, 1, ... and all other numbers share the next code. A missing value has no code:
+    each test says where it goes.
 
     Parameters
     ----------
     forest : its trees test the numbers of such columns
-    categories : per column of categories its texts, None if it holds numbers, and whether they are ordered
-    read : rows as the user has them, in numbers
+    names : names of the columns
+    categories : by categorical column, its texts (None if it holds numbers), and whether they are ordered
+    read : function from the user's rows to numbers
     """
     tested = _tested_codes(forest.trees)
     coded: dict[int, tuple[int, ...]] = {}
@@ -223,7 +226,7 @@ def _adapted(
 
 
 def _tested_codes(trees: Sequence[ScoredTree]) -> dict[int, tuple[int, ...]]:
-    """Per column that is tested by levels, all that are in some set of levels, ascending."""
+    """For each column that is tested by sets of levels, all levels in these sets, ascending."""
     found: dict[int, set[int]] = {}
     for tree in trees:
         for node, codes in enumerate(tree.levels or ()):
@@ -233,7 +236,7 @@ def _tested_codes(trees: Sequence[ScoredTree]) -> dict[int, tuple[int, ...]]:
 
 
 def _over_codes(tree: ScoredTree, coded: Mapping[int, tuple[int, ...]]) -> ScoredTree:
-    """The tree over codes, where missing values are in the sets of levels that they go low with."""
+    """The tree with codes instead of numbers; a set of levels includes ``OTHER`` if missing values go low."""
     if tree.levels is None:
         return tree
     code_of = {column: {number: code for code, number in enumerate(known)} for column, known in coded.items()}
@@ -251,7 +254,7 @@ def _read_coded(read: Callable[[Any], FloatArray], coded: Mapping[int, tuple[int
 
 
 def _unknown(texts: Sequence[str]) -> str:
-    """A text that is none of these."""
+    """A text that differs from all given texts."""
     unknown = "(unknown)"
     while unknown in texts:
         unknown += "?"

@@ -1,9 +1,8 @@
-"""Pipelines of scikit-learn: explanations speak of the columns that go in, not of those that preprocessing makes.
+"""Reader of scikit-learn pipelines; explanations are about the columns of the table, not about prepared columns.
 
-Every column that reaches the model is traced back to one column of the table (:mod:`.tracing`). What becomes of each
-category, of a missing value, and of numbers around each threshold is asked of the fitted steps (:mod:`.preparation`,
-:mod:`.pulled`). Here the answers are put together: what the values of a column are, and how the tests of the model are
-tests of it.
+Every column that reaches the model is traced back to one column of the table (:mod:`.tracing`). The fitted steps are
+run on categories, on missing values, and on numbers around each threshold (:mod:`.preparation`, :mod:`.pulled`). This
+module combines the results: it lists the values of each column, and turns tests of the model into tests of the table.
 """
 
 from __future__ import annotations
@@ -39,45 +38,45 @@ from proofwood.model.node_table import LEAF, FloatArray
 
 
 def of_pipeline(model: Any, asked: Asked) -> Reading:
-    """``Pipeline``: its last step, behind the others. Samplers of imbalanced-learn do nothing when it predicts.
+    """Read a ``Pipeline``: the model in its last step, and the steps before it without imbalanced-learn's samplers.
 
     Raises
     ------
     TypeError
-        If the pipeline predicts in a way of its own, or has no model at its end.
+        If the pipeline overrides a method that predicts, or does not end with a model.
     """
     own = type(model)
     refuse_own_ways(model, own if own.__module__.startswith("imblearn.") else Pipeline)
     last = model.steps[-1][1]
     if last is None or isinstance(last, str):
-        raise TypeError("the pipeline ends without a model: expected one whose last step predicts")
+        raise TypeError("the last step of the pipeline is not a model: expected a last step with a predict method")
     steps = tuple(step for step in steps_of(model) if step is not last)
     behind = None
     if asked.X is not None and any(library_of(one) == "catboost" for one in models_within(last)):
-        with suppress(Exception):  # CatBoost knows categories by rows alone: those that the steps take as they are
+        with suppress(Exception):  # CatBoost needs rows to know the categories; skip X if the steps refuse it
             behind = made_by(steps, asked.X)
     inner = replace(asked.within, X=behind, output=asked.output).read(last)
     return Reading(inner.core, tuple((*steps, *path) for path in inner.paths))
 
 
 def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
-    """A fitted model that applies steps to the columns and then predicts as another model, such as a ``Pipeline``.
+    """Adapt a fitted model, such as a ``Pipeline``, that applies steps to the columns and then predicts.
 
-    Columns of an encoder become one column of categories: exactly one of the known ones, or also any other if
-    ``handle_unknown`` lets them pass. Missing values that an imputer fills are read as what it fills in, unless
-    another column of the model tells that one was missing: then they are part of the space like any value.
+    The columns that an encoder makes of one column become one categorical column. It holds the known categories, and
+    also any other category if ``handle_unknown`` permits it. A missing value that an imputer fills is read as the
+    filled-in value. If another column of the model shows that a value was missing, missing is a value like any other.
 
     Parameters
     ----------
     whole : the fitted model
-    reading : steps, and the reading of the model behind them
+    reading : the steps, and the reading of the model after them
     feature_names : names of the columns, if the user gives them
-    X : rows that the user gives; what is said holds for rows whose columns are of their types. Without, of float64
+    X : rows that the user gives; explanations hold for rows with the same column types, or float64 if X is None
 
     Raises
     ------
     TypeError
-        If a step has no trace back to single columns.
+        If a column that a step makes cannot be traced back to a single column.
     """
     steps, inner = reading.steps, reading.core
     first = next(one for one in (whole, *steps, inner.model) if hasattr(one, "n_features_in_"))
@@ -91,8 +90,8 @@ def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None
         traced = traced_through(step, traced, trace)
     if len(traced) != len(inner.inputs):
         raise TypeError(
-            f"the steps of the pipeline make {len(inner.inputs)} columns, of which {len(traced)} can be traced back to "
-            f"single columns. {BEHIND}"
+            f"the steps of the pipeline make {len(inner.inputs)} columns, but only {len(traced)} of them can be traced "
+            f"back to single columns. {BEHIND}"
         )
     reaching = frozenset(one.column for one in traced)
     header = Header(
@@ -119,12 +118,12 @@ def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None
 
 
 def _computes(traced: Sequence[Traced]) -> bool:
-    """Whether some step computes with numbers of the table."""
+    """Whether at least one step computes with numbers of the table."""
     return any(not one.encoded and (one.steps or one.fills) for one in traced)
 
 
 def _assembled(whole: Any, known: Known, header: Header, trace: Trace, *, n_paths: int) -> Adapted:
-    """The reading of the whole, all columns being known."""
+    """The adapted model, after all columns have been traced."""
     prepared, core = known.prepared, known.prepared.core
     used, names = tuple(known.columns), header.names
     place = {j: at for at, j in enumerate(used)}
@@ -188,7 +187,7 @@ def _input(name: str, column: TableColumn, gap: Gap | None) -> Input:
 
 
 def _gap_of(known: Known, j: int, forest: Forest) -> Gap | None:
-    """Numbers of a column that the model takes for a missing value, where nothing comes between the two."""
+    """Numbers of a column that the model treats as missing, if no step changes this column; else None."""
     made = known.columns[j].made
     if len(made) != 1 or known.traced[made[0]].changed:
         return None
@@ -197,7 +196,7 @@ def _gap_of(known: Known, j: int, forest: Forest) -> Gap | None:
 
 
 def _takes_gaps(forest: Forest, sources: Sequence[Source], n: int) -> list[bool]:
-    """Whether an input accepts missing values."""
+    """For each input, whether it accepts missing values."""
     takes = [True] * n
     flags = [False] * len(sources) if forest.takes_missing is None else forest.takes_missing.tolist()
     for source, flag in zip(sources, flags, strict=True):
@@ -207,27 +206,28 @@ def _takes_gaps(forest: Forest, sources: Sequence[Source], n: int) -> list[bool]
 
 
 def _require_alike(members: Sequence[Any], n_paths: int) -> None:
-    """TypeError if some models take what a sparse matrix leaves out for missing, as XGBoost does, and others for 0."""
+    """Raise TypeError if models differ about omitted entries of a sparse matrix: missing values, or 0."""
     if n_paths > 1:
         raise TypeError(
-            "members with steps of their own make a sparse matrix, of which XGBoost takes what is left out for "
-            "missing: make dense columns (sparse_threshold=0, sparse_output=False)"
+            "the steps of members make a sparse matrix, and XGBoost reads its omitted entries as missing values: make "
+            "dense columns (sparse_threshold=0, sparse_output=False)"
         )
     others = [one for one in members if library_of(one) != "xgboost"]
     if others:
         raise TypeError(
-            "the steps of the pipeline make a sparse matrix, of which XGBoost takes what is left out for missing, and "
-            f"a {type(others[0]).__name__} for 0: make dense columns (sparse_threshold=0, sparse_output=False)"
+            "the steps of the pipeline make a sparse matrix. XGBoost reads its omitted entries as missing values, but "
+            f"a {type(others[0]).__name__} reads them as 0: make dense columns (sparse_threshold=0, "
+            "sparse_output=False)"
         )
 
 
 def library_of(model: Any) -> str:
-    """The library that a model is of."""
+    """The name of the library that defines the class of a model."""
     return type(model).__module__.split(".")[0]
 
 
 def models_within(model: Any) -> list[Any]:
-    """The models that a model of scikit-learn consists of; itself if it is of no others."""
+    """The innermost models that a scikit-learn model consists of; the model itself if it contains no others."""
     inside: list[Any] = []
     if isinstance(model, OneTarget):
         inside.append(model.whole)
@@ -245,9 +245,9 @@ def models_within(model: Any) -> list[Any]:
 
 
 def learned_objects(model: Any) -> bool:
-    """Whether histogram gradient boosting learned categories that are numbers from an array of objects.
+    """Whether histogram gradient boosting was fitted on an array of objects whose categories are numbers.
 
-    Steps make one of columns of numbers and of truth values. The model refuses any other array then.
+    Steps can make such an array from columns of numbers and of truth values. The model then refuses any other array.
     """
     for member in models_within(model):
         inside = getattr(getattr(member, "_preprocessor", None), "named_transformers_", {})
@@ -265,7 +265,7 @@ MEMBERS = (
     "regressor_",
     "estimator",
 )
-"""Attributes under which models of scikit-learn keep those that they ask; of several the first counts, as the last may
+"""Attributes in which scikit-learn models store their inner models; the first that exists is used, as the last one may
 hold a model that was not fitted."""
 
 
@@ -277,14 +277,14 @@ def _asked(whole: Any, prepared: Preparation, used: tuple[int, ...], method: str
 
 
 def _of_core(call: Callable[[FloatArray], Any], prepared: Preparation, used: tuple[int, ...], X: FloatArray) -> Any:
-    """What the model behind the steps gives, in the vote that is asked for, which the whole does not take."""
+    """The result of ``call`` of the model after the steps; used for votes, which the whole model does not count."""
     return call(prepared.matrix(prepared.table(X, used)))
 
 
 register(
     ("sklearn.Pipeline", "imblearn.Pipeline"),
     of_pipeline,
-    words="a Pipeline that ends with one of these",
+    words="a Pipeline that ends with such a model",
     votes=True,
     outputs=True,
 )

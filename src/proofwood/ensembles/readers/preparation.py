@@ -1,8 +1,8 @@
-"""Steps in front of a model, asked with tables of our own making: what does a value become?
+"""Run the fitted steps before a model on constructed tables, to see what they make of a value.
 
-What an imputer, an encoder or a scaler makes of a value is not computed anew here but asked of the fitted steps, with
-tables of the types that the user's rows have. Numbers that come out matter as far as the model tells them apart: by
-the *sides* of its thresholds.
+The results of imputers, encoders and scalers are not recomputed here: the fitted steps are run, on tables whose column
+types are those of the user's rows. Two resulting numbers count as equal if they are on the same *side* of every
+threshold of the model.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from proofwood.exceptions import DataError
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 BLOCK = 2**23
-"""Numbers of a matrix that are made at once."""
+"""Number of entries of a matrix that is computed at once."""
 
 FEW = 3
-"""Columns with at most so many thresholds are compared threshold by threshold, all columns at once."""
+"""Columns with at most this many thresholds are compared threshold by threshold, all columns at once."""
 
 
 class StepsRefuseError(Exception):
-    """The steps of a pipeline refuse a table: what they raised, in one line."""
+    """Raised if the steps of a pipeline refuse a table; its text is their error, in one line."""
 
 
-# The steps are asked because a second computation would be right only for the types and releases that we thought of:
+# The steps are run because a second computation would be right only for the types and releases that we considered:
 # decisions/0054-steps-are-asked.
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """Fitted steps, the columns that go in, and the model behind them.
+    """Fitted steps, the columns of their input, and the model after them.
 
     Parameters
     ----------
-    steps : in order
-    names : of the columns, as the steps know them; None if they know none
-    n_columns : columns that go in
-    core : the model behind the steps
+    steps : the steps, in order
+    names : names of the columns in the steps; None if they store no names
+    n_columns : number of columns of the input
+    core : the model after the steps
     told : what the model distinguishes in the columns that it gets
-    absent_missing : whether the model takes what a sparse matrix leaves out for a missing value, not for 0
-    types : of the numbers in each column, by their names in NumPy; None if all are float64
-    values : of columns of categories, in the order of their codes
-    typed : columns of categories that have a type of their own in a frame, as the model behind wants it
-    objects : whether numbers are objects in a frame, because the steps handed such to the model when it learned
-    base : a value of each column that no step objects to
+    absent_missing : whether the model reads omitted entries of a sparse matrix as missing values, and not as 0
+    types : number type of each column, by its NumPy name; None if all are float64
+    values : by categorical column, its values in the order of their codes
+    typed : categorical columns that need the pandas type for categories, because the model asks for it
+    objects : whether frames hold numbers as objects, because the model was fitted on such columns
+    base : by column, a value that no step refuses
     """
 
     steps: tuple[Any, ...]
@@ -71,16 +71,16 @@ class Preparation:
     # --------------------------------------------------------------------------------------------------- what comes out
 
     def made(self, X: Any) -> Any:
-        """What comes out of the last step."""
+        """The result of all steps for a table."""
         return made_by(self.steps, X)
 
     def matrix(self, X: Any) -> FloatArray:
-        """(n_rows, n_columns of the model) numbers, and codes of columns that hold categories to the model itself.
+        """(n_rows, n_columns of the model) the result of the steps: numbers, and codes in the model's own categories.
 
         Raises
         ------
         DataError
-            If a sparse matrix stores a 0, which some models take for another value than one that is left out.
+            If a sparse matrix stores a 0, and the model reads omitted entries as missing values.
         StepsRefuseError
             If the steps raise an error.
         """
@@ -92,25 +92,26 @@ class Preparation:
         if sparse.issparse(made):
             if self.absent_missing and (made.data == 0).any():
                 raise DataError(
-                    "a step of the pipeline stores a 0 in a sparse matrix, which XGBoost takes for 0, and a 0 that is "
-                    "left out for a missing value: make dense columns (sparse_threshold=0, sparse_output=False)"
+                    "a step of the pipeline stores a 0 in a sparse matrix. XGBoost reads stored zeros as 0, but "
+                    "omitted zeros as missing values: make dense columns (sparse_threshold=0, sparse_output=False)"
                 )
             made = np.asarray(made.toarray(), dtype=np.float64)
         return self.core.read(made) if self.core.categories else _as_matrix(made)
 
     def sides(self, X: Any) -> IntArray:
-        """(n_rows, n_columns of the model) numbers that tell what the model tells; in blocks, as they may be many."""
+        """(n_rows, n_columns of the model) the sides of the results, see :class:`Told`; computed in blocks of rows."""
         parts = [self.told.of(self.matrix(part)) for part in _blocks(X, max(1, len(self.core.inputs)))]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.core.inputs)), dtype=np.int32)
 
     # -------------------------------------------------------------------------------------------------- what goes in
 
     def container(self, columns: Mapping[int, npt.NDArray[Any]], n_rows: int) -> Any:
-        """A table as the steps take it, with ``base`` where no column is given.
+        """A table for the steps; columns that are not given hold their value of ``base``.
 
         Parameters
         ----------
-        columns : (n_rows,) per column; numbers are cast to the type of the column
+        columns : by column, (n_rows,) its values; numbers are cast to the type of the column
+        n_rows : number of rows
         """
         every: list[npt.NDArray[Any]] = []
         for j in range(self.n_columns):
@@ -149,7 +150,7 @@ class Preparation:
         return pd.DataFrame(made)
 
     def table(self, rows: FloatArray, used: Sequence[int]) -> Any:
-        """Rows as they are read, of the columns ``used``, as a table: codes turned back into categories."""
+        """A table for the steps from rows of numbers and codes of the columns ``used``; codes become categories."""
         columns = {}
         for at, j in enumerate(used):
             if j in self.values:
@@ -168,12 +169,12 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What a model distinguishes in the columns that it takes.
+    """What a model distinguishes in its columns: the side of a number is its position among the model's thresholds.
 
     Parameters
     ----------
-    thresholds : per column the thresholds of its tests, ascending; none where it tests nothing
-    coded : whether a column holds codes
+    thresholds : for each column, the thresholds of its tests, ascending; empty if the column has no such tests
+    coded : for each column, whether it holds codes
     """
 
     thresholds: tuple[FloatArray, ...]
@@ -181,7 +182,7 @@ class Told:
 
     @classmethod
     def of_core(cls, core: Adapted, *, zero: bool) -> Told:
-        """What the trees of a model test; also 0 alone, if that may stand for a missing value."""
+        """The thresholds of a model's trees; if ``zero``, also two around 0, which may mean a missing value."""
         found: list[list[FloatArray]] = [[np.array([-5e-324, 0.0])] * zero for _ in core.inputs]
         for feature, values in enumerate(thresholds_of(core.forest.trees, core.forest.n_columns)):
             found[core.sources[feature].column].append(values)
@@ -191,7 +192,7 @@ class Told:
         )
 
     def of(self, matrix: FloatArray) -> IntArray:
-        """(n_rows, n_columns) sides of numbers, the codes themselves of codes, and -1 of a missing value."""
+        """(n_rows, n_columns) the side of each number; a code is its own side, and a missing value has side -1."""
         sides = np.zeros(matrix.shape, dtype=np.int32)
         few = np.array([t.size <= FEW and not coded for t, coded in zip(self.thresholds, self.coded, strict=True)])
         if few.any():  # columns of one-hot encoders are many: all at once
@@ -210,7 +211,7 @@ class Told:
 
 
 def thresholds_of(trees: Sequence[ScoredTree], n_columns: int) -> list[FloatArray]:
-    """Per column of a forest its distinct thresholds, ascending; tests for codes have none."""
+    """For each column of a forest, its distinct thresholds, ascending; tests of codes have no threshold."""
     parts: list[list[FloatArray]] = [[] for _ in range(n_columns)]
     for tree in trees:
         inner = (tree.feature != LEAF) & ~np.isnan(tree.threshold)
@@ -233,7 +234,7 @@ def _blocks(X: Any, width: int) -> Iterator[Any]:
 
 
 def _as_matrix(made: Any) -> FloatArray:
-    """Numbers of a frame or an array, NaN where missing."""
+    """The numbers of a frame or an array, with NaN for missing values."""
     if is_frame(made) and not is_pandas(made) and not is_polars(made):
         made = made.to_numpy()
     plain = is_pandas(made) and all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in made.dtypes)
@@ -255,12 +256,12 @@ def _as_matrix(made: Any) -> FloatArray:
 
 
 def as_column(values: Sequence[Any], like: Sequence[Any] = ()) -> npt.NDArray[Any]:
-    """Values of one column in the type that a table would have them in: numbers, dates, or objects.
+    """The values of one column as an array of the type that a table would use: numbers, dates, or objects.
 
     Parameters
     ----------
     values : (n_rows,) of any type
-    like : further values of the column; where these are objects, all are
+    like : further values of the column; if these are objects, the result is an array of objects
     """
     known = as_column(like).dtype if like else None
     if known is not None and known.kind == "O":
@@ -305,7 +306,7 @@ def _for_polars(column: npt.NDArray[Any]) -> Any:
 
 
 def unknown_to(values: Sequence[Any]) -> list[Any]:
-    """Categories that are none of these, those of their own type first."""
+    """Some values that differ from the given categories; those of the same type come first."""
     present = [value for value in values if not absent(value)]
     kinds = {_kind(value) for value in present}
     found: list[Any] = []
@@ -327,7 +328,7 @@ def unknown_to(values: Sequence[Any]) -> list[Any]:
 
 
 def _later(present: Sequence[Any]) -> list[Any]:
-    """A day after the last of some dates of Python or pandas; nothing for what has no days."""
+    """A day after the last and a day before the first of some dates; empty if the values are not dates."""
     from datetime import timedelta  # start-up time: few pipelines have dates as categories
 
     try:
@@ -337,7 +338,7 @@ def _later(present: Sequence[Any]) -> list[Any]:
 
 
 def made_by(steps: Sequence[Any], X: Any) -> Any:
-    """What fitted steps make of a table, one after the other."""
+    """The result of fitted steps, applied one after the other to a table."""
     with np.errstate(all="ignore"):
         for step in steps:
             X = unnamed(step.transform, X)
@@ -345,9 +346,9 @@ def made_by(steps: Sequence[Any], X: Any) -> Any:
 
 
 def alike_in_sparse(steps: Sequence[Any], n_columns: int) -> bool:
-    """Whether steps make the same numbers of a sparse matrix as of an array, to the last bit.
+    """Whether steps return the same numbers for a sparse matrix as for an array, bit for bit.
 
-    Scalers of scikit-learn divide the numbers of an array, and multiply those of a sparse matrix by the reciprocal.
+    Scalers of scikit-learn divide the numbers of an array, but multiply those of a sparse matrix by the reciprocal.
     """
     rng = np.random.default_rng(0)
     rows = np.where(rng.random((200, n_columns)) < 0.5, 0.0, rng.lognormal(0.0, 3.0, (200, n_columns)))

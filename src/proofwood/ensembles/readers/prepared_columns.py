@@ -1,6 +1,6 @@
-"""What single values of a column become behind fitted steps: categories, missing values, and those that are unknown.
+"""Find out what fitted steps make of single values: categories, missing values, and unknown categories.
 
-Each is put into a row of its own, where all else stays, and the steps are asked once for all of them.
+Each value is put into a separate row in which all other columns hold usual values; the steps are run on all these rows.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from proofwood.ensembles.steps import LARGEST
 from proofwood.model.node_table import FloatArray, IntArray
 
 MISSING = "(missing)"
-"""Text of a missing value that is a category."""
+"""Text for a missing value that is a category."""
 
 
 @dataclass(eq=False)
 class TableColumn:
-    """A column of the table, seen from all columns of the model that come from it.
+    """A column of the table, and what the steps make of its values in all columns of the model that come from it.
 
     Parameters
     ----------
-    made : columns of the model
-    values : its categories in the order of their codes, missing ones perhaps among them; empty for numbers
-    levels : their texts
-    ordered : whether the order of the codes is all that the model sees
+    made : the columns of the model that come from it
+    values : its categories in the order of their codes, possibly with missing values; empty for numbers
+    levels : the texts of the categories
+    ordered : whether the model uses only the order of the codes
     other : whether unknown categories are part of the space
-    unknown : such a category
-    aliases : further values, and the code that each is read as, because nothing behind the steps tells them apart
-    table : (n_codes, n_made) what becomes of each category, of an unknown one last, if that is part of the space
-    encoded : whether an encoder codes its categories, not the model itself
-    fill : what numbers have in place of missing values, where nothing tells the two apart; else NaN
-    gap : (n_made,) what becomes of a missing number; None where it is an error, or nothing is known to fill it
-    low, high : least and greatest number that the steps take
+    unknown : an example of an unknown category
+    aliases : further values, each with the code of a category from which the model cannot distinguish it
+    table : (n_codes, n_made) the results of the steps for each category; if ``other``, the last row is for ``unknown``
+    encoded : whether an encoder codes the categories, and not the model itself
+    fill : number that is filled in for missing values, if the model cannot distinguish the two; else NaN
+    gap : (n_made,) the results of the steps for a missing number; None if a missing number is an error
+    low, high : the least and the greatest number that the steps accept
     """
 
     made: list[int]
@@ -60,19 +60,19 @@ class TableColumn:
 
     @property
     def is_categories(self) -> bool:
-        """Whether it holds categories."""
+        """Whether the column holds categories."""
         return bool(self.values)
 
 
 @dataclass(eq=False)
 class Known:
-    """A pipeline whose columns are known.
+    """A pipeline after all its columns have been examined.
 
     Parameters
     ----------
     traced : the columns that the model gets
-    prepared : the steps, and the model behind them
-    columns : of the table, those that reach the model
+    prepared : the steps, and the model after them
+    columns : the columns of the table that reach the model
     """
 
     traced: list[Traced]
@@ -81,21 +81,22 @@ class Known:
 
     @property
     def core(self) -> Adapted:
-        """The model behind the steps."""
+        """The model after the steps."""
         return self.prepared.core
 
     def number_type(self, j: int) -> NumberType:
-        """The type of the numbers of a column."""
+        """The number type of column ``j`` of the table."""
         return NumberType(DOUBLE if self.prepared.types is None else self.prepared.types[j])
 
 
 def known_columns(traced: list[Traced], trace: Trace, prepared: Preparation) -> Known:
-    """What the columns of a table mean to a pipeline.
+    """Examine the columns of a table by running the steps of a pipeline on their values.
 
     Raises
     ------
     TypeError
-        If the same column is a number to one step and categories to another, or the steps refuse all that is asked.
+        If one step uses a column as numbers and another as categories, or if the steps refuse all categories of a
+        column.
     """
     core = prepared.core
     made: dict[int, list[int]] = {}
@@ -140,27 +141,27 @@ def _type(prepared: Preparation, j: int) -> NumberType:
 
 
 def _direct(core: Adapted, traced: Sequence[Traced], made: Sequence[int]) -> int | None:
-    """A column of the model that holds categories to it, and is the column of the table as it is."""
+    """The column of the model that it treats as categorical and that no step changes; None if there is none."""
     for i in made:
         if i in core.categories and not traced[i].encoded:
             if traced[i].changed:
                 raise TypeError(
-                    f"the last step of the pipeline takes column {i} of what it gets for categories, and the steps "
-                    f"make these of numbers of column {traced[i].column}: expected them to hand on the column as it "
-                    f"is, or an OrdinalEncoder. {BEHIND}"
+                    f"the last step of the pipeline treats its column {i} as categorical, but the steps compute it "
+                    f"from the numbers of column {traced[i].column}: expected steps that leave this column unchanged, "
+                    f"or an OrdinalEncoder. {BEHIND}"
                 )
             return i
     return None
 
 
 def _limits(traced: Sequence[Traced], made: Sequence[int], kind: NumberType) -> tuple[float, float]:
-    """Least and greatest number of a column that all its steps take to a finite one."""
+    """The least and the greatest number of a column for which all its steps return finite numbers."""
     ends = [Source(0, steps=traced[i].steps).limits for i in made]
     low, high = max(end[0] for end in ends), min(end[1] for end in ends)
     low, high = low if low > -LARGEST else -np.inf, high if high < LARGEST else np.inf
     if kind.name == DOUBLE:
         return low + 0.0, high
-    if low > -np.inf:  # the first that is read as one of the type which is not below
+    if low > -np.inf:  # the first float64 that is read as a number of the type not below low
         least = kind.floor(np.array([low]))
         before = least if least[0] < low else kind.at(kind.places(least) - 1)
         low = float(np.nextafter(kind.last_read_as(before)[0], np.inf))
@@ -172,7 +173,7 @@ def _limits(traced: Sequence[Traced], made: Sequence[int], kind: NumberType) -> 
 # ----------------------------------------------------------------------------------------------------------- questions
 
 Question = tuple[int, Any]
-"""A column, and a value of it that the others of a row stay beside."""
+"""A column and a value of it; the other columns of the row hold their base values."""
 
 
 @dataclass(eq=False)
@@ -183,7 +184,7 @@ class _Questions:
     direct: dict[int, int | None]
 
     def ask(self) -> None:
-        """Ask about all columns."""
+        """Run the steps on the values of all columns, and store the results in these columns."""
         if not self.known.columns:
             return
         blanks = {j: others(self.trace.blanks.get(j, ()), values) for j, values in self.candidates.items()}
@@ -203,7 +204,7 @@ class _Questions:
             self._take_gap(j, answers[_key((j, math.nan))], fills.get(j), answers)
 
     def answers(self, asked: Sequence[Question]) -> list[FloatArray | None]:
-        """(n_columns of the model,) the result of a row with each value; None if a step refuses it."""
+        """For each question, (n_columns of the model,) the result of the steps; None if a step refuses the value."""
         prepared = self.known.prepared
         if not asked:
             return []
@@ -226,19 +227,19 @@ class _Questions:
         return self.known.prepared.container(columns, n)
 
     def _require_base(self, error: StepsRefuseError) -> None:
-        """That a row with nothing odd in it is not refused."""
+        """Raise TypeError if the steps refuse even a row of base values."""
         try:
             self.known.prepared.matrix(self.known.prepared.container({}, 1))
         except StepsRefuseError:
             raise TypeError(
-                f"the steps of the pipeline refuse a row of their own categories and numbers ({error}): expected steps "
-                f"that take each column by itself. {BEHIND}"
+                f"the steps of the pipeline refuse a row of known categories and usual numbers ({error}): expected "
+                f"steps that treat each column separately. {BEHIND}"
             ) from error
 
     # -------------------------------------------------------------------------------------------------------- numbers
 
     def _fill(self, j: int) -> float | None:
-        """The one number that imputers put in place of a missing one, if every column of the model gets it."""
+        """The number that imputers fill in for a missing one, if it is the same in every column of the model."""
         fills = []
         for i in self.known.columns[j].made:
             one = self.known.traced[i]
@@ -247,10 +248,10 @@ class _Questions:
             fills.append(one.filled(math.nan))
         alike_all = all(not absent(fill) and fill == fills[0] for fill in fills)
         number = alike_all and isinstance(fills[0], int | float | np.number) and math.isfinite(float(fills[0]))
-        return float(fills[0]) if number else None  # a text in a column of numbers is refused by what comes behind
+        return float(fills[0]) if number else None  # a later step refuses a text in a column of numbers
 
     def _may_lack(self, j: int) -> bool:
-        """Whether a missing number may be no error."""
+        """Whether a missing number may be permitted."""
         takes = self.known.core.forest.takes_missing
         for i in self.known.columns[j].made:
             one = self.known.traced[i]
@@ -287,7 +288,7 @@ class _Questions:
         return self.known.core.inputs[i].other
 
     def _unknown(self, open_: Mapping[int, list[Any]]) -> dict[int, tuple[Any, FloatArray]]:
-        """Per column a category that is not known, and what becomes of it."""
+        """By column, an unknown category that the steps accept, and the result of the steps for it."""
         found: dict[int, tuple[Any, FloatArray]] = {}
         for turn in range(max(map(len, open_.values()), default=0)):
             asked = [(j, values[turn]) for j, values in open_.items() if j not in found and turn < len(values)]
@@ -304,7 +305,10 @@ class _Questions:
         rows = {_key((j, value)): answers[_key((j, value))] for value in (*self.candidates[j], *blanks)}
         kept = [value for value in self.candidates[j] if rows[_key((j, value))] is not None]
         if not kept:
-            raise TypeError(f"the steps of the pipeline refuse all categories of column {j}. {BEHIND}")
+            raise TypeError(
+                f"the steps of the pipeline refuse all categories of column {j}: expected steps that accept the "
+                f"categories with which they were fitted. {BEHIND}"
+            )
         for blank in blanks:
             answer = rows[_key((j, blank))]
             if answer is None:
@@ -326,7 +330,7 @@ class _Questions:
     def _read_as(
         self, j: int, blank: Any, answer: FloatArray, kept: Sequence[Any], rows: Mapping[Any, Any]
     ) -> int | None:
-        """The code of the category that imputers replace a blank by, if nothing else distinguishes the two."""
+        """The code of the category that imputers put in place of ``blank``, if the steps return the same for both."""
         for i in self.known.columns[j].made:
             fill = self.known.traced[i].filled(blank)
             for code, value in enumerate(kept):
@@ -340,8 +344,8 @@ class _Questions:
             one = self.known.traced[i]
             if not one.encoded and i not in self.known.core.categories and not one.tells_gaps and one.bin is None:
                 raise TypeError(
-                    f"column {j} goes into an encoder that lets unknown categories pass, and past it as a number: "
-                    f"expected handle_unknown='error', or only one of the two. {BEHIND}"
+                    f"column {j} is used both by an encoder that permits unknown categories and as a number: expected "
+                    f"handle_unknown='error', or only one of the two uses. {BEHIND}"
                 )
 
     def _levels_of_core(self, j: int) -> tuple[str, ...] | None:
@@ -352,7 +356,7 @@ class _Questions:
         return levels if len(levels) == len(self.known.columns[j].values) else None
 
     def _is_ordered(self, column: TableColumn) -> bool:
-        """Whether all that is made of it follows the order of the codes."""
+        """Whether every result of the steps increases or decreases with the codes of the column."""
         assert column.table is not None
         traced, core = self.known.traced, self.known.core
         if column.other or not all(traced[i].coded and i not in core.categories for i in column.made):
@@ -377,7 +381,7 @@ def _key(question: Question) -> tuple[int, Any]:
 
 
 def _texts(values: Sequence[Any], levels: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Texts of categories, all different."""
+    """The texts of categories, all different."""
     if levels is not None:
         return levels
     gaps = sum(absent(value) for value in values)
@@ -386,7 +390,7 @@ def _texts(values: Sequence[Any], levels: tuple[str, ...] | None) -> tuple[str, 
 
 
 def sides_of(column: TableColumn, told: Told) -> IntArray:
-    """(n_codes, n_made) what the model can tell about each category of a column."""
+    """(n_codes, n_made) the sides of each category of a column: what the model can distinguish about it."""
     assert column.table is not None
     whole = np.zeros((len(column.table), len(told.coded)))
     whole[:, column.made] = column.table

@@ -1,9 +1,8 @@
-"""Rows as the user has them, read as the steps in front of a model see them.
+"""Read the user's rows in the way in which the steps before a model treat them.
 
-Values are looked up among the categories, and numbers are taken as they are. Then the steps are asked what they make
-of the rows as given, and of the rows as they are read. A category that was looked up in vain, or a missing value of
-another kind, is what the steps make of it; where no value of the space comes out as the given one does, the row is
-refused.
+Values are looked up among the categories, and numbers are read unchanged. Then the steps are run on the given rows and
+on the rows as read, and the results are compared. An unknown category, or a missing value of another kind, is read as
+the known value with the same results. If no value of the space has the same results, the row is refused.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from proofwood.printable import shown
 
 @dataclass(frozen=True, eq=False)
 class ColumnReader:
-    """How a column is read.
+    """The reader of one column.
 
     Parameters
     ----------
-    column : what is known of it
-    codes : of categories by their keys; empty for numbers
-    sides : (n_codes, n_made) what the model can tell about each category
-    takes_gaps : whether a missing value is accepted
+    column : the column
+    codes : codes of categories by their keys; empty for numbers
+    sides : (n_codes, n_made) the sides of each category (what the model distinguishes about it); None for numbers
+    takes_gaps : whether missing values are accepted
     """
 
     column: TableColumn
@@ -51,7 +50,7 @@ class ColumnReader:
 
     @classmethod
     def of(cls, column: TableColumn, sides: IntArray | None, *, takes_gaps: bool) -> ColumnReader:
-        """The reader of a column whose categories have these sides."""
+        """The reader of a column whose categories have the given sides."""
         codes: dict[Any, float] = {}
         if column.is_categories:
             codes = code_table(column.values)
@@ -62,14 +61,14 @@ class ColumnReader:
         return cls(column, codes, sides, takes_gaps)
 
     def guess(self, given: Any, name: str) -> FloatArray:
-        """(n_rows,) values as they look."""
+        """(n_rows,) codes or numbers of the values, without running the steps."""
         if self.column.is_categories:
             return coded_by(given, self.codes, float(len(self.column.values)))
         values = as_numbers(given, name)
         return np.where(np.isnan(values), self.column.fill, values)
 
     def refused(self, values: FloatArray) -> BoolArray:
-        """(n_rows,) whether a value is not of the space, which says so in words of its own."""
+        """(n_rows,) whether a value is outside the space; the space raises the error about it."""
         if self.column.is_categories:
             unknown = (values >= len(self.column.values)) & (not self.column.other)
             return np.asarray((np.isnan(values) | unknown) & (not self.takes_gaps))
@@ -79,16 +78,16 @@ class ColumnReader:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows:
-    """The rows of a pipeline.
+    """The reader of rows for a pipeline.
 
     Parameters
     ----------
     prepared : the steps
-    names : of all columns of the table
-    used : those that reach the model
-    readers : one for each of them
-    computes : whether some step computes with numbers, so that their types matter
-    functions : whether a function of NumPy gets a column as it is
+    names : names of all columns of the table
+    used : indices of the columns that reach the model
+    readers : one reader for each of these columns
+    computes : whether a step computes with numbers, so that their types matter
+    functions : whether a NumPy function gets a column unchanged
     """
 
     prepared: Preparation
@@ -99,7 +98,7 @@ class PreparedRows:
     functions: bool
 
     def suits(self, X: Any) -> bool:
-        """Whether rows are of the types of numbers that the model was read for."""
+        """Whether rows have the number types for which the model was read."""
         if not self.computes:
             return True
         numbers = {j for j in range(len(self.names)) if j not in self.prepared.values}
@@ -110,12 +109,13 @@ class PreparedRows:
         return all(one is None or one == other for one, other in zip(given, own, strict=True))
 
     def read(self, X: Any) -> FloatArray:
-        """(n_rows, n_used) numbers and codes.
+        """(n_rows, n_used) the numbers and codes of rows.
 
         Raises
         ------
         DataError
-            If columns are not there, the steps refuse the rows, or make of one what they make of no row of the space.
+            If columns are missing, the steps refuse the rows, or the results of a row differ from those of every row in
+            the space.
         """
         rows = self._guess(X)
         if not len(rows):
@@ -130,7 +130,7 @@ class PreparedRows:
             again = self.prepared.sides(self.prepared.table(rows, self.used))
         except StepsRefuseError as error:
             if self._refused(rows).any():
-                return rows  # the space says more about them
+                return rows  # the error of the space says more
             raise DataError(
                 f"the steps of the pipeline refuse these rows ({error}): expected columns of the types and categories "
                 "that it was fitted with"
@@ -140,7 +140,7 @@ class PreparedRows:
         return rows
 
     def filled(self, X: Any) -> BoolArray:
-        """(n_rows, n_used) whether a value is missing, and read as what a step fills in."""
+        """(n_rows, n_used) whether a value is missing and is read as the value that a step fills in."""
         given = columns_of(X, self.names, set(self.used))
         rows = None
         gaps = np.zeros((_length(given, self.used), len(self.used)), dtype=bool)
@@ -168,7 +168,7 @@ class PreparedRows:
         return rows
 
     def _sides(self, X: Any) -> IntArray:
-        """What the model can tell about the rows as given, or about their values in another table."""
+        """The sides of the rows as given; if the steps refuse these, of the same values in a plain table."""
         try:
             return self.prepared.sides(X)
         except StepsRefuseError as error:
@@ -178,7 +178,7 @@ class PreparedRows:
                 raise error from None
 
     def _plain(self, X: Any) -> Any:
-        """The values in a table of our own, columns by the names that the steps know, in plain types."""
+        """The same values in a table of plain types, with the column names of the steps."""
         given = columns_of(X, self.names, set(self.used))
         columns = {}
         for j, reader in zip(self.used, self.readers, strict=True):
@@ -193,7 +193,7 @@ class PreparedRows:
         return np.any(parts, axis=0) if parts else np.zeros(len(rows), dtype=bool)
 
     def _decode(self, rows: FloatArray, sides: IntArray) -> None:
-        """Categories that are not what they look like, by what the steps make of them."""
+        """Correct each code in ``rows`` whose results differ from those of the given value, if another code fits."""
         for at, reader in enumerate(self.readers):
             column = reader.column
             if reader.sides is None:
@@ -223,18 +223,18 @@ class PreparedRows:
         if absent(value):
             told = f"a missing value that is filled with {column.fill:g}" if column.fill == read else "a missing value"
         raise DataError(
-            f"column {self.names[j]!r} holds {value!r} ({type(value).__name__}) in row {row}, of which the steps of "
-            f"the pipeline make something else than of {told}, as it is read here: give it in the type that it had in "
-            "training, missing values as nan"
+            f"column {self.names[j]!r} holds {value!r} ({type(value).__name__}) in row {row}. It is read as {told}, "
+            "but the steps of the pipeline return other results for it: give it in the type that it had in training, "
+            "and missing values as nan"
         )
 
     def _other_types(self, X: Any) -> str:
         kinds = self.prepared.types or ("float64",)
         given = [kind for kind in types_of(X, self.names) if kind is not None]
         return (
-            f"the columns are of the types {shown(sorted(set(given)))}, and the model was read for rows of "
-            f"{shown(sorted(set(kinds)))}, of which its steps make other numbers: give rows of the types asked about "
-            "as X=, or rows of these types, for example X.astype('float64')"
+            f"the columns have the types {shown(sorted(set(given)))}, but the model was read for the types "
+            f"{shown(sorted(set(kinds)))}, for which its steps compute other numbers: create the explainer with X= "
+            "rows of your types, or convert these rows, for example with X.astype('float64')"
         )
 
 

@@ -1,7 +1,7 @@
-"""Tests of a model behind steps as tests of the columns of the table.
+"""Rewrite the tests of a model after steps as tests of the columns of the table.
 
-A test for a bin becomes two thresholds of the number, a number in whose place an imputer puts another is distinguished
-from those around it, and what is constant is left out. The steps are asked where the thresholds are.
+A test of a bin becomes two thresholds of the number. A number that an imputer replaces is separated from the numbers
+around it. Tests of constant columns are left out. The steps are run to find where the thresholds are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from proofwood.ensembles.steps import Step, back, through
 from proofwood.model.node_table import LEAF, FloatArray
 
 NEAR = 1e-6
-"""A number in whose place an imputer puts another is distinguished from the rest if it is this near to a threshold."""
+"""A number that an imputer replaces is separated from other numbers if it is this close to a threshold (relative)."""
 
 
 @dataclass(eq=False)
@@ -33,9 +33,9 @@ class _Virtual:
 
     Parameters
     ----------
-    made : column that the steps make; -1 of one that is the column of the table itself
+    made : the column that the steps make; -1 for a new column, either the table's own or one of bin numbers
     traced : where it comes from
-    bins : of a number of bins, the column that the steps make of each of them
+    bins : for a column of bin numbers, the column that the steps make of each bin
     """
 
     made: int
@@ -44,12 +44,12 @@ class _Virtual:
 
 
 class Rewriting:
-    """The forest over columns of the table.
+    """Rewrites a forest over prepared columns as one over columns of the table.
 
     Parameters
     ----------
-    known : columns of the table
-    forest : of the model, over what the steps make
+    known : the columns of the table
+    forest : the forest of the model, over the columns that the steps make
     """
 
     def __init__(self, known: Known, forest: Forest) -> None:
@@ -63,11 +63,11 @@ class Rewriting:
         self._ask()
 
     def done(self, place: Mapping[int, int]) -> tuple[Forest, tuple[Source, ...]]:
-        """The forest, and where its columns come from among the inputs.
+        """The rewritten forest, and from which inputs its columns come.
 
         Parameters
         ----------
-        place : of a column of the table among the inputs
+        place : by column of the table, its index among the inputs
         """
         trees = self.forest.trees
         own = [column.traced for column in self.columns]
@@ -82,7 +82,7 @@ class Rewriting:
         return replace(self.forest, trees=trees, n_columns=len(self.columns), takes_missing=takes), sources
 
     def _ask(self) -> None:
-        """What becomes of numbers in whose place imputers put others, and of columns that are constant."""
+        """Run the steps on numbers that imputers replace and on constant columns, and store the results."""
         asked = sorted(
             {
                 (one.column, number)
@@ -124,7 +124,7 @@ class Rewriting:
             one = self.columns[feature].traced
             lows: list[Edge] = []
             highs: list[Edge] = []
-            edges: list[Edge] = []  # of rows that are none of the points
+            edges: list[Edge] = []  # edges of rows at none of the points
             for number, low in self._points_of(feature, threshold, missing_low):
                 raw = self._raw_column(one.column)
                 below = nodes.add(raw, math.nextafter(number, -math.inf), True)
@@ -144,7 +144,7 @@ class Rewriting:
         return test
 
     def _points_of(self, feature: int, threshold: float, missing_low: bool) -> list[tuple[float, bool]]:
-        """Numbers that are on another side of a test than those around them may be, and whether they are low."""
+        """Numbers that an imputer may move to another side of a test than their neighbours, and whether they go low."""
         column = self.columns[feature]
         one = column.traced
         if not one.swapped:
@@ -168,7 +168,7 @@ class Rewriting:
         return self._raw[j]
 
     def _bin_test(self, nodes: Nodes, feature: int, threshold: float) -> Sides:
-        """Whether a number is in a bin: that takes two thresholds of the number of its bin."""
+        """Add the test whether a number is in a bin, by two thresholds of the number of its bin."""
         column = self.columns[feature]
         one = column.traced
         assert one.bin is not None
@@ -243,7 +243,7 @@ class Rewriting:
         return tuple(sources)
 
     def _gap_of(self, column: _Virtual, of_table: TableColumn) -> float:
-        """What becomes of a missing number; NaN if it stays one."""
+        """The result of the steps for a missing number; NaN if it stays missing."""
         if of_table.gap is None:
             return math.nan
         if not column.bins:
@@ -255,7 +255,7 @@ class Rewriting:
         return float(max(column.bins) + 1)  # no test asks for it
 
     def _with_fill(self, one: Traced) -> tuple[Step, ...]:
-        """The steps of a number, an imputer's first; without it, or with an error, where missing values are refused."""
+        """The steps of a number, after one that fills in missing values or refuses them, if the pipeline does so."""
         of_table = self.known.columns[one.column]
         if of_table.gap is None:
             return Step("whole"), *one.steps
@@ -295,7 +295,7 @@ class Rewriting:
         return Change(one.column, column.made, "number", threshold, one.steps, falls, guess)
 
     def _find(self, sources: list[Source], changes: list[Change], wanted: list[tuple[int, int]]) -> None:
-        """Where the steps themselves change sides."""
+        """Replace the guessed thresholds in ``sources`` by those at which the results of the steps change sides."""
         known = self.known
         if changes:
             limits = {j: (column.low, column.high) for j, column in known.columns.items() if not column.is_categories}

@@ -1,10 +1,9 @@
-"""Thresholds of a model behind steps, as thresholds of the table: where the steps themselves change sides.
+"""Pull the thresholds of a model back through steps: find where the results of the steps change sides.
 
-The way back by the inverse of each step (:func:`proofwood.ensembles.steps.back`) is a guess here, as steps compute
-in the type of what they are given, and releases differ in how. The steps are asked around each guess, and the last
-number of the column's own type is found by bisection over the numbers of that type. That there is only one change of
-sides is known of steps whose arithmetic is monotone as computed; of functions, which are so up to an error in the last
-places, all numbers are asked whose results might be on the wrong side.
+The inverse of each step (:func:`proofwood.ensembles.steps.back`) gives a guess, as steps compute in the type of their
+input, and releases differ. The steps are run on numbers around each guess, and bisection over the numbers of the
+column's type finds the last one on the low side. For steps that are monotone as computed, there is only one change of
+sides. For functions that are monotone only up to rounding, every number is tried that may be on the wrong side.
 """
 
 from __future__ import annotations
@@ -21,24 +20,27 @@ from proofwood.ensembles.steps import ULPS, Step, back
 from proofwood.model.node_table import BoolArray, FloatArray
 
 MOST_ASKED = 2**16
-"""Numbers around one threshold that are asked, before it is refused."""
+"""Greatest number of values that are tried around one threshold; a threshold that needs more is refused."""
 
 What = Literal["number", "from bin", "up to bin"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of sides to be found.
+    """A change of sides that has to be found: the last number of a column on the low side.
 
     Parameters
     ----------
-    column : of the table
-    made : column that the steps make of it
-    what : what is low: ``"number"``: results up to ``threshold``; ``"from bin"``: results on the side of 0 of an
-        indicator of a bin, of numbers below the bin; ``"up to bin"``: those on the side of 1, of numbers up to its end
-    threshold : of the model; of an indicator half way between its two results
-    steps : on the way, of the number
-    one_low : of an indicator whether 1 is on the low side of ``threshold``
+    column : column of the table
+    made : the column that the steps make of it
+    what : which results are low. ``"number"``: results up to ``threshold``; ``"from bin"``: the results that an
+        indicator of a bin has outside it, for numbers below the bin; ``"up to bin"``: the results that it has in the
+        bin, for numbers up to its end
+    threshold : threshold of the model; for an indicator, the mean of its two results
+    steps : the steps of the number
+    falls : whether results decrease as the number increases
+    guess : a number near the change
+    one_low : for an indicator, whether its result in the bin is at most ``threshold``
     """
 
     column: int
@@ -51,7 +53,7 @@ class Change:
     one_low: bool = False
 
     def low(self, results: FloatArray) -> BoolArray:
-        """Whether results are on the side of numbers up to the change."""
+        """Whether each result is that of a number up to the change."""
         low = np.asarray(results <= self.threshold)
         if self.what != "number":
             low = low == (self.one_low == (self.what == "up to bin"))
@@ -59,25 +61,25 @@ class Change:
 
     @property
     def inexact(self) -> bool:
-        """Whether a step is monotone only up to an error."""
+        """Whether some step is monotone only up to a rounding error."""
         return any(step.ulps or step.what in ("ranks", "split") for step in self.steps)
 
 
 Ask = Callable[[dict[int, FloatArray]], FloatArray]
-"""From numbers (n,) of some columns to the matrix (n, n_columns of the model) that the steps make of them."""
+"""Function from numbers (n,) of some columns to the result of the steps (n, n_columns of the model)."""
 
 
 def found_changes(
     changes: Sequence[Change], types: Callable[[int], NumberType], limits: dict[int, tuple[float, float]], ask: Ask
 ) -> FloatArray:
-    """For each change the last number of its column that is low; -inf if none is, inf if all are.
+    """For each change, the last number of its column that is low; -inf if no number is low, inf if all are.
 
     Parameters
     ----------
-    changes : with finite guesses
-    types : the type of numbers of a column
-    limits : least and greatest number of a column that its steps take
-    ask : the steps
+    changes : changes with finite guesses
+    types : function that returns the number type of a column
+    limits : by column, the least and the greatest number that its steps accept
+    ask : function that runs the steps
 
     Raises
     ------
@@ -96,7 +98,7 @@ def found_changes(
 
 
 class _Search:
-    """All changes at once: each table that is asked holds a number for each of them."""
+    """A search for all changes at once: each table that the steps are run on holds a number for each change."""
 
     def __init__(
         self,
@@ -137,13 +139,13 @@ class _Search:
         self.moved = np.zeros(len(changes), dtype=bool)
 
     def sides(self, places: Any) -> BoolArray:
-        """Whether the numbers at places, one for each change, are low."""
+        """For each change, whether the number at its position in ``places`` is low."""
         matrix = self.ask({column: self.types(column).at(places[mine]) for column, mine in self.of_column.items()})
         below = matrix[self.row, self.made] <= self.threshold
         return np.asarray(below == self.as_below)
 
     def bracket(self) -> None:
-        """Numbers around the change: ``low`` is low or the first one, ``high`` is not or the last one."""
+        """Move ``low`` and ``high`` until the change is between them or one of them is at the end of the range."""
         step = np.int64(1)
         self.low_is, self.high_is = self.sides(self.low), self.sides(self.high)
         while True:
@@ -155,7 +157,7 @@ class _Search:
             self.high_is = np.where(down, self.low_is, self.high_is)
             self.low = np.where(up & ~down, self.high, self.low)
             self.low_is = np.where(up & ~down, self.high_is, self.low_is)
-            # differences of places can be beyond int64, hence of float64
+            # float64, as differences of places can exceed int64
             room = self.low.astype(np.float64) - self.first, self.last - self.high.astype(np.float64)
             self.low = np.where(down, np.where(room[0] > 2 * step, self.low - step, self.first), self.low)
             self.high = np.where(up & ~down, np.where(room[1] > 2 * step, self.high + step, self.last), self.high)
@@ -166,7 +168,7 @@ class _Search:
             step = np.int64(min(int(step) * 4, 2**60))
 
     def halve(self) -> None:
-        """Bring the two together."""
+        """Halve the range between ``low`` and ``high`` until they are neighbours."""
         while True:
             open_ = self.low_is & ~self.high_is & (self.high - 1 > self.low)
             if not open_.any():
@@ -177,7 +179,7 @@ class _Search:
             self.high = np.where(open_ & ~low, middle, self.high)
 
     def found(self) -> FloatArray:
-        """The last low number of each change."""
+        """The last low number of each change; -inf or inf if all numbers are on one side."""
         values = np.zeros(len(self.changes))
         for column, mine in self.of_column.items():
             values[mine] = self.types(column).at(self.low[mine])
@@ -185,7 +187,7 @@ class _Search:
         return np.where(self.high_is, math.inf, values)
 
     def check_around(self, at: int, last: float) -> None:
-        """All numbers whose results might be on the wrong side of the change."""
+        """Raise TypeError if a number whose result rounding may move is on the wrong side of the change."""
         change, kind = self.changes[at], self.kinds[at]
         first, final, here = int(self.first[at]), int(self.last[at]), int(self.low[at])
         window = _uncertain(change, kind, last)
@@ -194,9 +196,9 @@ class _Search:
         places = np.arange(low, high + 1) if high - low <= MOST_ASKED else window.places(change, kind)
         if places is None:
             raise TypeError(
-                f"the pipeline has {_title(change)}, which is too flat in {kind.name} where the model has a threshold "
-                f"({change.threshold!r}) to say which numbers are below it: give the rows as float64, or leave out "
-                "the step"
+                f"the pipeline has {_title(change)}, which in {kind.name} is so flat near a threshold of the model "
+                f"({change.threshold!r}) that the numbers below it cannot be determined: give the rows as float64, or "
+                "leave out the step"
             )
         near = [_near(kind, value, first, final) for value in [last, *_knots(change)]]
         places = np.unique(np.clip(np.concatenate([places, *near]), first, final))
@@ -204,20 +206,20 @@ class _Search:
         results = self.ask({change.column: values})[:, change.made]
         if not np.array_equal(change.low(results), values <= last):
             raise TypeError(
-                f"the pipeline has {_title(change)}, which is not monotone around {last!r} as it is computed in "
-                f"{kind.name}, where the model has a threshold: give the rows as float64, or leave out the step"
+                f"the pipeline has {_title(change)}, which as computed in {kind.name} is not monotone around {last!r}, "
+                "where the model has a threshold: give the rows as float64, or leave out the step"
             )
 
 
 @dataclass(frozen=True)
 class _Window:
-    """Where the rounding of a step can bring a result to the other side of a change.
+    """The range in which rounding in a step can move a result to the other side of a change.
 
     Parameters
     ----------
-    ends : of the numbers of the column
-    before : steps before the first that is not monotone as computed
-    inside : ends of the numbers that this one gets
+    ends : the ends of the range, as numbers of the column
+    before : the steps before the first step that is not monotone as computed
+    inside : the ends of the range, as inputs of this step
     """
 
     ends: tuple[float, float]
@@ -225,9 +227,9 @@ class _Window:
     inside: tuple[float, float] = (0.0, 0.0)
 
     def places(self, change: Change, kind: NumberType) -> Any:
-        """Numbers of the column that the steps before turn into all numbers of a type inside; None if too many.
+        """The positions of numbers whose results under ``before`` are all numbers in ``inside``; None if too many.
 
-        These steps are monotone as computed. Near to 0 there are many numbers of a column that they do not distinguish.
+        The steps in ``before`` are monotone as computed, but may turn many numbers near 0 into the same result.
         """
         if not kind.is_float:
             return None
@@ -243,10 +245,10 @@ class _Window:
 
 
 def _uncertain(change: Change, kind: NumberType, last: float) -> _Window:
-    """Where a result may be on the wrong side.
+    """The range of numbers whose result may be on the wrong side of a change.
 
-    Going back step by step, an interval around the threshold is widened by what a step in the type of the column may be
-    off, with a factor of safety.
+    An interval around the threshold is pulled back step by step. Each time it is widened by the error of the step in
+    the column's type, times a safety factor.
     """
     inexact = [at for at, step in enumerate(change.steps) if step.ulps or step.what == "split"]
     if change.what != "number" or not inexact:

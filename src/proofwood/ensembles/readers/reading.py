@@ -1,4 +1,4 @@
-"""How the rows of a model are read, and what its columns mean, before any statement of the user."""
+"""How the rows of a table are read for a model, and what the model says about its columns."""
 
 from __future__ import annotations
 
@@ -28,27 +28,26 @@ class Adapted:
 
     Parameters
     ----------
-    forest : over the model's columns
-    inputs : columns of the table
-    sources : one per model column
-    read : rows as the user has them -> (n_rows, n_inputs) float64; checks names and numbers, not values
-    predict : (n_rows, n_inputs) as ``read`` gives them -> class codes of the real model
-    output : the same for what the model gives beside classes, see :class:`Forest`; None with it
-    unknown_missing : whether a category that the model does not know is to it a missing one, where it takes these
-    filled : rows as the user has them -> (n_rows, n_inputs) whether ``read`` gives what a step of a pipeline fills in
-        for a missing value; None where no step does
-    categories : per input the values of its categories in the order of their codes, where they are not its ``levels``
-    suits : rows as the user has them -> whether they are of the types of numbers that the model was read for; None
-        where these make no difference
-    table : (n_rows, n_inputs) as ``read`` gives them -> rows as the model takes them; None if it takes these numbers
-    model : the fitted model that takes these rows; None where nobody can be asked
+    forest : the forest, over the model's columns
+    inputs : the columns of the table
+    sources : for each model column, where it comes from
+    read : function from the user's rows to (n_rows, n_inputs) float64; it checks names and numbers, not values
+    predict : function from (n_rows, n_inputs) rows as ``read`` returns them to the class codes of the fitted model
+    output : function from the same rows to numbers or probabilities, see :class:`Forest`; None if ``forest.output`` is
+    unknown_missing : whether the model treats unknown categories as missing, in columns that may lack values
+    filled : function from the user's rows to (n_rows, n_inputs) truth values: whether ``read`` gives a number that a
+        step of a pipeline filled in for a missing value; None if no step fills in numbers
+    categories : by input, the values of its categories in the order of their codes, if they differ from its ``levels``
+    suits : function from the user's rows to whether they have the number types for which the model was read; None if
+        number types make no difference
+    table : function from (n_rows, n_inputs) rows as ``read`` returns them to rows for the model; None if it takes them
+    model : the fitted model that takes these rows; None if no model can be called on them
     header : the columns of the table that the model takes
-    ask : rows as the user has them -> what the model itself says of them: class codes, or numbers; None where it
-        predicts no rows. :func:`proofwood.ensembles.door.completed` takes ``model.predict`` where a reader says
-        nothing
-    ask_output : the same for what the model gives beside classes
-    dressed : a frame of pandas with the names of the model -> the same with its categories in the type that the model
-        asks for; None where it asks for none
+    ask : function from the user's rows to the model's own predictions, class codes or numbers; None if it predicts no
+        rows. If a reader leaves it out, :func:`proofwood.ensembles.door.completed` uses ``model.predict``
+    ask_output : function from the user's rows to the model's own numbers or probabilities
+    dressed : function from a pandas frame with the model's column names to the same frame, with its categories in the
+        type that the model needs; None if it needs no special type
     """
 
     forest: Forest
@@ -70,7 +69,7 @@ class Adapted:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every column is a number that the trees test as it is."""
+        """Whether every column is a number that the trees test unchanged."""
         return self.table is None and all(
             given.kind is Kind.NUMERIC and given.shown_as is None and source == Source(j)
             for j, (given, source) in enumerate(zip(self.inputs, self.sources, strict=True))
@@ -78,14 +77,14 @@ class Adapted:
 
 
 def taken_by(adapted: Adapted) -> dict[int, Taken]:
-    """How the cells of files without types are read, for each column of the table that reaches the model."""
+    """How to read the cells of an untyped file, by the index of each table column that reaches the model."""
     assert adapted.header is not None
     found = (adapted.categories.get(j, given.levels) for j, given in enumerate(adapted.inputs))
     return dict(zip(adapted.header.reaching, map(Taken, found), strict=True))
 
 
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
-    """A model that takes numbers as they are."""
+    """The adapted model for a forest that takes the numbers of the table unchanged."""
     names = column_names(forest.names, forest.n_columns, feature_names)
     inputs = tuple(Input(name, for_missing=forest.for_missing.get(j)) for j, name in enumerate(names))
     sources = tuple(Source(j) for j in range(len(names)))
@@ -94,7 +93,7 @@ def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
 
 
 def column_names(known: Sequence[str] | None, n_columns: int, given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the columns: as given, as the model knows them, or x0, x1, ..."""
+    """Names of the columns: those in ``given``, else those in ``known``, else x0, x1, ..."""
     if given is not None:
         names = tuple(str(name) for name in given)
         if len(names) != n_columns:
@@ -113,7 +112,7 @@ def numbers(X: Any, names: Sequence[str]) -> FloatArray:
         columns = read_columns(in_order(X, names))
         for column in columns.columns:
             if column.kind in (Kind.NOMINAL, Kind.ORDERED):
-                raise DataError(f"column {column.name!r} holds text or categories, and this model takes numbers")
+                raise DataError(f"column {column.name!r} holds text or categories, but this model takes only numbers")
         return np.ascontiguousarray(columns.values)
     if np.iscomplexobj(X):
         raise DataError("X holds complex numbers: expected real ones")
@@ -133,13 +132,15 @@ def mixed(
     names: Sequence[str],
     known: Mapping[int, tuple[Any, ...]],
 ) -> FloatArray:
-    """Numbers as they are, and categories as codes; a category that is not known gets the code after the last.
+    """(n_rows, n_columns) the numbers of a table, and codes for its categories.
+
+    An unknown category gets the code after the last one.
 
     Parameters
     ----------
     X : table of numbers and categories
-    names : of its columns
-    known : categories of a column, in the order of their codes; a missing value may be one of them
+    names : names of its columns
+    known : by column, its categories in the order of their codes; a missing value may be one of them
     """
     columns = columns_of(X, names)
     result = np.empty((len(columns[0]), len(names)))
@@ -149,12 +150,15 @@ def mixed(
 
 
 def codes_among(column: Any, values: Sequence[Any]) -> FloatArray:
-    """(n_rows,) codes of the values of a column; that after the last where one is not known, NaN for a missing one.
+    """(n_rows,) codes of the values of a column.
+
+    An unknown value gets the code after the last one. A missing value gets NaN if it is not one of ``values``.
 
     Parameters
     ----------
-    column : of a table, see :func:`columns_of`
-    values : categories in the order of their codes; a missing value may be one of them, whatever its kind
+    column : column of a table, see :func:`columns_of`
+    values : categories in the order of their codes; a missing value may be one of them, and then all kinds of missing
+        values get its code
     """
     codes = code_table(values)
     gap = next((float(code) for code, value in enumerate(values) if absent(value)), np.nan)
@@ -164,7 +168,10 @@ def codes_among(column: Any, values: Sequence[Any]) -> FloatArray:
 
 
 def code_table(values: Sequence[Any]) -> dict[Any, float]:
-    """The code of each category by its key; 0 and 1 stand for false and true, and these for them."""
+    """The code of each category, by its key.
+
+    If only one of 0 and false is a category, both have its code; likewise 1 and true.
+    """
     codes = {key_of(value): float(code) for code, value in reversed(list(enumerate(values)))}
     for (kind, value), code in list(codes.items()):
         if kind == "bool":
@@ -175,7 +182,7 @@ def code_table(values: Sequence[Any]) -> dict[Any, float]:
 
 
 def coded_by(column: Any, codes: Mapping[Any, float], last: float) -> FloatArray:
-    """(n_rows,) codes of the values of a column by their keys; ``last`` for all others."""
+    """(n_rows,) the code of each value of a column, found by its key; ``last`` if ``codes`` has no such key."""
     texts = {value: code for (_, value), code in codes.items() if isinstance(value, str)}
     values = as_objects(column)
     return np.array(
@@ -185,26 +192,26 @@ def coded_by(column: Any, codes: Mapping[Any, float], last: float) -> FloatArray
 
 
 def columns_of(X: Any, names: Sequence[str], needed: Set[int] | None = None) -> list[Any]:
-    """The columns of a table as its container has them: series of pandas or polars, or arrays; a frame is read by name.
+    """The columns of a table as pandas or polars series, or as arrays; the columns of a frame are found by name.
 
     Parameters
     ----------
-    X : frame of pandas or polars, or array-like
-    names : of all columns that the model takes
-    needed : indices of those that have to be there; all of them by default. A frame may lack others, and have further
-        ones; what it lacks is None
+    X : pandas or polars frame, or array-like
+    names : names of all columns that the model takes
+    needed : indices of the required columns; by default all. If it is given, a frame may lack the other columns, for
+        which the result has None, and may have further columns
 
     Raises
     ------
     DataError
-        If columns are not there, or another number of them.
+        If a required column is missing, or the number of columns is wrong.
     """
     if is_frame(X):
         frame = in_order(X, names) if needed is None else X
         present = [str(name) for name in frame.columns]
         absent_names = [names[j] for j in sorted(needed or ()) if names[j] not in present]
         if absent_names:
-            raise DataError(f"the frame lacks {shown(absent_names)}: the model takes {shown(names)}")
+            raise DataError(f"the frame lacks the columns {shown(absent_names)}: the model takes {shown(names)}")
         place = {name: at for at, name in enumerate(present)}
         if len(place) < len(present):
             repeated = next(name for name in present if present.count(name) > 1)
@@ -224,7 +231,7 @@ def columns_of(X: Any, names: Sequence[str], needed: Set[int] | None = None) -> 
 
 
 def as_numbers(column: Any, name: str) -> FloatArray:
-    """(n_rows,) numbers of a column, NaN where missing; DataError if a value is not a number."""
+    """(n_rows,) the numbers of a column, NaN for missing values; DataError if a value is not a number."""
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         return np.asarray(column, dtype=np.float64)
@@ -235,8 +242,8 @@ def as_numbers(column: Any, name: str) -> FloatArray:
             found[row] = np.nan if absent(value) else float(value)
         except (TypeError, ValueError, OverflowError):
             raise DataError(
-                f"column {name!r} holds {value!r} in row {row}, which is not a number: expected numbers, as the model "
-                "takes"
+                f"column {name!r} holds {value!r} in row {row}, which is not a number: the model takes only numbers in "
+                "this column"
             ) from None
     return found
 
@@ -251,22 +258,25 @@ def as_objects(column: Any) -> list[Any]:
 
 
 def listed(X: Any, names: Sequence[str]) -> list[list[Any]]:
-    """The values of each column of a table, as they are; a frame is read by name."""
+    """The values of each column of a table, unchanged; the columns of a frame are found by name."""
     return [as_objects(column) for column in columns_of(X, names)]
 
 
 def absent(value: Any) -> bool:
-    """Whether a value of a table is none: None, nan, or what frames have in its place."""
+    """Whether a value of a table is missing: None, nan, or the missing values of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # an array or the like is a value
+    except (TypeError, ValueError):  # an array is not a missing value
         return False
 
 
 def key_of(value: Any) -> tuple[str, Any]:
-    """A key of a value; equal keys are one category. None differs from nan and True from 1; dates of any type agree."""
+    """A key of a value; values with equal keys are the same category.
+
+    None and nan have different keys, and so do True and 1. Equal dates of different types have the same key.
+    """
     if absent(value):
         return "gap", "none" if value is None else "nan"
     if isinstance(value, bool | np.bool_):
@@ -281,21 +291,21 @@ def key_of(value: Any) -> tuple[str, Any]:
 
 
 def others(values: Iterable[Any], known: Iterable[Any]) -> list[Any]:
-    """Those of the values, each once, that are not among the known categories."""
+    """The values that are not among the known categories, each once."""
     seen = {key_of(value) for value in known}
     keys = {key_of(value): value for value in reversed(list(values))}
     return [value for key, value in reversed(keys.items()) if key not in seen]
 
 
 def _moment(value: Any) -> Any:
-    """A date as what equals it whatever type it has."""
+    """A date in a form that equals the same date of any other type."""
     if type(value) is date:
         return value
     try:
         import pandas as pd  # optional: without it all dates are of Python's own type
 
         return pd.Timestamp(value)
-    except (ImportError, ValueError):  # beyond what pandas can say
+    except (ImportError, ValueError):  # outside the range of pandas
         return value.astype(object) if isinstance(value, np.datetime64) else value
 
 
@@ -305,20 +315,20 @@ def in_order(X: Any, names: Sequence[str]) -> Any:
     absent = [name for name in names if name not in present]
     unknown = [name for name in present if name not in names]
     if absent or unknown:
-        faults = [f"lacks {shown(absent)}"] if absent else []
-        faults += [f"has {shown(unknown)}, which the model does not know"] if unknown else []
+        faults = [f"lacks the columns {shown(absent)}"] if absent else []
+        faults += [f"has the unknown columns {shown(unknown)}"] if unknown else []
         raise DataError(f"the frame {' and '.join(faults)}: the model takes {shown(names)}")
     return X[[X.columns[present.index(name)] for name in names]]
 
 
 def kinds_from(table: Any, inputs: Sequence[Input], columns: Sequence[int]) -> tuple[Input, ...]:
-    """The inputs, with integers and booleans where rows have columns of these types.
+    """The inputs, marked as integer or boolean if the columns of the table have these types.
 
     Parameters
     ----------
     table : a frame or an array-like with the columns of the model
-    inputs : columns of it that reach the model
-    columns : place of each of them in the table
+    inputs : the columns that reach the model
+    columns : the index of each of them in the table
     """
     if not is_frame(table) and not isinstance(table, np.ndarray):
         return tuple(inputs)
@@ -334,15 +344,15 @@ def kinds_from(table: Any, inputs: Sequence[Input], columns: Sequence[int]) -> t
 
 
 def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
-    """What the declared types of columns say: integers, 0 and 1, or any numbers.
+    """The kinds of columns by their declared types: integer, boolean, or numeric.
 
-    A column of objects of pandas has no type: it is one of truth values or integers where it holds but these and
+    A pandas column of type ``object`` declares no type. It is boolean or integer if it holds only such values and
     missing values.
 
     Parameters
     ----------
     table : a frame or an array-like with the columns of the model
-    columns : places of columns in it
+    columns : indices of columns in it
     """
     if is_pandas(table):
         return [_kind_of_column(table.iloc[:, j]) for j in columns]
@@ -353,7 +363,7 @@ def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
 
 
 def _kind_of_column(column: Any) -> Kind:
-    """The kind of a column of pandas."""
+    """The kind of a pandas column."""
     if column.dtype != object:
         return _kind_of_dtype(column.dtype)
     from pandas.api.types import infer_dtype  # the column is one of it
@@ -362,7 +372,7 @@ def _kind_of_column(column: Any) -> Kind:
 
 
 def _kind_of_dtype(dtype: Any) -> Kind:
-    """Of numpy, or of an extension of pandas."""
+    """The kind of a numpy data type, or of a pandas extension type."""
     letter = getattr(dtype, "kind", "O")
     return {"i": Kind.INTEGER, "u": Kind.INTEGER, "b": Kind.BOOLEAN}.get(letter, Kind.NUMERIC)
 
@@ -375,7 +385,7 @@ def _kind_of_polars(dtype: Any) -> Kind:
 
 
 def _kinds(table: Any, columns: Sequence[int]) -> list[Kind]:
-    """What the types of some columns say of them."""
+    """The kinds of some columns, as frames are read or by the type of an array."""
     if is_frame(table):
         names = [str(name) for name in table.columns]
         idle = {name for j, name in enumerate(names) if j not in columns}

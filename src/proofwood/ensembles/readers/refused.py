@@ -1,4 +1,4 @@
-"""Models that are known and cannot be read, each with what would do in its place."""
+"""Models that are known but cannot be read, each with a reason and the alternatives."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from proofwood.ensembles.readers.register import Asked, Reader, register
 
 WHY = {
     "StackingClassifier": (
-        "its last model sees what the others predict, which is not a column of the table: expected one model, or a "
-        "vote of several. The way out is VotingClassifier(voting='soft') of the same members, or to explain its "
+        "its last model sees the predictions of the others, which are not columns of the table: expected one model or "
+        "a vote of several. Instead, use VotingClassifier(voting='soft') of the same members, or explain its "
         "estimators_ one by one"
     ),
     "StackingRegressor": (
-        "its last model sees what the others predict, which is not a column of the table: expected one model, or a "
-        "mean of several. The way out is VotingRegressor of the same members, or to explain its estimators_ one by one"
+        "its last model sees the predictions of the others, which are not columns of the table: expected one model, or "
+        "a mean of several. Instead, use VotingRegressor of the same members, or explain its estimators_ one by one"
     ),
     "OneVsOneClassifier": (
-        "its class depends on how sure the winners of all pairs of classes are together, which is not a sum over "
-        "trees: expected one model of all classes. The way out is OneVsRestClassifier, the classifier itself, which "
-        "takes all classes, or to explain its estimators_ one by one"
+        "it combines votes and confidences of a classifier for each pair of classes, which is not a sum over trees: "
+        "expected one model of all classes. Instead, use OneVsRestClassifier or the classifier itself, which takes all "
+        "classes, or explain its estimators_ one by one"
     ),
     "OutputCodeClassifier": (
-        "its class is that of the nearest code word, which is not a sum over trees: expected one model of all classes. "
-        "The way out is OneVsRestClassifier, the classifier itself, which takes all classes, or to explain its "
+        "it predicts the class with the nearest code word, which is not a sum over trees: expected one model of all "
+        "classes. Instead, use OneVsRestClassifier or the classifier itself, which takes all classes, or explain its "
         "estimators_ one by one"
     ),
     "AdaBoostRegressor": (
-        "it predicts the weighted median of its trees, which is not a sum over them: expected a mean or a sum. The way "
-        "out is BaggingRegressor, RandomForestRegressor or GradientBoostingRegressor"
+        "it predicts the weighted median of its trees, which is not a sum over them: expected a mean or a sum. "
+        "Instead, use BaggingRegressor, RandomForestRegressor or GradientBoostingRegressor"
     ),
 }
 
 
 def _refusing(name: str, why: str) -> Reader:
     def refuse(model: Any, asked: Asked) -> NoReturn:
-        raise TypeError(f"a {name} cannot be explained, as {why}")
+        raise TypeError(f"a {name} cannot be explained because {why}")
 
     return refuse
 

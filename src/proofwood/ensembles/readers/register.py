@@ -1,9 +1,9 @@
 """The register of readers: which function reads which kind of fitted model.
 
-A reader is found by the type of the model, and no library is imported to look for it: a class is known by the name of
-its library and its own name, "sklearn.RandomForestClassifier". A subclass is read as its base class is, unless it
-predicts in a way of its own. A family of scikit-learn's models is one file that registers its readers;
-:mod:`.supported` loads them, and registers the readers of boosters, ONNX files and one's own trees.
+The register finds a reader by the name of the model's library and class, such as "sklearn.RandomForestClassifier", so
+no library is imported for it. A subclass is read like its base class, unless it overrides a method that predicts. Each
+family of scikit-learn's models has one file that registers its readers; :mod:`.supported` loads these files, and
+registers the readers of boosters, ONNX files and the user's own trees.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from proofwood.ensembles.readers.targets import one_target
 from proofwood.printable import shown
 
 Path = tuple[Any, ...]
-"""Fitted steps that columns pass one after the other; see :class:`Columns` for one of them."""
+"""Fitted steps that are applied to columns one after the other; :class:`Columns` may be one of them."""
 
 
 SURE = "sure"
 SHARES = ("shares", SURE)
-"""Votes that ask for probabilities; the second only if the class is always that of the greatest one."""
+"""Values of ``vote`` that request probabilities; "sure" only if the class always has the greatest probability."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A step of a path that hands on some columns.
+    """A step of a path that selects columns.
 
     Parameters
     ----------
-    indices : which, in order; a column may occur more than once
+    indices : indices of the selected columns, in order; a column may occur more than once
     """
 
     indices: tuple[int, ...]
@@ -45,26 +45,26 @@ class Columns:
         return True
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """As steps of scikit-learn have it: there is nothing to learn."""
+        """Return the step itself, which has nothing to learn; scikit-learn requires the method."""
         return self
 
     def transform(self, X: Any) -> Any:
-        """The columns of an array, or of a frame of pandas."""
+        """The selected columns of an array or of a pandas frame."""
         return X.iloc[:, list(self.indices)] if hasattr(X, "iloc") else X[:, list(self.indices)]
 
 
-# Columns are traced back once, at the end, for all members together: two members may fill a missing value with
-# different numbers, and only all traces show that this is one fact about a column: decisions/0056-readers-that-nest.
+# Columns are traced back once, at the end, for all members together. Two members may fill a missing value with
+# different numbers, which only all traces together show: decisions/0056-readers-that-nest.
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a reader makes of a fitted model.
+    """A fitted model as a forest, with the steps that prepare its columns.
 
     Parameters
     ----------
     core : the model over the columns that come out of ``paths``
-    paths : ways of the columns of the table to those of the core: behind each path come all columns that it lets
-        through, and the core takes those of the first path, then those of the second, and so on. One path without
-        steps, if the model takes the columns of the table as they are
+    paths : steps between the columns of the table and those of the core. Each path is applied to the whole table; the
+        core takes the resulting columns of the first path, then those of the second, and so on. A single path without
+        steps if the model takes the columns of the table unchanged
     """
 
     core: Adapted
@@ -72,12 +72,12 @@ class Reading:
 
     @property
     def direct(self) -> bool:
-        """Whether the core takes the columns of the table as they are."""
+        """Whether the core takes the columns of the table unchanged."""
         return self.paths == ((),)
 
     @property
     def steps(self) -> Path:
-        """The same as one path, in which scikit-learn puts the columns of several paths beside each other."""
+        """All paths as one path; a ``FeatureUnion`` joins the columns of several paths."""
         if len(self.paths) == 1:
             return self.paths[0]
         ways = [
@@ -89,16 +89,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a reader is given besides the model.
+    """The options that a reader gets besides the model.
 
     Parameters
     ----------
-    vote : "auto": the scores whose largest is the class that ``predict`` gives; "shares": what ``predict_proba`` gives,
-        where that is a sum over trees, else the same; "sure": likewise, of models that predict the class of the
-        greatest probability; "majority": the class that most trees predict
-    names : names of the columns, where the user or a model around this one knows them
-    X : rows that the user gives, in which some models look for the names of their categories
-    output : which target of a model of several
+    vote : which scores to read. "auto": scores whose largest one is the class that ``predict`` returns. "shares": what
+        ``predict_proba`` returns if that is a sum over trees, else as "auto". "sure": as "shares", but only for models
+        that predict the class of the greatest probability. "majority": the votes of the trees
+    names : names of the columns, if the user gave them or an enclosing model has them
+    X : rows that the user gives; the readers of some models look up the names of categories in them
+    output : number of the target to explain, for a model with several targets
     """
 
     vote: str = "auto"
@@ -107,18 +107,18 @@ class Asked:
     output: int | None = None
 
     def read(self, model: Any, **changes: Any) -> Reading:
-        """The reading of another model, such as a member of the one that is read.
+        """The reading of another model, such as a member of an ensemble.
 
         Parameters
         ----------
-        model : fitted
-        changes : attributes of this object that differ in the new question
+        model : a fitted model
+        changes : options that differ from those of this object
         """
         return read(model, replace(self, **changes))
 
     @property
     def within(self) -> Asked:
-        """The question to a member that sees other columns than the whole: behind steps, or some of them."""
+        """The options for a member that sees other columns than the whole model: prepared ones, or only some."""
         return replace(self, names=None, X=None, output=None)
 
 
@@ -128,15 +128,15 @@ Reader = Callable[[Any, Asked], Found]
 
 @dataclass(frozen=True)
 class Entry:
-    """A reader, and which questions it can answer.
+    """A reader, and which options it accepts.
 
     Parameters
     ----------
     read : the reader
-    words : what it reads, for the message to models of no known kind
-    votes : whether it answers to ``vote="majority"``
-    outputs : whether it answers to ``output``
-    fitted : whether ``check_is_fitted`` of scikit-learn tells if the model is fitted
+    words : name of the models that it reads, for the error message about unknown models
+    votes : whether it accepts ``vote="majority"``
+    outputs : whether it accepts ``output``
+    fitted : whether scikit-learn's ``check_is_fitted`` works for these models
     """
 
     read: Reader
@@ -158,23 +158,23 @@ def register(
     outputs: bool = False,
     fitted: bool = True,
 ) -> None:
-    """Let a function read the models of some classes, and of subclasses that predict as these do.
+    """Register the function that reads models of some classes, and of subclasses that predict in the same way.
 
     Parameters
     ----------
-    kinds : classes, or their names with that of their library in front, such as ``"sklearn.RandomForestClassifier"``,
-        whatever the modules between are called. A class that is in the register already gets the new reader
-    read : from a fitted model and an :class:`Asked` to a ``Forest``, an ``Adapted`` or a ``Reading``. A model that
-        holds another one gives what ``asked.read(other)`` returns
-    words : what it reads, for the message to models of no known kind
-    votes : whether it answers to ``vote="majority"``; without it such a question is refused
-    outputs : whether it answers to ``output``; likewise
-    fitted : whether ``check_is_fitted`` of scikit-learn tells if the model is fitted, where it has a method ``fit``
+    kinds : classes, or names of the form ``"sklearn.RandomForestClassifier"``: the library and the class, without the
+        modules between them. If a class is already registered, the new reader replaces the old one
+    read : function of a fitted model and an :class:`Asked` that returns a ``Forest``, an ``Adapted`` or a ``Reading``.
+        For a model that contains another one, it can return ``asked.read(other)``
+    words : name of the models that it reads, for the error message about unknown models
+    votes : whether it accepts ``vote="majority"``; if not, this option is refused
+    outputs : whether it accepts ``output``; if not, this option is refused
+    fitted : whether scikit-learn's ``check_is_fitted`` is called for models that have a method ``fit``
 
     Raises
     ------
     TypeError
-        If ``kinds`` are none of these, or ``read`` is not a function.
+        If ``kinds`` holds anything but classes or such names, or if ``read`` is not a function.
     """
     if not isinstance(kinds, type | str | Sequence):
         raise TypeError(f"kinds={kinds!r}: expected classes, or names such as 'sklearn.RandomForestClassifier'")
@@ -182,11 +182,11 @@ def register(
     if not callable(read):
         raise TypeError(f"read={read!r}: expected a function of a fitted model and an ``Asked``")
     if not several:
-        raise TypeError("kinds names no class: expected classes, or names such as 'sklearn.RandomForestClassifier'")
+        raise TypeError("kinds is empty: expected classes, or names such as 'sklearn.RandomForestClassifier'")
     for kind in several:
         if not isinstance(kind, type) and not (isinstance(kind, str) and kind.count(".") >= 1):
             raise TypeError(
-                f"kinds holds {kind!r}: expected a class, or its name with that of its library, such as "
+                f"kinds holds {kind!r}: expected a class, or the names of its library and itself, such as "
                 "'sklearn.RandomForestClassifier'"
             )
         key = kind_of(kind) if isinstance(kind, type) else _shortened(kind)
@@ -194,7 +194,7 @@ def register(
 
 
 def kind_of(kind: type) -> str:
-    """The name of a class in the register: that of its library, and its own."""
+    """The name of a class in the register: the name of its library, a dot, and the name of the class."""
     return f"{kind.__module__.split('.')[0]}.{kind.__name__}"
 
 
@@ -204,22 +204,22 @@ def _shortened(name: str) -> str:
 
 
 def known() -> str:
-    """What is read, in words."""
+    """The names of all models that can be read, as a list for a message."""
     words = list(dict.fromkeys(entry.words for entry in _ENTRIES.values() if entry.words))
     return ", ".join(words[:-1]) + (" or " if len(words) > 1 else "") + words[-1]
 
 
 def read(model: Any, asked: Asked) -> Reading:
-    """The reading of a fitted model, by the reader of its kind.
+    """Read a fitted model with the reader that is registered for its class.
 
     Raises
     ------
     TypeError
-        If the model is of no known kind, or cannot be read; the message says what would do.
+        If the class of the model is not known, or the model cannot be read; the message says what is expected.
     ValueError
-        If it is asked what a model of its kind has no answer to.
+        If the reader does not accept ``vote="majority"`` or ``output``, and this option is given.
     sklearn.exceptions.NotFittedError
-        If it is not fitted.
+        If the model is not fitted.
     """
     kind = next((one for one in type(model).__mro__ if kind_of(one) in _ENTRIES), None)
     if kind is None:
@@ -231,7 +231,7 @@ def read(model: Any, asked: Asked) -> Reading:
     if not entry.votes:
         refuse_majority(model, asked.vote)
     if asked.output is not None and not entry.outputs:
-        raise ValueError(f"output={asked.output!r}: a {type(model).__name__} predicts one target: leave output out")
+        raise ValueError(f"output={asked.output!r}: a {type(model).__name__} predicts one target, so leave output out")
     found = entry.read(model, asked)
     if isinstance(found, Forest):
         if found.names is None:
@@ -243,27 +243,27 @@ def read(model: Any, asked: Asked) -> Reading:
 
 
 def names_of(model: Any) -> tuple[str, ...] | None:
-    """Names of the columns, where a model of scikit-learn knows them."""
+    """The column names that a scikit-learn model saw in ``fit``; None if it saw none."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else tuple(str(name) for name in names)
 
 
 def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | None = None) -> int:
-    """Number of the target that is asked about.
+    """The number of the target to explain.
 
     Parameters
     ----------
-    model : it, for the message
-    n_targets : of the model
-    output : as the user states it
-    names : what is known of each target, for the message; the classes of a classifier by default
+    model : the model, for the message
+    n_targets : number of targets of the model
+    output : the number that the user gives, or None
+    names : a description of each target, for the message; by default the classes of a classifier
 
     Raises
     ------
     TypeError
-        If there are several targets, and none is named.
+        If the model has several targets and ``output`` is None.
     ValueError
-        If there is no such target.
+        If the model has no target with this number.
     """
     if output is None and n_targets == 1:
         return 0
@@ -273,8 +273,8 @@ def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | No
     every = ", ".join(listed) + (", ..." if n_targets > 8 else "")
     if output is None:
         raise TypeError(
-            f"the {type(model).__name__} predicts {n_targets} targets, and explanations are for one of them: expected "
-            f"one of {every}"
+            f"the {type(model).__name__} predicts {n_targets} targets, but an explanation is about one of them: "
+            f"expected one of {every}"
         )
     if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < n_targets:
         raise ValueError(f"output={output!r}: the {type(model).__name__} has the targets {every}")
@@ -282,7 +282,7 @@ def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | No
 
 
 def refuse_majority(model: Any, vote: str) -> None:
-    """ValueError if the question is about a majority vote and the trees of the model do not vote."""
+    """Raise ValueError if ``vote`` is "majority", which the trees of this model do not do."""
     if vote == "majority":
         raise ValueError(f"vote='majority' is for trees that vote: the trees of a {type(model).__name__} add up scores")
 
@@ -290,12 +290,12 @@ def refuse_majority(model: Any, vote: str) -> None:
 # ------------------------------------------------------------------------------------ what a subclass may be read as
 
 PREDICTING = ("predict", "_predict", "_raw_predict", "_parallel_predict")
-"""Beginnings of the names of methods that take part in a prediction,"""
+"""Prefixes of the names of methods that take part in a prediction."""
 ALSO_PREDICTING = frozenset(
     {"decision_function", "score_samples", "apply", "transform", "_validate_X_predict", "_collect_probas", "_iter"}
     | {"_get_response_method", "_get_predictions", "_rows", "_read"}
 )
-"""and names of further ones."""
+"""Names of further methods that take part in a prediction."""
 
 
 def _predicts(name: str) -> bool:
@@ -303,7 +303,7 @@ def _predicts(name: str) -> bool:
 
 
 def _refuse_another_predict(model: Any, kind: type) -> None:
-    """TypeError if a subclass, or the model alone, has a method in place of one by which its kind predicts."""
+    """Raise TypeError if a subclass, or the model object itself, overrides a method that takes part in a prediction."""
     order = type(model).__mro__
     places: list[tuple[str, Mapping[str, Any]]] = [
         (f"a {one.__name__}", vars(one)) for one in order[: order.index(kind)] if not issubclass(kind, one)
@@ -314,8 +314,8 @@ def _refuse_another_predict(model: Any, kind: type) -> None:
         another = next((name for name in names if _predicts(name) and hasattr(kind, name)), None)
         if another is not None:
             raise TypeError(
-                f"{whose} is a {kind.__name__} with a method {another} of its own, which can be anything: expected a "
-                f"{kind.__name__} that predicts as scikit-learn or its library has it. For another threshold there is "
-                "FixedThresholdClassifier of scikit-learn; for a class of yours, register a reader "
+                f"{whose} is a {kind.__name__} that overrides the method {another}, so its predictions may differ: "
+                f"expected a {kind.__name__} with the methods of its library. To use another threshold, wrap it in "
+                "scikit-learn's FixedThresholdClassifier; for your own class, register a reader "
                 "(proofwood.register_reader)"
             )

@@ -1,4 +1,4 @@
-"""Numbers that a classifier of two classes gives, as one sum over its trees, and its class by a threshold of these."""
+"""The predicted number of a binary classifier as a function of one sum over trees, and its class by a threshold."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from proofwood.model.node_table import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """A number that grows with one sum over trees.
+    """A predicted number that increases with one sum over trees.
 
     Parameters
     ----------
-    method : of scikit-learn, which gives it: "predict_proba", "decision_function", or "predict" of a regressor
-    forest : whose sums are meant
-    spread : (n_classes,) what the sums of the classes count in the one sum
-    link : from the one sum to the number
+    method : scikit-learn method that returns it: "predict_proba", "decision_function", or "predict" of a regressor
+    forest : the forest whose sums are used
+    spread : (n_classes,) weights of the sums of the classes in the one sum
+    link : the function from the one sum to the number
     """
 
     method: str
@@ -33,22 +33,22 @@ class Response:
 
     @property
     def exact(self) -> bool:
-        """Whether the number is that of the sum without more rounding than one division."""
+        """Whether the number is computed from the sum with no rounding except that of one division."""
         return self.forest.noise == 0 and (self.method != "decision_function" or self.link.divisor == 1)
 
     @property
     def values(self) -> list[FloatArray]:
-        """Per tree, (n_nodes,) what its leaves add to the one sum."""
+        """For each tree, (n_nodes,) the numbers that its leaves add to the one sum."""
         return [tree.value @ self.spread for tree in self.forest.trees]
 
     @property
     def base(self) -> float:
-        """The score before any tree is added."""
+        """The one sum before any tree is added."""
         return float(self.forest.base @ self.spread)
 
     @property
     def noise(self) -> float:
-        """What rounding may change in the one sum, in the model or here."""
+        """The largest rounding error of the one sum, in the model and here."""
         if self.exact:
             return 0.0
         # differences of two numbers are rounded, too
@@ -56,14 +56,14 @@ class Response:
 
 
 def response_of(model: Any, forest: Forest, methods: Sequence[str], code: int = 1) -> Response:
-    """The number that scikit-learn takes of a classifier of two classes, or of a regressor.
+    """The predicted number that scikit-learn uses of a binary classifier or a regressor.
 
     Parameters
     ----------
-    model : fitted
-    forest : its reading, with probabilities as sums where it has such
-    methods : the first that the model has counts
-    code : of the class that the number speaks for
+    model : the fitted model
+    forest : its forest; the sums are probabilities if the model computes them as sums
+    methods : names of methods; the first that the model has is used
+    code : the class that becomes more likely as the number increases
 
     Raises
     ------
@@ -84,21 +84,22 @@ def response_of(model: Any, forest: Forest, methods: Sequence[str], code: int = 
                 spread = np.eye(2)[code]
     if link is None:
         raise TypeError(
-            f"the {method} of a {type(model).__name__} is not read here: expected a classifier whose probability is a "
-            "mean over the trees, or the logistic function of their sum"
+            f"the {method} of a {type(model).__name__} is not a function of one sum over trees: expected a classifier "
+            "whose probability is a mean over the trees, or the logistic function of their sum"
         )
     return Response(method, forest, spread, link)
 
 
 def thresholded(response: Response, value: float, classes: npt.NDArray[Any], *, code: int = 1, reached: bool) -> Forest:
-    """The classifier that predicts a class where the number is above a value, else the other one.
+    """The forest that predicts one class if the number is above ``value``, else the other class.
 
     Parameters
     ----------
-    value : of the number
+    response : the number
+    value : threshold of the number
     classes : both labels
-    code : of the class above the value
-    reached : whether a number equal to the value counts as above
+    code : the class that is predicted above ``value``
+    reached : whether a number equal to ``value`` counts as above
     """
     forest, link = response.forest, response.link
     alone = len(forest.trees) == 1 and forest.noise == 0 and link == Link() and response.base == 0

@@ -1,7 +1,7 @@
-"""scikit-learn's trees, forests, boosted trees and isolation forests as forests of floats.
+"""Readers of scikit-learn's trees, forests, boosted trees and isolation forests.
 
-These trees round their inputs to float32 and compare them with float64 thresholds; thresholds are moved up to the last
-float64 that is rounded to the low side (``model.convert.last_rounded_low``).
+These trees round their inputs to float32 and compare them with float64 thresholds. Here each threshold is moved up to
+the largest float64 that is rounded to the low side (``model.convert.last_rounded_low``).
 """
 
 from __future__ import annotations
@@ -44,14 +44,16 @@ def tree_of(
     factor: float = 1.0,
     output: int = 0,
 ) -> ScoredTree:
-    """A fitted scikit-learn tree; values are its class shares, or its one value times ``factor``.
+    """A fitted scikit-learn tree as a tree of scores: its class shares, or its numbers, times ``factor``.
 
     Parameters
     ----------
-    columns : column of the ensemble that each column of the tree is; the same by default
-    classes : class code of the ensemble that each class of the tree is; the same by default
-    n_classes : of the ensemble, if ``classes`` are given
-    output : which of its targets
+    estimator : the fitted tree
+    columns : for each column of the tree, the column of the ensemble; by default the same columns
+    classes : for each class of the tree, the class code in the ensemble; by default the same codes
+    n_classes : number of classes of the ensemble, if ``classes`` is given
+    factor : factor of all values
+    output : number of the target
     """
     tree = estimator.tree_
     nodes = tree.__getstate__()["nodes"]
@@ -77,9 +79,9 @@ def tree_of(
 
 
 def from_tree(model: Any, asked: Asked) -> Forest:
-    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first class with the largest share of the leaf, exactly.
+    """Read a ``DecisionTreeClassifier`` or ``ExtraTreeClassifier``: the first class with the largest share in the leaf.
 
-    Or, if that is asked, the shares of the leaf, which are its probabilities.
+    If ``asked.vote`` requests probabilities, the scores are the class shares of the leaf.
     """
     target = target_of(model, model.n_outputs_, asked.output)
     classes = _classes(model, target)
@@ -113,7 +115,7 @@ def from_regressor(
     takes_missing: npt.NDArray[np.bool_] | None = None,
     output: int | None = None,
 ) -> Forest:
-    """A model that predicts a base plus the sum of its trees, divided by a constant."""
+    """The forest of a regressor that predicts a base plus the sum of its trees, divided by a constant."""
     start = np.array([base])
     call = partial(numbers_of, one_target(model, output, NO_CLASSES))
     return Forest(
@@ -130,14 +132,14 @@ def from_regressor(
 
 
 def from_tree_regressor(model: Any, asked: Asked) -> Forest:
-    """``DecisionTreeRegressor``, ``ExtraTreeRegressor``: the number of the leaf."""
+    """Read a ``DecisionTreeRegressor`` or ``ExtraTreeRegressor``, which predicts the number of the leaf."""
     target = target_of(model, model.n_outputs_, asked.output)
     tree = tree_of(model, output=target)
     return from_regressor(model, (tree,), takes_missing=_missing(model, [model]), output=asked.output)
 
 
 def from_forest_regressor(model: Any, asked: Asked) -> Forest:
-    """``RandomForestRegressor``, ``ExtraTreesRegressor``: the mean of the trees."""
+    """Read a ``RandomForestRegressor`` or ``ExtraTreesRegressor``, which predicts the mean of its trees."""
     target = target_of(model, model.n_outputs_, asked.output)
     trees = tuple(tree_of(member, output=target) for member in model.estimators_)
     missing = _missing(model, model.estimators_)
@@ -147,12 +149,12 @@ def from_forest_regressor(model: Any, asked: Asked) -> Forest:
 
 
 def _in_threads(model: Any) -> bool:
-    """Whether trees are added up in the order in which threads finish them."""
+    """Whether the model adds up its trees in several threads, in an order that can vary."""
     return model.n_jobs not in (None, 1)
 
 
 def from_gradient_boosting_regressor(model: Any, asked: Asked) -> Forest:
-    """``GradientBoostingRegressor``: a constant start plus ``learning_rate`` times the trees."""
+    """Read a ``GradientBoostingRegressor``: a constant plus ``learning_rate`` times the sum of the trees."""
     _constant_start(model)
     start = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
     factor = float(model.learning_rate)
@@ -161,16 +163,16 @@ def from_gradient_boosting_regressor(model: Any, asked: Asked) -> Forest:
 
 
 def from_isolation_forest(model: Any, asked: Asked) -> Forest:
-    r"""``IsolationForest``: a row is an anomaly, class -1, if its trees have short paths on average.
+    r"""Read an ``IsolationForest``: a row is an outlier, class -1, if its paths in the trees are short on average.
 
-    The path length of a leaf is its depth plus the mean length in a tree of its rows; the score
-    :math:`-2^{-D / (n c)}` of their sum :math:`D` is compared with the offset, so that :math:`D` is compared with
-    :math:`-n c \log_2(-offset)`.
+    The path length of a leaf is its depth plus the mean path length in a random tree of its rows. With the sum
+    :math:`D` of the path lengths in :math:`n` trees, the score is :math:`-2^{-D / (n c)}`. The model compares it with
+    the offset, so :math:`D` is compared with :math:`-n c \log_2(-offset)`.
 
     Raises
     ------
     TypeError
-        If the offset is one that no score can reach.
+        If the offset is not negative, as every score is, or if trees were fitted on fewer than two rows.
     """
     trees = []
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
@@ -187,7 +189,9 @@ def from_isolation_forest(model: Any, asked: Asked) -> Forest:
     whole = len(trees) * float(_mean_path(np.array([model._max_samples]))[0])
     offset = float(model.offset_)
     if not (offset < 0 and whole > 0):
-        raise TypeError(f"the offset of the IsolationForest is {offset!r}: expected one below 0, and two rows per tree")
+        raise TypeError(
+            f"the IsolationForest has the offset {offset!r}: expected a negative offset, and at least two rows per tree"
+        )
     cut = -whole * math.log2(-offset)
     around = whole * (LINKED * DOUBLE / math.log(2)) + 4 * DOUBLE * abs(cut)
     spread = tuple(merged(replace(tree, value=tree.value * np.array([0.0, 1.0]))) for tree in trees)
@@ -205,14 +209,14 @@ def from_isolation_forest(model: Any, asked: Asked) -> Forest:
 
 
 def _mean_path(rows: npt.NDArray[Any]) -> FloatArray:
-    """Mean length of a path in a random tree of so many rows."""
+    """The mean path length in a random tree of the given numbers of rows."""
     n = np.asarray(rows, dtype=np.float64)
     more = np.maximum(n, 3.0)
     return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, 2 * (np.log(more - 1) + np.euler_gamma) - 2 * (more - 1) / more))
 
 
 def from_forest(model: Any, asked: Asked) -> Forest:
-    """``RandomForestClassifier``, ``ExtraTreesClassifier``: sums of class shares, or of votes."""
+    """Read a ``RandomForestClassifier`` or ``ExtraTreesClassifier``: sums of class shares, or of votes."""
     target = target_of(model, model.n_outputs_, asked.output)
     classes = _classes(model, target)
     n = len(classes)
@@ -243,7 +247,10 @@ def from_forest(model: Any, asked: Asked) -> Forest:
 
 
 def from_gradient_boosting(model: Any, asked: Asked) -> Forest:
-    """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; ties: second class."""
+    """Read a ``GradientBoostingClassifier``: a constant plus ``learning_rate`` times the sum of the trees.
+
+    With two classes, a tie goes to the second class.
+    """
     n = len(model.classes_)
     n_columns = model.n_features_in_
     _constant_start(model)
@@ -272,7 +279,7 @@ def from_gradient_boosting(model: Any, asked: Asked) -> Forest:
 
 
 def _constant_start(model: Any) -> None:
-    """TypeError if a gradient boosting begins with a model whose predictions depend on the row, or are random."""
+    """Raise TypeError if the initial scores of gradient boosting depend on the row or are random."""
     start = model.init_
     dummy = type(start).__name__ in ("DummyClassifier", "DummyRegressor")
     if not isinstance(start, str) and not (dummy and start.strategy not in ("uniform", "stratified")):
@@ -283,7 +290,7 @@ def _constant_start(model: Any) -> None:
 
 
 def numbers_of(model: Any, X: Any) -> FloatArray:
-    """(n_rows,) what a regressor predicts, in float64."""
+    """(n_rows,) the numbers that a regressor predicts, in float64."""
     return column_of(partial(unnamed, model.predict), 0, X)
 
 
@@ -293,14 +300,14 @@ def probabilities_of(model: Any, X: Any) -> FloatArray:
 
 
 def coded(model: Any) -> Callable[[FloatArray], IntArray]:
-    """Function from rows to the class codes that ``model.predict`` gives; it can be pickled if the model can."""
+    """A function from rows to the class codes of ``model.predict``; it can be pickled if the model can."""
     return partial(codes_from, partial(unnamed, model.predict), np.asarray(model.classes_))
 
 
 def unnamed(call: Callable[[Any], Any], X: Any) -> Any:
-    """``call(X)`` without the warnings that an array has no column names (its columns are in the order of the model).
+    """Return ``call(X)`` without two warnings: about an array without column names, and about unknown categories.
 
-    Nor does it warn of unknown categories: rows with one are asked for on purpose where they are part of the space.
+    The columns of such an array are in the order of the model, and rows with unknown categories are used on purpose.
     """
     with warnings.catch_warnings():
         for message in ("X does not have valid feature names", "Found unknown categories"):
@@ -309,7 +316,7 @@ def unnamed(call: Callable[[Any], Any], X: Any) -> Any:
 
 
 def _missing(model: Any, members: Any) -> npt.NDArray[np.bool_]:
-    """Which columns may hold missing values: all, if all trees support them, else none."""
+    """(n_columns,) whether a column may hold missing values: true for all columns if all members support them."""
     takes = all(bool(member.__sklearn_tags__().input_tags.allow_nan) for member in members)
     return np.full(model.n_features_in_, takes)
 

@@ -1,4 +1,4 @@
-"""Which models can be explained: the families that are known, each a file that registers its readers."""
+"""All models that can be explained; importing this module registers the readers of every family of models."""
 
 from __future__ import annotations
 
@@ -43,23 +43,21 @@ FAMILIES = (
     pipelines,
     refused,
 )
-"""Modules that register readers when they are imported."""
+"""Modules that register their readers when they are imported."""
 
 
 def adapt(
     model: Any, vote: str, feature_names: Sequence[str] | None, X: Any = None, output: int | None = None
 ) -> Adapted:
-    """The reading of a fitted model; TypeError if it is of no supported kind.
-
-    A ``Forest``, which is what readers make, is taken as it is.
+    """Read a fitted model; TypeError if it is not supported. A ``Forest`` is also accepted.
 
     Parameters
     ----------
-    model : fitted
-    vote : "auto", "majority", or "sure" where the probabilities matter and not the class alone
+    model : the fitted model
+    vote : "auto"; "majority"; or "sure", if probabilities are needed besides the class
     feature_names : names of the columns, if the user gives them
-    X : rows that the user gives, in which some models look for the names of their categories
-    output : which target of a model of several
+    X : rows that the user gives; the readers of some models look up the names of categories in them
+    output : number of the target to explain, for a model with several targets
     """
     reading = read(model, Asked(vote, feature_names, X, output))
     whole = one_target(model, output, reading.core.forest.classes)
@@ -71,24 +69,24 @@ def adapt(
 def register_reader(
     kinds: type | str | Sequence[type | str], read: Reader, *, votes: bool = False, outputs: bool = False
 ) -> None:
-    """Let a function of yours read fitted models of some classes, wherever models are explained.
+    """Register your own function that reads fitted models of some classes, so that they can be explained.
 
     Parameters
     ----------
-    kinds : classes, or their names with that of their library in front, such as ``"sklearn.RandomForestClassifier"``,
-        whatever the modules between are called: so nothing is imported. Subclasses that predict as these do are read
-        too. A class that is read already gets the new reader
-    read : from a fitted model and what is asked of it to its reading: a ``Forest`` of
-        :mod:`proofwood.ensembles.forest`, or, of a model that predicts as another one in it does, what
-        ``asked.read(other)`` returns. Every row that is asked about is first given to the model's own ``predict``, and
-        is not explained where that says another class than the reading
-    votes : whether it answers to ``vote="majority"`` (``asked.vote``); without it such a question is refused
-    outputs : whether it answers to ``output`` (``asked.output``); likewise
+    kinds : classes, or names of the form ``"sklearn.RandomForestClassifier"``: the library and the class, without the
+        modules between them. A name needs no import. Subclasses that predict in the same way are read too. If a class
+        already has a reader, the new one replaces it
+    read : function of a fitted model and the options ``asked`` that returns a ``Forest`` of
+        :mod:`proofwood.ensembles.forest`. For a model that predicts like a model inside it, it can return
+        ``asked.read(other)``. Before a row is explained, the model's own ``predict`` is called with it; if this returns
+        another class than the reading, the row is not explained
+    votes : whether ``read`` accepts ``vote="majority"`` (``asked.vote``); if not, this option is refused
+    outputs : whether ``read`` accepts ``output`` (``asked.output``); if not, this option is refused
 
     Raises
     ------
     TypeError
-        If ``kinds`` are none of these, or ``read`` is not a function.
+        If ``kinds`` holds anything but classes or such names, or if ``read`` is not a function.
 
     Examples
     --------
@@ -110,21 +108,21 @@ def register_reader(
 
 
 def _onnx(model: Any, asked: Asked) -> Adapted:
-    """A path or a ``ModelProto``; the package is not imported for other models."""
+    """Read the path of an ONNX file or a ``ModelProto``; the package onnx is imported only for these."""
     if isinstance(model, str | Path) and Path(model).suffix.lower() != ".onnx":
         raise TypeError(f"cannot explain {str(model)!r}: expected a fitted model, or the path of {FILES}")
     return from_onnx(model, asked.names)
 
 
 def _booster(model: Any, asked: Asked) -> Adapted:
-    """A model of XGBoost or LightGBM; a library is imported only if the model comes from it."""
+    """Read a model of XGBoost or LightGBM; only the library of the model is imported."""
     library = type(model).__module__.split(".")[0]
     forest, categories = from_xgboost(model, asked.X, asked.output) if library == "xgboost" else from_lightgbm(model)
     if categories is None:
         adapted = plain(forest, asked.names)
     else:
         adapted = with_categories(forest, categories, asked.names, unknown_missing=library == "lightgbm")
-    if type(model).__name__ == "Booster":  # whose own predict gives no classes
+    if type(model).__name__ == "Booster":  # its own predict returns no classes
         return replace(adapted, ask=forest.predict, ask_output=forest.output)
     return adapted
 

@@ -1,4 +1,4 @@
-"""Models of several targets: an explanation is about one of them."""
+"""Models with several targets, of which an explanation is about one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy.typing as npt
 
 
 class OneTarget:
-    """A fitted model of several targets, as a model of one of them.
+    """A fitted model with several targets, used as a model of one of them.
 
     Parameters
     ----------
-    model : fitted
-    output : which target
-    classes : labels of the target; empty for a number
+    model : the fitted model
+    output : number of the target
+    classes : labels of the target; empty if the target is a number
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels
+    classes_ : (n_classes,) labels of the target
     """
 
     def __init__(self, model: Any, output: int, classes: npt.NDArray[Any]) -> None:
@@ -45,21 +45,21 @@ class OneTarget:
 
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
-        """Names of these columns; AttributeError if the model does not know them."""
+        """Names of the columns; AttributeError if the model does not store them."""
         return np.asarray(self._model.feature_names_in_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """(n_rows,) labels, or numbers, of the target."""
+        """(n_rows,) the labels or numbers that the model predicts for the target."""
         given = self._model.predict(X)
         every = np.asarray(given.toarray() if hasattr(given, "toarray") else given)
         return np.asarray(every.reshape(len(every), -1)[:, self._output])
 
     def predict_proba(self, X: Any) -> npt.NDArray[Any]:
-        """(n_rows, n_classes) probabilities of the classes of the target."""
+        """(n_rows, n_classes) the probabilities that the model predicts for the classes of the target."""
         given = self._model.predict_proba(X)
         return np.asarray(given[self._output] if isinstance(given, list) else given)
 
 
 def one_target(model: Any, output: int | None, classes: npt.NDArray[Any]) -> Any:
-    """The model itself if it has one target, else one of its targets."""
+    """The model itself if ``output`` is None, else the model of the target with this number."""
     return model if output is None else OneTarget(model, output, classes)

@@ -1,4 +1,4 @@
-"""Classifiers of two classes with a threshold of their own: ``FixedThresholdClassifier`` and the tuned one."""
+"""Readers of ``FixedThresholdClassifier`` and ``TunedThresholdClassifierCV``: two classes and a chosen threshold."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from proofwood.ensembles.readers.responses import response_of, thresholded
 
 
 def threshold_classifier(model: Any, asked: Asked) -> Reading:
-    """The class ``pos_label`` where the probability, or the decision function, is at least the threshold.
+    """Read a classifier that predicts ``pos_label`` if its probability or decision function reaches the threshold.
 
     Raises
     ------
     TypeError
-        If that number is not a function of one sum over the trees.
+        If the probability or decision function is not a function of one sum over the trees.
     """
     asked = names_within(model, asked)
     inner = getattr(model, "estimator_", model.estimator)
@@ -39,15 +39,15 @@ def threshold_classifier(model: Any, asked: Asked) -> Reading:
         response = response_of(inner, together.forests[0], methods, code)
     except TypeError as error:
         raise TypeError(
-            f"a {type(model).__name__} of a {type(inner).__name__} cannot be explained: {error}. The way out is to "
-            "explain its estimator_, which has the usual threshold"
+            f"a {type(model).__name__} of a {type(inner).__name__} cannot be explained: {error}. Instead, explain its "
+            "estimator_, which has the usual threshold"
         ) from error
     value = _value(model, response.method)
     return together.reading(thresholded(response, value, classes, code=code, reached=True))
 
 
 def _value(model: Any, method: str) -> float:
-    """The threshold of what a method gives."""
+    """The threshold for the result of a method."""
     if hasattr(model, "best_threshold_"):
         return float(model.best_threshold_)
     if model.threshold == "auto":
@@ -56,12 +56,11 @@ def _value(model: Any, method: str) -> float:
 
 
 def calibrated_within(model: Any) -> tuple[Any, Any] | None:
-    """The single calibrated classifier of a model, and the same model without calibration; None if it is not
-    calibrated.
+    """The only calibrated classifier in a model, and the same model without calibration; None if there is not one.
 
     Parameters
     ----------
-    model : fitted; a pipeline, a search or a frozen one is looked into
+    model : the fitted model; it may be inside a pipeline, a search or a ``FrozenEstimator``
     """
     if hasattr(model, "best_estimator_"):
         return calibrated_within(model.best_estimator_)
@@ -82,5 +81,5 @@ def calibrated_within(model: Any) -> tuple[Any, Any] | None:
 register(
     ("sklearn.FixedThresholdClassifier", "sklearn.TunedThresholdClassifierCV"),
     threshold_classifier,
-    words="FixedThresholdClassifier or TunedThresholdClassifierCV of one with two classes",
+    words="FixedThresholdClassifier or TunedThresholdClassifierCV of such a model with two classes",
 )

@@ -1,9 +1,9 @@
-"""Columns on their way through the steps of a pipeline: from which column of the table each comes, and how.
+"""Trace columns through the steps of a pipeline: from which column of the table each comes, and how.
 
-A traced column is a monotone function of one column of the table (some numbers excepted, in whose place an imputer puts
-another), a number for each category of one, the 0/1 indicator of a missing value, that of a bin, or a constant. A step
-that mixes columns has no such trace and is refused. What becomes of single values is asked of the steps themselves
-(:mod:`.preparation`): the trace says what to ask.
+A traced column is one of these: a monotone function of one column of the table, except for numbers that an imputer
+replaces; a number for each category of one column; the 0/1 indicator of a missing value or of a bin; or a constant. A
+step that combines several columns into one cannot be traced and is refused. The trace says on which single values the
+steps have to be run (:mod:`.preparation`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STEPS = (
     "columns, 'passthrough' and 'drop'"
 )
 BEHIND = (
-    "Or explain the last step alone, over the columns that the steps before it make: Explainer(pipeline[-1], "
+    "Or explain only the last step, over the columns that the steps before it make: Explainer(pipeline[-1], "
     "X=pipeline[:-1].transform(X))"
 )
 
@@ -59,14 +59,14 @@ class Traced:
 
     Parameters
     ----------
-    column : of the table
+    column : the column of the table from which it comes
     encoded : whether an encoder gave each category of the column a number
-    coded : whether these numbers are 0, 1, ... in the order of the categories, and nothing else may come
-    fills : the values of the column that imputers replace, and by what, one imputer after the other
-    steps : of the number, after that
-    bin : the column is 1 where the number is in this bin, else 0; None if it is the number
-    after : steps of that 0 or 1
-    constant : whether the column is one number in every row
+    coded : whether these numbers are 0, 1, ... in the order of the categories, without any other values
+    fills : pairs of a value that an imputer replaces and its replacement, one imputer after the other
+    steps : the steps applied to the number after the imputers
+    bin : if not None, the column is 1 for numbers in this bin, else 0
+    after : the steps applied to this 0 or 1
+    constant : whether the column has the same number in every row
     """
 
     column: int
@@ -88,22 +88,22 @@ class Traced:
 
     @property
     def changed(self) -> bool:
-        """Whether it is something else than the column of the table, missing values filled or not."""
+        """Whether a step other than an imputer has changed the column of the table."""
         steps = any(step.what != "whole" for step in self.steps)
         return self.encoded or steps or self.bin is not None or self.constant
 
     @property
     def refuses_gaps(self) -> bool:
-        """Whether a step refuses missing values of the column itself."""
+        """Whether a step refuses missing values in the unchanged column of the table."""
         return not self.changed and bool(self.steps)
 
     @property
     def tells_gaps(self) -> bool:
-        """Whether a column of numbers says whether one is missing."""
+        """Whether the column is the indicator of missing numbers."""
         return any(step.what == "gap" for step in self.steps)
 
     def filled(self, value: Any) -> Any:
-        """What imputers make of a value of the column itself; the value itself where it stays."""
+        """The value that imputers put in place of a value of the table; the same value if they do not replace it."""
         for blank, fill in self.fills:
             if (is_gap(blank) and absent(value)) or (not is_gap(blank) and _same(blank, value)):
                 value = fill
@@ -111,12 +111,12 @@ class Traced:
 
     @property
     def swapped(self) -> list[float]:
-        """Numbers in whose place an imputer puts others."""
+        """The numbers that imputers replace by others."""
         return [float(blank) for blank, _ in self.fills if not is_gap(blank) and not isinstance(blank, str)]
 
 
 def is_gap(blank: Any) -> bool:
-    """Whether imputers that look for this value look for a missing one."""
+    """Whether the value that an imputer replaces is a missing value."""
     return absent(blank)
 
 
@@ -126,14 +126,14 @@ def _same(a: Any, b: Any) -> bool:
 
 @dataclass(eq=False)
 class Trace:
-    """What the steps say about the columns of the table.
+    """The information that the steps give about the columns of the table.
 
     Parameters
     ----------
-    categories : of a column, in the order of their codes; a missing value may be one
+    categories : by column, its categories in the order of their codes; a missing value may be one
     strict : columns in which unknown categories are an error
-    blanks : values of a column that imputers and indicators take for missing ones
-    functions : whether a function of NumPy gets a column as it is
+    blanks : by column, the values that imputers and indicators treat as missing
+    functions : whether a NumPy function gets a column of the table unchanged
     """
 
     categories: dict[int, list[Any]] = field(default_factory=dict)
@@ -142,25 +142,25 @@ class Trace:
     functions: bool = False
 
     def learn(self, column: int, values: Sequence[Any], *, strict: bool) -> None:
-        """Further categories of a column, and whether others are an error."""
+        """Add categories of a column; ``strict`` says whether other categories are an error."""
         known = self.categories.setdefault(column, [])
         known.extend(others(values, known))
         if strict:
             self.strict.add(column)
 
     def blank(self, column: int, value: Any) -> None:
-        """A value that stands for a missing one to some step."""
+        """Add a value of a column that some step treats as missing."""
         known = self.blanks.setdefault(column, [])
         known.extend(others([value], known))
 
 
 def traced_through(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
-    """The columns that come out of a fitted step.
+    """The columns that a fitted step makes of the given columns.
 
     Raises
     ------
     TypeError
-        If the step is none that can be traced, or not with these settings.
+        If the step cannot be traced, or not with its settings.
     """
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns
@@ -182,13 +182,13 @@ def traced_through(step: Any, columns: list[Traced], trace: Trace) -> list[Trace
     if type(step).__module__.split(".")[0] == "category_encoders":
         return _by_category_encoders(step, columns, trace)
     raise TypeError(
-        f"the pipeline has a {type(step).__name__}, which has no trace back to single columns: expected {STEPS}. "
-        f"{BEHIND}"
+        f"the pipeline has a {type(step).__name__}, whose columns cannot be traced back to single columns: expected "
+        f"{STEPS}. {BEHIND}"
     )
 
 
 def steps_of(pipeline: Any) -> list[Any]:
-    """The steps of a pipeline that do something when it predicts; samplers of imbalanced-learn do not."""
+    """The steps of a pipeline that change rows in a prediction, without the samplers of imbalanced-learn."""
     samples = type(pipeline).__module__.startswith("imblearn")
     return [
         step
@@ -209,14 +209,14 @@ HARMLESS = frozenset(
     | {"__sklearn_clone__", "fit", "fit_transform", "fit_predict", "get_params", "set_params", "set_output"}
     | {"_get_param_names", "get_feature_names_out", "score", "inverse_transform", "_parameter_constraints"}
 )
-"""Names that a class of a user may define anew, as what a fitted step makes of rows does not depend on them."""
+"""Names that a user's subclass may override, because the results of a fitted step do not depend on them."""
 
 
 def refuse_own_ways(step: Any, kind: type, also: Sequence[str] = ()) -> None:
-    """TypeError if a step is a subclass of ``kind``, or an object, that does something else than ``kind`` does."""
+    """Raise TypeError if a step, or its class, overrides a method of ``kind`` that can change its results."""
     order = type(step).__mro__
     ahead = order[: order.index(kind)]
-    if kind is SelectorMixin:  # its classes differ in what they select, which they say themselves
+    if kind is SelectorMixin:  # its subclasses override what they select, and report it themselves
         changed = [name for name in ("transform", *also) if getattr(type(step), name) is not getattr(kind, name)]
     else:
         changed = [
@@ -229,13 +229,13 @@ def refuse_own_ways(step: Any, kind: type, also: Sequence[str] = ()) -> None:
     if changed:
         raise TypeError(
             f"the pipeline has a {type(step).__name__} of {type(step).__module__}, which overrides {changed[0]} of "
-            f"{kind.__module__.split('.')[0]}.{kind.__name__}: expected a step of scikit-learn as it is ({STEPS}). "
+            f"{kind.__module__.split('.')[0]}.{kind.__name__}: expected an unchanged step of scikit-learn ({STEPS}). "
             f"{BEHIND}"
         )
 
 
 def _checked(step: Any, columns: list[Traced]) -> list[Traced]:
-    """The columns behind a step that may take no missing value."""
+    """The columns before a step, marked as refusing missing values if the step refuses them."""
     return columns if get_tags(step).input_tags.allow_nan else [column.then(Step("whole")) for column in columns]
 
 
@@ -253,8 +253,8 @@ def _through_columns(step: Any, columns: list[Traced], trace: Trace) -> list[Tra
         span = step.output_indices_[name]
         if span.stop - span.start != len(out):
             raise TypeError(
-                f"the transformer {name!r} of the ColumnTransformer makes {span.stop - span.start} columns, of which "
-                f"{len(out)} can be traced back: expected {STEPS}. {BEHIND}"
+                f"the transformer {name!r} of the ColumnTransformer makes {span.stop - span.start} columns, but only "
+                f"{len(out)} of them can be traced back: expected {STEPS}. {BEHIND}"
             )
         placed.update(zip(range(span.start, span.stop), out, strict=True))
     return [placed[k] for k in sorted(placed)]
@@ -287,7 +287,7 @@ def listed_categories(values: Any) -> list[Any]:
 
 
 def _encoded(widths: Callable[[Any, int], int], unknown_is_error: Callable[[Any], bool]) -> _Reader:
-    """A reader of encoders of scikit-learn, given how many columns one makes of a column."""
+    """A reader of scikit-learn encoders; ``widths`` returns how many columns an encoder makes of one column."""
 
     def reader(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
         out: list[Traced] = []
@@ -307,32 +307,34 @@ def _learn(column: Traced, values: Sequence[Any], name: str, trace: Trace, *, st
         return  # it codes the numbers of another encoder
     if column.changed:
         raise TypeError(
-            f"the pipeline has a {name} behind a scaler or bins, whose numbers it takes for categories: expected it to "
-            f"see the columns of the table. {BEHIND}"
+            f"the pipeline has a {name} after a scaler or bins, whose numbers it treats as categories: expected an "
+            f"encoder that receives columns of the table. {BEHIND}"
         )
     trace.learn(column.column, values, strict=strict)
 
 
 def _width(step: Any, k: int) -> int:
-    """Columns that a OneHotEncoder makes of column ``k``."""
+    """The number of columns that a OneHotEncoder makes of column ``k``."""
     rare = (getattr(step, "infrequent_categories_", None) or [None] * (k + 1))[k]
     merged = 0 if rare is None else len(rare) - 1
     return len(step.categories_[k]) - merged - (step.drop_idx_ is not None and step.drop_idx_[k] is not None)
 
 
 def _by_category_encoders(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
-    """Encoders of category_encoders: each makes columns of single columns, and hands on those that are none of its."""
+    """The columns after an encoder of category_encoders, which encodes some columns and leaves the others unchanged."""
     import category_encoders  # optional, start-up time: the step is one of its
 
     name = type(step).__name__
     if getattr(category_encoders, name, None) is not type(step) or name in ("HashingEncoder", "MultiHotEncoder"):
         raise TypeError(
-            f"the pipeline has a {name} of category_encoders, which has no trace back to single columns: expected "
-            f"{STEPS}. {BEHIND}"
+            f"the pipeline has a {name} of category_encoders, whose columns cannot be traced back to single columns: "
+            f"expected {STEPS}. {BEHIND}"
         )
     given = [str(one) for one in step.feature_names_in_]
     if len(given) != len(columns):
-        raise TypeError(f"the {name} knows {len(given)} columns, and gets {len(columns)}: fit the pipeline as a whole")
+        raise TypeError(
+            f"the {name} was fitted on {len(given)} columns, but it gets {len(columns)}: fit the pipeline as a whole"
+        )
     makes: dict[str, str] = {}
     for column in map(str, step.cols):
         values = _categories_of(step, column)
@@ -348,7 +350,8 @@ def _by_category_encoders(step: Any, columns: list[Traced], trace: Trace) -> lis
         source = makes.get(made, made)
         if source not in given:
             raise TypeError(
-                f"the {name} makes a column {made!r} that is of no single column: expected {STEPS}. {BEHIND}"
+                f"the {name} makes a column {made!r} that does not come from a single column: expected {STEPS}. "
+                f"{BEHIND}"
             )
         before = columns[given.index(source)]
         out.append(replace(before, encoded=True, coded=False, steps=()) if made in makes else before)
@@ -356,7 +359,7 @@ def _by_category_encoders(step: Any, columns: list[Traced], trace: Trace) -> lis
 
 
 def _ordinal(step: Any) -> Any:
-    """The encoder inside that numbers the categories, if there is one."""
+    """The inner encoder that gives categories their numbers; the step itself if it has no inner encoder."""
     for name in ("ordinal_encoder", "base_n_encoder"):
         inside = getattr(step, name, None)
         if inside is not None:
@@ -365,7 +368,7 @@ def _ordinal(step: Any) -> Any:
 
 
 def _categories_of(step: Any, column: str) -> list[Any]:
-    """The categories of a column, from a list with an entry for each column or a mapping by their names."""
+    """The categories of a column, from an encoder's mapping, which is a list of entries or a dict by column name."""
     mapping = _ordinal(step).mapping
     entries = (
         {str(name): table for name, table in mapping.items()}
@@ -374,7 +377,7 @@ def _categories_of(step: Any, column: str) -> list[Any]:
     )
     if column not in entries:
         raise TypeError(
-            f"the {type(step).__name__} of category_encoders does not say which categories the column {column!r} has: "
+            f"the {type(step).__name__} of category_encoders does not store the categories of the column {column!r}: "
             f"expected {STEPS}. {BEHIND}"
         )
     table = entries[column]
@@ -382,7 +385,7 @@ def _categories_of(step: Any, column: str) -> list[Any]:
 
 
 def _made_of(step: Any, column: str) -> list[str]:
-    """Names of the columns that an encoder makes of a column."""
+    """Names of the columns that an encoder makes of one column."""
     inside = getattr(step, "base_n_encoder", step)
     for entry in inside.mapping if isinstance(inside.mapping, list) else ():
         if str(entry["col"]) == column and hasattr(entry["mapping"], "columns"):
@@ -404,8 +407,8 @@ def _imputed(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
         elif column.changed:
             if not is_gap(blank):
                 raise TypeError(
-                    f"the pipeline has a SimpleImputer(missing_values={blank!r}) behind a step that changes the "
-                    f"column: expected it to see the columns of the table. {BEHIND}"
+                    f"the pipeline has a SimpleImputer(missing_values={blank!r}) after a step that changes the "
+                    f"column: expected an imputer that receives columns of the table. {BEHIND}"
                 )
             made = column if absent(value) else column.then(Step("fill", float(value)))
         else:
@@ -431,7 +434,7 @@ def _gaps(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
         elif column.changed and not column.encoded and not column.constant:
             raise TypeError(
                 f"the pipeline has a MissingIndicator(missing_values={blank!r}) after a step that changes the column: "
-                f"expected it to receive the columns of the table. {BEHIND}"
+                f"expected an indicator that receives columns of the table. {BEHIND}"
             )
         elif isinstance(blank, str) or column.encoded or column.constant:
             out.append(replace(column, encoded=not column.constant, coded=False))
@@ -445,7 +448,7 @@ def _gaps(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
 
 
 def _each(steps_of_column: Callable[[Any, int], tuple[Step, ...]]) -> _Reader:
-    """A reader of a step that changes each column by itself."""
+    """A reader of a step that transforms each column separately; ``steps_of_column`` returns a column's operations."""
 
     def reader(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
         return [_after(column, partial(steps_of_column, step, k)) for k, column in enumerate(_checked(step, columns))]
@@ -454,7 +457,7 @@ def _each(steps_of_column: Callable[[Any, int], tuple[Step, ...]]) -> _Reader:
 
 
 def _after(column: Traced, steps: Callable[[], tuple[Step, ...]]) -> Traced:
-    """The column behind a step that is read only where it matters."""
+    """The column after further operations; for encoded or constant columns, they are not needed and not read."""
     return column if column.encoded or column.constant else column.then(*steps())
 
 
@@ -463,7 +466,8 @@ def _binned(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
     for k, column in enumerate(_checked(step, columns)):
         if column.bin is not None:
             raise TypeError(
-                "the pipeline has a KBinsDiscretizer behind another one with columns of 0 and 1: leave out one of them"
+                "the pipeline has a KBinsDiscretizer after another one that makes columns of 0 and 1: leave out one of "
+                "them"
             )
         single = step.dtype is not None and np.dtype(step.dtype) == np.float32
         bins = Step("bins", ends=tuple(float(end) for end in step.bin_edges_[k][1:-1]))
@@ -486,7 +490,7 @@ def _functions(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
 
 
 def _taken_apart(steps_of_column: Callable[[Any, int, int], tuple[Step, ...]]) -> _Reader:
-    """A reader of a step that is compared with its own results."""
+    """A reader of a step whose operations are checked against the results of the step itself."""
 
     def reader(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
         n = len(columns)
@@ -499,8 +503,8 @@ def _polynomial(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
     powers_of = np.asarray(step.powers_)
     if (powers_of.sum(axis=1) > 1).any():
         raise TypeError(
-            "the pipeline has PolynomialFeatures with products of columns, which no single column tells: expected "
-            f"degree=1, or {STEPS}. {BEHIND}"
+            "the pipeline has PolynomialFeatures with products of columns, which do not come from single columns: "
+            f"expected degree=1, or {STEPS}. {BEHIND}"
         )
     columns = _checked(step, columns)
     return [columns[int(row.argmax())] if row.any() else Traced(columns[0].column, constant=True) for row in powers_of]
@@ -529,4 +533,4 @@ _READERS: dict[type, _Reader] = {
     PowerTransformer: _taken_apart(powers),
     QuantileTransformer: _taken_apart(quantiles),
 }
-"""Readers of steps by their class."""
+"""The reader of each class of steps."""

@@ -1,4 +1,4 @@
-"""UBJSON, the binary form of JSON that XGBoost saves models in: read into dicts, lists and arrays of NumPy."""
+"""Read UBJSON, the binary form of JSON in which XGBoost saves models, into dicts, lists and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from proofwood.files import require_room
 
 FORMATS = {ord(letter): form for letter, form in {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q"}.items()}
 FORMATS |= {ord("d"): "f", ord("D"): "d"}
-"""Types of numbers by the letter in front of them, in the words of ``struct``; all of them big-endian."""
+"""The ``struct`` format of each number type, by the letter before the number in a file; all are big-endian."""
 _ONE = {letter: struct.Struct(">" + form) for letter, form in FORMATS.items()}
 _MANY = {letter: np.dtype(">" + form) for letter, form in FORMATS.items()}
 _SPECIAL = {ord("T"): True, ord("F"): False, ord("Z"): None}
 _MAP, _END_MAP, _LIST, _END_LIST, _TEXT, _TYPE, _SIZE = b"{}[]S$#"
 BYTES = 100
-"""That a value takes in memory, apart from the numbers of an array."""
+"""Estimated memory in bytes of one value; the numbers of an array are not counted."""
 DEEPEST = 100
-"""Values inside of one another, at most."""
+"""Greatest depth of nested lists and maps."""
 
 
 def decoded(raw: bytes) -> Any:
-    """The value that the bytes stand for; an array of numbers of one type is one of NumPy.
+    """The value encoded in bytes; an array of numbers of one type becomes a NumPy array.
 
     Raises
     ------
     ValueError
-        If they are not UBJSON, or not complete.
+        If the bytes are not UBJSON, or not complete.
     """
     reader = _Reader(raw)
     try:
         found = reader.value(0)
     except (IndexError, struct.error) as error:
-        raise ValueError(f"the data end in the midst of a value: {len(raw)} bytes") from error
+        raise ValueError(f"the UBJSON data of {len(raw)} bytes end inside a value: expected complete data") from error
     if reader.at != len(raw):
-        raise ValueError(f"{len(raw) - reader.at} bytes follow the value")
+        raise ValueError(f"{len(raw) - reader.at} bytes follow the UBJSON value: expected the end of the data")
     return found
 
 
@@ -72,7 +72,7 @@ class _Reader:
         self.at += 1 + one.size
         found = one.unpack_from(self.raw, self.at - one.size)[0]
         if not 0 <= found <= len(self.raw):  # each part takes a byte at least
-            raise ValueError(f"byte {self.at}: the size {found} is more than there are bytes")
+            raise ValueError(f"byte {self.at}: the size {found} is not possible in data of {len(self.raw)} bytes")
         return int(found)
 
     def text(self) -> str:
@@ -115,4 +115,4 @@ class _Reader:
 
     def _check(self, depth: int) -> None:
         if depth > DEEPEST:
-            raise ValueError(f"more than {DEEPEST} values inside of one another")
+            raise ValueError(f"the UBJSON data are nested too deeply: expected at most {DEEPEST} levels")

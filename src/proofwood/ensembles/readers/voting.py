@@ -1,4 +1,4 @@
-"""Models whose members vote, where the models themselves have no ``predict`` that says so."""
+"""Count the votes of a model's members, for models whose own ``predict`` does not count votes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 
 def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
-    """(n_rows, n_classes) votes of the members for rows as given, each member asked by its own ``predict``.
+    """(n_rows, n_classes) numbers of votes for each class; each member votes for the class of its own ``predict``.
 
     Parameters
     ----------
-    model : fitted, with ``estimators_``
-    target : which of its targets is meant; None of a model of one
-    n_classes : of the target
-    X : rows, in any container that the model takes
+    model : a fitted model with ``estimators_``
+    target : number of the target; None for a model with one target
+    n_classes : number of classes of the target
+    X : rows, in any container that the model accepts
     """
     from sklearn.utils.validation import validate_data  # start-up time: few ask for a majority
 
@@ -38,6 +38,6 @@ def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
 
 
 def shares_of_votes(call: Callable[[Any], IntArray], X: Any) -> FloatArray:
-    """(n_rows, n_classes) shares of the votes that a function of rows counts."""
+    """(n_rows, n_classes) the share of each class in the votes that ``call`` returns for rows."""
     found = call(X)
     return np.asarray(found / found.sum(axis=1, keepdims=True))

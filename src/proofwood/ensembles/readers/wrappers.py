@@ -1,4 +1,4 @@
-"""Models that hold one model and predict by it: searches, selections of columns, transformed targets."""
+"""Readers of models that contain one model and predict with it: searches, column selections, transformed targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proofwood.ensembles.readers.register import Asked, Reading, register
 
 
 def of_search(model: Any, asked: Asked) -> Reading:
-    """``GridSearchCV`` and its relatives: the model that was fitted again on all rows."""
+    """Read the refitted best model of a ``GridSearchCV`` or another search."""
     if not hasattr(model, "best_estimator_"):
         raise TypeError(
             f"the {type(model).__name__} was fitted with refit=False and so has no best_estimator_ that predicts: "
@@ -24,17 +24,17 @@ def of_search(model: Any, asked: Asked) -> Reading:
 
 
 def frozen(model: Any, asked: Asked) -> Reading:
-    """``FrozenEstimator``: the model in it."""
+    """Read the model inside a ``FrozenEstimator``."""
     return asked.read(model.estimator)
 
 
 def self_training(model: Any, asked: Asked) -> Reading:
-    """``SelfTrainingClassifier``: the last model that was fitted, which predicts alone."""
+    """Read the last fitted model of a ``SelfTrainingClassifier``, the only one that predicts."""
     return names_within(model, asked).read(model.estimator_)
 
 
 def selected(model: Any, asked: Asked) -> Reading:
-    """``RFE`` and ``RFECV``: a selection of columns, and the model behind it."""
+    """Read an ``RFE`` or ``RFECV``: a selection of columns, and the model fitted on them."""
     inner = asked.within.read(model.estimator_)
     return Reading(inner.core, tuple((model, *path) for path in inner.paths))
 
@@ -43,12 +43,12 @@ def selected(model: Any, asked: Asked) -> Reading:
 
 
 def transformed_target(model: Any, asked: Asked) -> Reading:
-    """``TransformedTargetRegressor`` whose inverse is the exponential function, ``expm1``, a scaler's, or nothing.
+    """Read a ``TransformedTargetRegressor`` whose inverse is ``np.exp``, ``np.expm1``, a scaler's, or the identity.
 
     Raises
     ------
     TypeError
-        If it is another one.
+        If it has another inverse.
     """
     asked = names_within(model, asked)
     inner = model.regressor_
@@ -58,10 +58,9 @@ def transformed_target(model: Any, asked: Asked) -> Reading:
     if found is None:
         words = _in_words(model.transformer_)
         raise TypeError(
-            f"the TransformedTargetRegressor takes its numbers back by {words}, which is not known here as a function "
-            "that grows with them: expected inverse_func=np.exp or np.expm1, or a StandardScaler, MinMaxScaler, "
-            "MaxAbsScaler or RobustScaler. The way out is to explain its regressor_, which predicts the target as "
-            "transformed"
+            f"the TransformedTargetRegressor transforms its predictions back by {words}, which is not known to be an "
+            "increasing function: expected inverse_func=np.exp or np.expm1, or a StandardScaler, MinMaxScaler, "
+            "MaxAbsScaler or RobustScaler. Instead, explain its regressor_, which predicts the transformed target"
         )
     return together.reading(found)
 
@@ -73,7 +72,7 @@ def _in_words(transformer: Any) -> str:
 
 
 def _inverted(forest: Forest, transformer: Any) -> Forest | None:
-    """The forest of the numbers before a target was transformed; None if it is none."""
+    """The forest that predicts the target on its original scale; None if the inverse is not known."""
     name = type(transformer).__name__
     if type(transformer).__module__.split(".")[0] != "sklearn" or forest.link is None:
         return None
@@ -104,7 +103,7 @@ def _inverted(forest: Forest, transformer: Any) -> Forest | None:
 
 
 def _scaled(forest: Forest, link: Link, factor: float, shift: float) -> Forest:
-    """The forest whose numbers are ``factor`` times the numbers, plus ``shift``, computed in a few roundings."""
+    """The forest that predicts ``factor`` times the number of a forest plus ``shift``, with noise for the rounding."""
     trees = tuple(merged(replace(tree, value=tree.value * factor)) for tree in forest.trees)
     base = forest.base * factor + shift * link.divisor
     reach = forest.reach * factor + abs(shift) * link.divisor

@@ -1,4 +1,4 @@
-"""XGBoost classifiers and regressors as forests of floats, read from what the library saves of them."""
+"""Reader of XGBoost classifiers and regressors, from the bytes that the library saves of a model."""
 
 from __future__ import annotations
 
@@ -59,44 +59,46 @@ XGBOOST_LINKS: dict[str, LinkKind] = {
     "rank:ndcg": "mean",
     "rank:map": "mean",
 }
-"""Objectives of XGBoost that predict a number, and what they make of the sum."""
+"""XGBoost objectives that predict a number, with the link from the sum to this number."""
 XGBOOST_CUTS = {"binary:logistic": 0.0, "binary:logitraw": 0.5, "binary:hinge": 0.0}
-"""Objectives of XGBoost with two classes, and the sum above which it is the second."""
+"""XGBoost objectives for two classes, with the sum above which the second class is predicted."""
 XGBOOST_CLASSES = ("multi:softprob", "multi:softmax")
-"""Objectives of XGBoost with one sum per class."""
+"""XGBoost objectives with one sum per class."""
 
 
 def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[Forest, Categories | None]:
-    """``XGBClassifier``, its relatives, or ``Booster``: float32 inputs, ``x < threshold``, sums in float32.
+    """Read an XGBoost estimator (such as ``XGBClassifier``) or ``Booster``: float32 inputs, tests ``x < threshold``.
 
-    ``x < t`` in float32 is ``x <= t'`` with the float32 before ``t``, and the threshold is moved up to the last float64
-    that is rounded to at most ``t'``. A binary model compares the logistic function of the sum with 0.5 (a tie is the
-    first class), one with many classes the softmax of the sums. Both are computed in float32 and can merge sums that
-    differ by a few units of float32 at 1: the noise covers it with ``LINKED`` such units. The base score of a binary
-    model is stored as a probability ``p``; its logit in float32 is off by as many units times ``1 / (1 - p)``.
+    In float32, ``x < t`` is the same as ``x <= t'``, with the float32 ``t'`` before ``t``. The threshold becomes the
+    largest float64 that is rounded to at most ``t'``. Sums are computed in float32. A binary model compares the
+    logistic function of the sum with 0.5 (the first class wins a tie); a model with more classes compares the softmax
+    of the sums. In float32, both can be equal for sums that differ by a few units of float32 at 1; the noise covers
+    this with ``LINKED`` such units. The base score of a binary model is stored as a probability ``p``, and the error of
+    its logit in float32 is as many units times ``1 / (1 - p)``.
 
-    A number ``missing=`` stands for a missing value: so do all float64 that float32 rounds to it, of 0 also -0. They go
-    where a missing value goes.
+    If ``missing=`` is a number, it counts as a missing value, and so does every float64 that float32 rounds to it (for
+    0 also -0).
 
-    Categories of the set of a node go high, all others low, and missing values where the node says. The trees of a
-    booster ``dart`` are multiplied with a weight each; a prediction may add and subtract the base score at every tree.
+    The categories in the set of a node go high, other categories go low, and the node says where missing values go. In
+    a ``dart`` booster, each tree is multiplied by a weight; a prediction may add and subtract the base score at every
+    tree.
 
-    A ``Booster`` predicts with all its trees; the wrappers for scikit-learn, if training stopped early, with those up
-    to the best round.
+    A ``Booster`` predicts with all its trees. If training stopped early, the scikit-learn estimators predict with the
+    trees up to the best round.
 
     Parameters
     ----------
-    model : fitted
-    X : rows of the user; a frame says what the categories of a column are called where the model does not know it
-    output : which target of a model of several: the place of a label, of a target, or of a quantile
+    model : the fitted model
+    X : rows that the user gives; a pandas frame gives the names of categories that the model does not store
+    output : number of the label, target or quantile to explain, for a model with several outputs
 
     Raises
     ------
     TypeError
-        If the booster is not a tree model, or has another objective than those known here; if a field of the saved
-        model is not known; or if ``output`` is needed.
+        If the booster is not a tree model, or its objective is not known; if a field of the saved model is not known;
+        or if ``output`` is needed.
     ValueError
-        If there is no such output.
+        If the model has no output with this number.
     """
     import xgboost  # optional
 
@@ -108,7 +110,8 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     categories = _categories(given, X)
     if gap is not None and categories is not None:
         raise TypeError(
-            f"missing={model.missing!r} of a model with categories: expected nan, as the number is also a code of them"
+            f"the model has missing={model.missing!r} and categorical columns, where this number may be the code of a "
+            "category: expected missing=nan"
         )
     best = None if own else given.attributes.get("best_iteration")
     used = given.n_trees if best is None else given.trees_up_to(int(best) + 1)
@@ -116,11 +119,11 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     if gap is not None:
         stack = with_gap(stack, stack.feature != LEAF, gap[:2])
     trees, base = stack.trees(), sums.base.copy()
-    base[-1] -= sums.cut  # of a single sum, which is the last one
+    base[-1] -= sums.cut  # only a single sum has a cut; it is the last one
     dart = given.weights is not None
     units = LINKED * _base_units(sums.base, sums.link) if sums.kind in ("number", "binary") else LINKED
     noise = summing_noise(trees, base, SINGLE, roundings=4 * dart) + units * SINGLE
-    if dart:  # of a sum with the base score, of a difference from it, and of their product with the weight
+    if dart:  # roundings of: a sum with the base score, a difference from it, their product with the weight
         noise += 8 * SINGLE * float(np.abs(base).max() * given.factors[:used].sum())
     predict, numbers = _asked(model, booster if own else None, sums)
     forest = Forest(
@@ -143,14 +146,14 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
 
 
 def _sums(model: Any, given: SavedXGBoost, *, own: bool, output: int | None) -> Sums:
-    """What a booster (``own``) or a wrapper makes of its sums; TypeError if the model cannot be explained."""
+    """How a booster (``own``) or an estimator turns its sums into predictions; TypeError if it cannot be explained."""
     objective, n = given.objective, given.n_outputs
     regressor, binary = objective in XGBOOST_LINKS, objective in XGBOOST_CUTS
     if not regressor and not binary and objective not in XGBOOST_CLASSES:
         known = ", ".join((*XGBOOST_CUTS, *XGBOOST_LINKS, *XGBOOST_CLASSES))
-        raise TypeError(f"the objective is {objective!r}: expected one of {known}")
+        raise TypeError(f"the model has the objective {objective!r}: expected one of {known}")
     if not given.n_trees:
-        raise TypeError("the booster has no tree: expected one that learned for a round or more")
+        raise TypeError("the model has no tree: expected a model trained for at least one round")
     kind: LinkKind = "logistic" if objective == "binary:logistic" else XGBOOST_LINKS.get(objective, "mean")
     base = margin(given.base, kind)
     if not regressor and not binary:
@@ -178,15 +181,15 @@ def _sums_of_classes(model: Any, given: SavedXGBoost, base: FloatArray, *, own: 
         target = target_of(model, n, output, ["whether it is class 0", "whether it is class 1"])
     except TypeError as error:
         raise TypeError(
-            f"{error}. Its predict gives two columns, as softmax of two classes is to XGBoost one of two labels: "
-            "for the class itself, pass model.get_booster(), or learn with objective='binary:logistic'"
+            f"{error}. Its predict returns two columns, because XGBoost treats the two classes of this softmax as two "
+            "labels: to explain the class, pass model.get_booster(), or train with objective='binary:logistic'"
         ) from None
     order = [1 - target, target]
     return Sums(np.argsort(order), base[order], 0.0, np.arange(2), None, "one of two", target)
 
 
 def _base_units(base: FloatArray, link: Link | None) -> float:
-    """Roundings of the base that is made of a stored prediction, in units at 1: 1 / (1 - p) is 1 + exp(logit)."""
+    """The rounding error of the base scores, which are computed from stored predictions, in units of float32 at 1."""
     largest = float(np.abs(base).max())
     if link is None or link.kind == "logistic":
         return 1.0 + math.exp(min(largest, 700.0))
@@ -194,11 +197,11 @@ def _base_units(base: FloatArray, link: Link | None) -> float:
 
 
 def _gap(missing: Any) -> Gap | None:
-    """The numbers that float32 rounds to the one that stands for a missing value; None where only nan does."""
+    """The numbers that count as missing, as float32 rounds them to ``missing``; None if only nan counts as missing."""
     if missing is None or math.isnan(missing):
         return None
     if math.isinf(missing):
-        raise TypeError(f"missing={missing!r}: expected nan or a finite number, as no row may hold an infinite one")
+        raise TypeError(f"the model has missing={missing!r}, which no row may hold: expected nan or a finite number")
     number = np.float32(missing)
     below, last = last_rounded_low([np.nextafter(number, np.float32(-np.inf)), number]).tolist()
     return below, last, float(missing)
@@ -208,7 +211,7 @@ def _gap(missing: Any) -> Gap | None:
 
 
 def _categories(given: SavedXGBoost, X: Any) -> Categories | None:
-    """Columns of categories: by the names that the model or a frame has or, without these, by the numbers it tests."""
+    """The categorical columns, with names from the model or from the frame ``X``, or else with the tested numbers."""
     columns = {j for j, kind in enumerate(given.types) if kind == "c"}
     tested: dict[int, set[int]] = {j: set() for j in columns}
     for node, codes in given.sets.items():
@@ -226,30 +229,30 @@ def _categories(given: SavedXGBoost, X: Any) -> Categories | None:
         return Categories(dict(sorted(named.items())), named=True, others=False)
     if named:
         raise TypeError(
-            f"the model knows the names of the categories of some columns only, and not those of "
-            f"{shown([_name(given, j) for j in sorted(tested.keys() - named.keys())])}: expected those of all columns "
-            "or of none"
+            "the model stores the names of the categories of only some columns, not of "
+            f"{shown([_name(given, j) for j in sorted(tested.keys() - named.keys())])}: expected names for all "
+            "columns, or for none"
         )
     return Categories({j: tuple(sorted(codes)) for j, codes in tested.items()}, named=False, others=True)
 
 
 def _check_cut(given: SavedXGBoost, j: int, found: tuple[Any, ...] | None) -> None:
-    """TypeError unless a frame has the categories of a column whose names are cut, and XGBoost tells them apart."""
+    """Raise TypeError if the truncated names of a column are not unique, or no frame gives its full names."""
     text, offsets = given.cut[j]
     why = (
-        f"the column {_name(given, j)} has categories that are not ASCII, whose names XGBoost before "
-        f"{'.'.join(map(str, NAMES_CUT))} stores cut (this model is of {given.written_by})"
+        f"the column {_name(given, j)} has categories with non-ASCII names, which XGBoost before "
+        f"{'.'.join(map(str, NAMES_CUT))} truncates when it saves them (this model was saved by {given.written_by})"
     )
     pieces = [text[start:end] for start, end in pairwise(offsets)]
     if len(set(pieces)) < len(pieces):
         raise TypeError(
-            f"{why}, and two of them are the same to it: expected a model whose categories begin with different ASCII "
-            "characters, or one learned with a later XGBoost"
+            f"{why}, and two of the truncated names are equal: expected categories that begin with different ASCII "
+            "characters, or a model trained with a later XGBoost"
         )
     if found is None or not stored_as(found, text, offsets):
         raise TypeError(
-            f"{why}: expected X= with a frame of pandas in which the column has all the categories of the training, in "
-            "their order; or a model learned with a later XGBoost"
+            f"{why}: expected X= with a pandas frame in which the column has all categories of the training, in the "
+            "same order; or a model trained with a later XGBoost"
         )
 
 
@@ -258,7 +261,7 @@ def _name(given: SavedXGBoost, j: int) -> str:
 
 
 def _of_frame(given: SavedXGBoost, j: int, X: Any) -> tuple[Any, ...] | None:
-    """The categories of a column of a frame of pandas, in the order of their codes; None if it has none."""
+    """The categories of a column of the pandas frame ``X``, in the order of their codes; None if there are none."""
     if X is None or not is_pandas(X) or not hasattr(X, "columns"):
         return None
     places = [k for k, name in enumerate(X.columns) if given.names and str(name) == given.names[j]]
@@ -272,15 +275,15 @@ def _of_frame(given: SavedXGBoost, j: int, X: Any) -> tuple[Any, ...] | None:
 
 
 def trees_of(given: SavedXGBoost, used: int, places: IntArray, n_scores: int, categories: Categories | None) -> Stack:
-    """The first trees of a model.
+    """The first ``used`` trees of a saved model.
 
     Parameters
     ----------
-    given : the model
-    used : number of the trees
-    places : for each output the place of its score, -1 if it has none; a tree of such an output has no score
-    n_scores : scores of a leaf
-    categories : columns of categories
+    given : the saved model
+    used : number of trees
+    places : for each output, the index of its score in a leaf; -1 if the output is left out
+    n_scores : number of scores of a leaf
+    categories : the categorical columns
     """
     end = int(given.begins[used])
     low = given.low[:end]
@@ -306,7 +309,7 @@ def trees_of(given: SavedXGBoost, used: int, places: IntArray, n_scores: int, ca
     threshold[leaf] = threshold[list(levels)] = np.nan
     leaves = np.flatnonzero(leaf)
     of_tree = stack.tree_of[leaves]
-    scores = given.leaf[leaves].astype(np.float64) * given.factors[of_tree, np.newaxis]  # exact, of two float32
+    scores = given.leaf[leaves].astype(np.float64) * given.factors[of_tree, np.newaxis]  # exact: two float32
     value = stack.value
     if scores.shape[1] == 1:
         place = places[given.output_of[of_tree]]
@@ -324,13 +327,16 @@ def trees_of(given: SavedXGBoost, used: int, places: IntArray, n_scores: int, ca
 def _asked(
     model: Any, booster: Any, sums: Sums
 ) -> tuple[Callable[[Any], npt.NDArray[Any]], Callable[[Any], FloatArray]]:
-    """What the model itself predicts, and its numbers or probabilities; ``booster`` is None of a wrapper."""
+    """Two functions of rows: the model's own class codes or numbers, and its numbers or probabilities.
+
+    ``booster`` is None if the model is a scikit-learn estimator.
+    """
     if booster is not None:
         call = partial(_of_booster, booster)
         if sums.kind == "classes":
             return partial(greatest, call), call
     elif sums.kind == "classes" or (sums.kind == "binary" and sums.places.size == 1):
-        labelled = len(model.classes_) > 1  # else the codes are what it predicts
+        labelled = len(model.classes_) > 1  # else it predicts the codes
         codes = coded(model) if labelled else partial(greatest, partial(unnamed, model.predict))
         return codes, partial(probabilities_of, model)
     else:
@@ -340,7 +346,7 @@ def _asked(
 
 
 def _of_booster(booster: Any, X: Any) -> FloatArray:
-    """What a booster predicts with all its trees, in float64: numbers, or probabilities (or codes) of classes."""
+    """The predictions of a booster with all its trees, in float64: numbers, or probabilities (or codes) of classes."""
     import xgboost  # optional
 
     known = {} if hasattr(X, "columns") else {"feature_names": booster.feature_names}

@@ -1,7 +1,7 @@
-"""What XGBoost writes of a model, as arrays: JSON or UBJSON of releases 2.1 to 3.4, read without the library.
+"""Read the JSON or UBJSON that XGBoost 2.1 to 3.4 writes of a model into arrays, without the library.
 
-Three layouts of the booster ``dart`` are known: a booster in a booster with weights beside it (up to 3.2), the weights
-beside the trees in a booster called ``gbtree`` (3.3), and the weights inside of "model" (3.4).
+A ``dart`` booster has one of three layouts: an inner booster with the weights beside it (up to 3.2); a booster named
+``gbtree`` with the weights beside its "model" (3.3); or the weights inside "model" (3.4).
 """
 
 from __future__ import annotations
@@ -108,13 +108,14 @@ KNOWN = KnownFields(
         },
     },
 )
-"""The fields of a model, and the functions here that deal with them."""
+"""The known fields of a model: the function here that reads each, or the reason why it is not read."""
 
 FIRST, LEAF_WEIGHTS, WEIGHTS_BESIDE, WEIGHTS_INSIDE = (2, 1), (3, 2), (3, 3), (3, 4)
-"""The first release that is read here, and those since which leaves of vectors have a field of their own, and ``dart``
-has weights beside its trees, or inside of "model"."""
+"""The first release that can be read; the first with ``leaf_weights`` for vector leaves; and the first ones in which
+``dart`` stores its weights beside "model", and inside "model"."""
 NAMES_CUT = (3, 4)
-"""Releases before this one store where a name begins in characters, and the names in bytes: others are cut."""
+"""Releases before this one store offsets of category names in characters, but the names in bytes, so that non-ASCII
+names are truncated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,30 +124,30 @@ class SavedXGBoost:
 
     Parameters
     ----------
-    version : of XGBoost
-    objective : its name
-    n_columns : that the model takes
-    n_outputs : sums that it computes for a row
-    multiclass : whether these are of classes
-    names : of the columns; None if it knows none
-    types : of the columns, "c" for categories; empty if it knows none
-    attributes : notes of the user
-    base : (n_outputs,) as stored, on the scale of predictions
+    version : the version of XGBoost that wrote the model
+    objective : name of the objective
+    n_columns : number of columns that the model takes
+    n_outputs : number of sums that it computes for a row
+    multiclass : whether the sums are scores of classes
+    names : names of the columns; None if the model stores no names
+    types : types of the columns, "c" for categories; empty if the model stores no types
+    attributes : attributes that the user set
+    base : (n_outputs,) base scores as stored, on the scale of predictions
     begins : (n_trees + 1,) first node of each tree
-    low, high : (n_nodes,) next node within the tree, -1 at leaves (low)
-    column : (n_nodes,) tested
+    low, high : (n_nodes,) next nodes within the tree; ``low`` is -1 at leaves
+    column : (n_nodes,) tested column
     threshold : (n_nodes,) float32, below which a number goes low
     missing_low : (n_nodes,) whether a missing value goes low
-    sets : from nodes that test categories to the codes that go high
-    leaf : (n_nodes, 1) float32 scores, of the output that the tree belongs to; or (n_nodes, n_outputs)
-    output_of : (n_trees,) output that the tree belongs to
+    sets : by node that tests categories, the codes that go high
+    leaf : (n_nodes, 1) float32 scores for the output of the tree; or (n_nodes, n_outputs)
+    output_of : (n_trees,) the output to which each tree belongs
     rounds : (n_rounds + 1,) first tree of each round
-    weights : (n_trees,) float32 factors of the trees of a ``dart``; None if there are none
-    categories : names of the categories per column, where the model knows them
-    since, before : the first release of XGBoost that reads this layout, and the first that does so no more (None:
-        none is known): others drop parts of it without a word, or crash
-    cut : columns whose names are damaged, as XGBoost 3.1 to 3.3 damages names that are not ASCII: per column
-        the bytes as they are stored, and where the names begin
+    weights : (n_trees,) float32 factors of the trees of a ``dart`` booster; None without factors
+    categories : by column, the names of its categories, if the model stores them
+    since, before : the first release of XGBoost that reads this layout, and the first later one that does not (None if
+        no such release is known); other releases silently ignore parts of it, or crash
+    cut : by column whose names are truncated (XGBoost 3.1 to 3.3 truncates non-ASCII names), the stored bytes and the
+        offsets of the names
     """
 
     version: tuple[int, ...]
@@ -181,30 +182,30 @@ class SavedXGBoost:
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
+        """The number of trees."""
         return int(self.begins.size) - 1
 
     def trees_up_to(self, n_rounds: int) -> int:
-        """Trees of the first rounds."""
+        """The number of trees in the first ``n_rounds`` rounds."""
         return int(self.rounds[min(n_rounds, self.rounds.size - 1)])
 
     def same(self, other: SavedXGBoost) -> bool:
-        """Whether both predict the same."""
+        """Whether both models predict the same."""
         skipped = ("version", "attributes", "since", "before", "cut", "weights")
         return np.array_equal(self.factors, other.factors) and same(self, other, skipped)
 
     @property
     def factors(self) -> FloatArray:
-        """(n_trees,) factors of the trees."""
+        """(n_trees,) the factors of the trees; 1 without ``weights``."""
         return np.ones(self.n_trees) if self.weights is None else self.weights.astype(np.float64)
 
 
 def saved(raw: bytes) -> SavedXGBoost:
-    """What a saved model says.
+    """Read a saved model.
 
     Parameters
     ----------
-    raw : JSON or UBJSON, as ``Booster.save_model`` and ``Booster.save_raw`` write it
+    raw : the JSON or UBJSON that ``Booster.save_model`` or ``Booster.save_raw`` writes
 
     Raises
     ------
@@ -218,7 +219,7 @@ def saved(raw: bytes) -> SavedXGBoost:
     try:
         return _read(document, len(raw))
     except (LookupError, ValueError, OverflowError, AttributeError) as error:
-        raise ValueError(f"this is not a complete model of XGBoost: {type(error).__name__}: {error}") from error
+        raise ValueError(f"this is not a complete XGBoost model: {type(error).__name__}: {error}") from error
 
 
 def _read(document: Mapping[str, Any], size: int) -> SavedXGBoost:
@@ -238,7 +239,7 @@ def _read(document: Mapping[str, Any], size: int) -> SavedXGBoost:
     n_classes, n_targets = int(parameters["num_class"]), int(parameters.get("num_target", 1))
     n_outputs = max(n_classes, n_targets, 1)
     n_columns = int(parameters["num_feature"])
-    require_room("the model of XGBoost", COLUMN_BYTES * (n_columns + n_outputs), size)
+    require_room("the XGBoost model", COLUMN_BYTES * (n_columns + n_outputs), size)
     names, types = (tuple(map(str, learner[key])) for key in ("feature_names", "feature_types"))
     categories, cut = _named_categories(booster.model.get("cats"), known, version)
     return SavedXGBoost(
@@ -268,14 +269,14 @@ class _Booster:
     def __init__(self, given: Mapping[str, Any], known: Any) -> None:
         self._known = known
         if given["name"] not in ("gbtree", "dart"):
-            raise TypeError(f"the booster is {given['name']!r}: expected booster='gbtree' or 'dart'")
+            raise TypeError(f"the model has booster={given['name']!r}: expected 'gbtree' or 'dart'")
         known("gradient_booster", given)
         inner = known("gradient_booster", given["gbtree"]) if "gbtree" in given else given
         self.model = known("model", inner["model"])
         places = [self.model, inner] if given is inner else [self.model, inner, given]
         drops = [part["weight_drop"] for part in places if "weight_drop" in part]
         if len(drops) > 1:
-            raise TypeError("the model has weight_drop in two places: expected one, as XGBoost writes it")
+            raise TypeError("the model has the field weight_drop in two places: expected it in one place")
         self.trees: Sequence[Mapping[str, Any]] = self.model["trees"]
         vectors = [tree for tree in self.trees if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1]
         self.since: tuple[int, int] = FIRST
@@ -288,12 +289,12 @@ class _Booster:
             self.since = WEIGHTS_INSIDE
         elif given["name"] == "gbtree" and drops:
             self.since = WEIGHTS_BESIDE
-        # a dart that dropped no tree yet has none
+        # a dart booster that dropped no tree has no weights
         self.weights = np.asarray(drops[0], dtype=np.float32) if drops and len(drops[0]) else None
         if self.weights is not None and self.weights.shape != (len(self.trees),):
-            raise ValueError(f"there are {self.weights.size} weights for {len(self.trees)} trees")
+            raise ValueError(f"weight_drop has {self.weights.size} weights: expected {len(self.trees)}, one per tree")
         if given["name"] == "dart" and self.weights is None and self.trees:
-            raise ValueError("a booster 'dart' without weight_drop")
+            raise ValueError("the booster 'dart' has no weight_drop: expected one weight per tree")
 
     def rounds(self) -> IntArray:
         """(n_rounds + 1,) first tree of each round."""
@@ -306,14 +307,17 @@ class _Booster:
         return np.arange(0, len(self.trees) + 1, per_round)
 
     def outputs(self, n_outputs: int) -> IntArray:
-        """(n_trees,) output that each tree belongs to."""
+        """(n_trees,) the output to which each tree belongs."""
         found = _integers(self.model["tree_info"])
         if found.size != len(self.trees) or ((found < 0) | (found >= n_outputs)).any():
-            raise ValueError(f"a tree belongs to none of {n_outputs} outputs")
+            raise ValueError(
+                f"tree_info is not valid: expected an output from 0 to {n_outputs - 1} for each of {len(self.trees)} "
+                "trees"
+            )
         return found
 
     def stack(self, n_outputs: int, n_columns: int) -> dict[str, Any]:
-        """The nodes of all trees, as parameters of ``SavedXGBoost``."""
+        """The nodes of all trees, as keyword arguments for ``SavedXGBoost``."""
         known, names = self._known, set(KNOWN.fields["a tree"])
         sizes, vectors, deleted = [], [], False
         for tree in self.trees:
@@ -328,7 +332,7 @@ class _Booster:
         threshold = self._column("split_conditions", np.float32)
         low, high = self._column("left_children", np.int64), self._column("right_children", np.int64)
         if any(vectors) and not all(vectors):
-            raise TypeError("some trees of the model have vector leaves, and others have not: expected all of one kind")
+            raise TypeError("only some trees of the model have vector leaves: expected them in all trees or in none")
         leaf = threshold[:, np.newaxis]
         if any(vectors):
             leaf = np.concatenate([_leaf_values(tree, n_outputs) for tree in self.trees])
@@ -339,20 +343,20 @@ class _Booster:
             "missing_low": self._column("default_left", np.bool_),
         }
         if any(array.size != begins[-1] for array in (*arrays.values(), threshold)) or len(leaf) != begins[-1]:
-            raise ValueError("the arrays of a tree differ in length")
+            raise ValueError("the arrays of a tree differ in length: expected one entry per node")
         of_tree = np.repeat(np.diff(begins), np.diff(begins))
         inner = low != -1
         if any(((child < 0) | (child >= of_tree))[inner].any() for child in (low, high)):
-            raise ValueError("a test leads to a node that is not there")
+            raise ValueError("a test leads to a node that does not exist")
         if ((arrays["column"] < 0) | (arrays["column"] >= n_columns))[inner].any():
-            raise ValueError(f"a test is of a column that is none of {n_columns}")
+            raise ValueError(f"a test uses a column that does not exist: expected columns from 0 to {n_columns - 1}")
         kinds = self._column("split_type", np.int64)
         sets: dict[int, tuple[int, ...]] = {}
         for begin, tree in zip(begins.tolist(), self.trees, strict=False):
             if len(tree["categories_nodes"]):
                 sets.update((begin + node, codes) for node, codes in _sets(tree).items())
         if set(np.flatnonzero((kinds != 0) & (low != -1)).tolist()) != set(sets):
-            raise TypeError("the model has a kind of split that is not known here: expected numbers and categories")
+            raise TypeError("the model has a split of an unknown type: expected splits on numbers or on categories")
         if deleted:
             low[_unreached(begins, low, high)] = -1
         _require_parents(begins, low, high, self._column("parents", np.int64))
@@ -364,18 +368,18 @@ class _Booster:
 
 
 def _require_parents(begins: IntArray, low: IntArray, high: IntArray, parents: IntArray) -> None:
-    """ValueError unless each node is led to by its parent alone, and a root by none: the library relies on it."""
+    """Raise ValueError if ``parents`` does not match the children; the library relies on it without a check."""
     root = np.repeat(begins[:-1], np.diff(begins))
     inner = np.flatnonzero(low != -1)
     own = inner - root[inner]
     kept = all(np.array_equal(parents[child[inner] + root[inner]], own) for child in (low, high))
     tops = parents[begins[:-1][np.diff(begins) > 0]]
     if parents.size != low.size or not kept or ((tops >= 0) & (tops < low.size)).any():
-        raise ValueError("the parents of nodes are not those that lead to them")
+        raise ValueError("the parents of the nodes do not match the children: expected the parent of each node")
 
 
 def _unreached(begins: IntArray, low: IntArray, high: IntArray) -> IntArray:
-    """Nodes that no other leads to: what they hold does not matter."""
+    """The nodes that cannot be reached from a root; their values do not matter."""
     left = np.ones(low.size, dtype=bool)
     root = np.repeat(begins[:-1], np.diff(begins))
     level = begins[:-1]
@@ -390,7 +394,7 @@ def _unreached(begins: IntArray, low: IntArray, high: IntArray) -> IntArray:
 def _leaf_values(tree: Mapping[str, Any], n_outputs: int) -> npt.NDArray[np.float32]:
     """(n_nodes, n_outputs) scores of the leaves of a tree with vector leaves; rows of other nodes do not matter."""
     low = _integers(tree["left_children"])
-    if "leaf_weights" in tree:  # one row per leaf, whose number stands where that of a child would
+    if "leaf_weights" in tree:  # one row per leaf; its number is stored in place of the right child
         rows = np.asarray(tree["leaf_weights"], dtype=np.float32).reshape(-1, n_outputs)
         found = np.zeros((low.size, n_outputs), dtype=np.float32)
         leaves = np.flatnonzero(low == -1)
@@ -400,7 +404,7 @@ def _leaf_values(tree: Mapping[str, Any], n_outputs: int) -> npt.NDArray[np.floa
 
 
 def _sets(tree: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
-    """Per node of a tree that tests categories those that go high."""
+    """For each node of a tree that tests categories, the categories that go high."""
     nodes, firsts, sizes, codes = (
         _integers(tree[key]).tolist()
         for key in ("categories_nodes", "categories_segments", "categories_sizes", "categories")
@@ -412,7 +416,7 @@ def _sets(tree: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
 def _named_categories(
     cats: Any, known: Any, version: tuple[int, ...]
 ) -> tuple[dict[int, tuple[Any, ...]], dict[int, tuple[bytes, tuple[int, ...]]]]:
-    """The names of categories per column, and the columns whose names are damaged."""
+    """By column, the names of its categories; and the stored bytes and offsets of columns whose names are truncated."""
     names: dict[int, tuple[Any, ...]] = {}
     cut: dict[int, tuple[bytes, tuple[int, ...]]] = {}
     if cats is None:
@@ -434,7 +438,7 @@ def _named_categories(
 
 
 def stored_as(names: Sequence[Any], text: bytes, offsets: Sequence[int]) -> bool:
-    """Whether XGBoost 3.1 to 3.3 stores these names so: places in characters, and as many bytes in all."""
+    """Whether XGBoost 3.1 to 3.3 stores the names as these bytes and offsets: it counts characters, not bytes."""
     ends = np.concatenate([[0], np.cumsum([len(str(name)) for name in names])]).tolist()
     return list(offsets) == ends and "".join(map(str, names)).encode()[: ends[-1]] == text
 
@@ -444,20 +448,20 @@ def _integers(values: Any) -> IntArray:
 
 
 def _numbers(text: Any) -> FloatArray:
-    """A number, or since XGBoost 3.1 a list of them, written as text."""
+    """(n,) the numbers written in a text: one number, or since XGBoost 3.1 a list."""
     read = json.loads(text) if text.strip().startswith("[") else float(text)
     return np.atleast_1d(np.asarray(read, dtype=np.float32)).astype(np.float64)
 
 
 def margin(base: FloatArray, kind: str) -> FloatArray:
-    """Base scores as XGBoost adds trees to them, in float32, from what is stored: a prediction of that kind.
+    """The base scores to which XGBoost adds the trees, rounded to float32, from the stored predictions.
 
     Parameters
     ----------
-    base : (n_outputs,) as stored
-    kind : "mean", "log" or "logistic", of the link of the objective
+    base : (n_outputs,) the stored predictions
+    kind : the kind of link of the objective: "mean", "log" or "logistic"
     """
-    if kind == "logistic":  # as near to 0 and 1 as XGBoost lets it get
+    if kind == "logistic":  # XGBoost clips to this range
         inside = np.clip(base, np.float32(1e-6), np.float32(1) - np.float32(1e-6)).astype(np.float64)
         return np.asarray((-np.log(1.0 / inside - 1.0)).astype(np.float32), dtype=np.float64)
     if kind == "log":
