@@ -154,7 +154,7 @@ def test_probabilities_are_equal_but_where_two_classes_have_equal_weight(iris):
 def test_float32_that_merges_rows_is_refused_and_thresholds_move_where_they_need_to():
     near = np.array([[1.0], [1.0 + 1e-12], [3.0], [4.0]])
     clf = OptimalTreeClassifier(1).fit(pd.DataFrame(near, columns=["level"]), [0, 1, 1, 1])
-    with pytest.raises(PrecisionError, match=r"'level' holds .*1\.0.*float32 does not.*subtract"):
+    with pytest.raises(PrecisionError, match=r"'level' has the values 1\.0.*float32 does not.*subtract"):
         clf.to_sklearn(pd.DataFrame(near, columns=["level"]))
     below = float(np.nextafter(np.float32(0.1), np.float32(0)))  # 0.1 lies between two numbers of float32
     X = np.array([[below], [0.1]])

@@ -80,7 +80,7 @@ def test_every_learner_takes_the_table_as_it_is(learner, tmp_path):
 
 def test_all_problems_are_in_one_message():
     X = pl.DataFrame({"a": [[1], [2]], "b": [1.0, np.inf], "c": [{"x": 1}, {"x": 2}], "d": [1, 2]})
-    with pytest.raises(DataError, match=r"2 columns cannot be used as they are \('a', 'c'\)"):
+    with pytest.raises(DataError, match=r"2 columns cannot be used \('a', 'c'\)"):
         OptimalTreeClassifier().fit(X, [0, 1])
     with pytest.raises(DataError, match=r"'b' holds an infinite value \(inf\) in row 1"):
         OptimalTreeClassifier(drop=["a", "c"]).fit(X, [0, 1])
