@@ -115,7 +115,7 @@ def test_mixed_objects_are_refused_by_name():
 def test_names_must_differ_and_fit():
     with pytest.raises(DataError, match="'a' occurs more than once"):
         read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(ValueError, match="2 names for 1 columns"):
+    with pytest.raises(ValueError, match="2 names, but the data has 1 columns"):
         read_columns(np.ones((1, 1)), names=["a", "b"])
     with pytest.raises(ValueError, match="units names 'b'"):
         read_columns(np.ones((1, 1)), names=["a"], units={"b": "cm"})

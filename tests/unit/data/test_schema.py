@@ -101,7 +101,7 @@ def test_named_columns_are_not_left_out():
 
 def test_row_numbers_are_told():
     X = pd.DataFrame({"number": np.arange(100), "x": np.tile([0, 1], 50)})
-    with pytest.warns(DataWarning, match=r"'number' rises from row to row as row numbers do: pass drop=\['number'\]"):
+    with pytest.warns(DataWarning, match=r"'number' rises from row to row, like row numbers: pass drop=\['number'\]"):
         OptimalTreeClassifier(1).fit(X, np.tile([0, 1], 50))
 
 
@@ -146,13 +146,13 @@ def test_new_tables_are_read_by_the_schema():
     values, schema, notes = training_table(frame)
     assert (values.tolist(), notes) == ([[0, 1], [1, 2]], [])
     assert new_table(frame[::-1], schema).tolist() == [[1, 2], [0, 1]]
-    with pytest.raises(DataError, match="column 'x' holds text, and held numbers in training"):
+    with pytest.raises(DataError, match="column 'x' holds text, but held numbers in training"):
         new_table(pd.DataFrame({"job": ["a"], "x": ["one"]}), schema)
-    with pytest.raises(DataError, match="column 'job' holds numbers, and held text in training"):
+    with pytest.raises(DataError, match="column 'job' holds numbers, but held text in training"):
         new_table(pd.DataFrame({"job": [1], "x": [1]}), schema)
     day = pd.Timestamp("2024-05-03")
     for moment, kind in ((day, "date"), (day - day, "duration")):
-        with pytest.raises(DataError, match=f"column 'x' holds values of kind {kind}, and held numbers in training"):
+        with pytest.raises(DataError, match=f"column 'x' holds values of kind {kind}, but held numbers in training"):
             new_table(pd.DataFrame({"job": ["a"], "x": [moment]}), schema)
     gaps = pd.DataFrame({"job": ["a"], "x": pd.to_datetime([None])})
     assert np.isnan(new_table(gaps, schema)[0, 1])  # a gap is a gap, whatever the type of its column

@@ -126,7 +126,7 @@ def test_no_nodes_is_refused():
         (([1, 2], [0], [1.0]), "start at 0"),
         (([0, 2, 1], [0], [1.0]), "not decrease"),
         (([0, 2], [0], [1.0]), "both have"),
-        (([0, 1], [-1], [1.0]), "columns from 0"),
+        (([0, 1], [-1], [1.0]), "column numbers from 0"),
         (([0, 1], [0], [NAN]), "finite numbers"),
     ],
 )
