@@ -156,7 +156,7 @@ def test_codes_are_categories_where_declared(declared):
         ([True], "mask of 1 values for 2 columns"),
         ([2], "names 2, but there are 2 columns"),
         (["colour"], "names 'colour'"),
-        ([1], "declared categorical and holds 0.5"),
+        ([1], "declared as categorical, but holds 0.5"),
     ],
 )
 def test_wrong_declarations(declared, message):

@@ -71,7 +71,7 @@ def test_a_split_that_all_rows_pass_on_one_side():
 
 
 def test_columns_beyond_float64():
-    with pytest.raises(DataError, match="column 1 goes from -1e"):
+    with pytest.raises(DataError, match="column 1 has values from -1e"):
         Scaling.of(np.array([[0.0, -1e308], [1.0, 1e308]]))
     X = np.array([[0.0, 0.0], [5e-324, 1.0]])  # a coefficient by this range would not fit
     table = diagram([[0.9, 0.1]], [0.5], [1], [2], [0, 1])

@@ -121,7 +121,7 @@ def test_unknown_levels_go_with_the_majority_or_are_refused():
     y = [1, 1, 1, 0, 0]
     new = pd.DataFrame({"job": ["pilot", None]})
     assert OptimalTreeClassifier(1).fit(X, y).predict(new).tolist() == [1, 1]
-    with pytest.raises(DataError, match=r"column 'job' holds 'pilot' in row 0, which training did not have"):
+    with pytest.raises(DataError, match=r"column 'job' holds 'pilot' in row 0, which was not in the training data"):
         OptimalTreeClassifier(1, unseen="error").fit(X, y).predict(new)
     with pytest.raises(ValueError, match="unseen='ignore': expected one of 'majority', 'error'"):
         OptimalTreeClassifier(unseen="ignore").fit(X, y)

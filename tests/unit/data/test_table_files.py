@@ -81,7 +81,7 @@ def test_a_sheet_is_read_with_its_types(tmp_path):
 def test_one_of_several_sheets_is_named(tmp_path):
     path = tmp_path / "t.xlsx"
     write_workbook(path, {"train": ROWS, "test": [["a"], [1]]})
-    with pytest.raises(DataError, match="has the sheets 'train', 'test': name one of them"):
+    with pytest.raises(DataError, match="has several sheets: 'train', 'test'. Name one of them"):
         read_table(path)
     with pytest.raises(DataError, match="has no sheet 'tset', it has 'train', 'test': did you mean 'test'"):
         read_table(path, sheet="tset")

@@ -232,7 +232,7 @@ def edited(*keys, to):
 @pytest.mark.parametrize(
     ("keys", "to", "says"),
     [
-        (("nodes", "low", 0), 9, "in model.nodes, low and high must name a later node"),
+        (("nodes", "low", 0), 9, "in model.nodes, low and high must be the numbers of later nodes"),
         (("nodes", "low", 0), "1", r'model\.nodes\.low\[0\] is "1", expected an integer'),
         (("nodes", "low", 0), 1.5, r"model\.nodes\.low\[0\] is 1\.5, expected an integer"),
         (("nodes", "low", 0), 2**70, "expected an integer of 64 bits"),

@@ -239,7 +239,7 @@ def test_wrong_statements_about_the_model_are_refused_in_words(options: dict[str
 
 def test_more_mistakes() -> None:
     explainer = Explainer(FOREST)
-    with pytest.raises(ValueError, match="bounds: this model is converted already"):
+    with pytest.raises(ValueError, match="bounds cannot be given here"):
         Explainer(explainer.model, bounds={0: (0, 1)})
     with pytest.raises(ValueError, match="kind='pair': expected one of"):
         Group(("x0",), "pair")  # type: ignore[arg-type]
