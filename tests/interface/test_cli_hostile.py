@@ -21,7 +21,7 @@ TABLES = {
     "binary.feather": (bytes(range(256)), "is not an Arrow file, but"),
     "packed.csv.gz": (b"\x1f\x8b junk", "cannot unpack"),
     "binary.xlsx": (b"PK junk", "as an Excel workbook"),
-    "old.csv": (b"\xd0\xcf\x11\xe0" + bytes(50), "give it the ending .xls"),
+    "old.csv": (b"\xd0\xcf\x11\xe0" + bytes(50), "change its ending to .xls"),
 }
 
 

@@ -137,10 +137,10 @@ class BoxTree:
         known = {frozenset(clause) for clause in self.clauses}
         for one, clause in self.ways:
             if frozenset(clause) not in known:
-                return f"{clause} is not a clause that all rows satisfy"
+                return f"the clause {clause} is not one that all rows satisfy"
             pairs = [frozenset((a ^ 1, b ^ 1)) for i, a in enumerate(clause) for b in clause[:i]] if one else []
             if not all(pair in known for pair in pairs):
-                return f"more than one literal of {clause} may be true"
+                return f"more than one literal of the clause {clause} may be true"
         return None
 
     def _list_options(self) -> None:
@@ -291,7 +291,7 @@ class Steps:
         self.q = trees.q
         factors, columns = [one[0] for one in edges], [one[1] for one in edges]
         if not all(type(v) is int for one in edges for v in one[:2]):
-            raise ValueError("a message names a tree or a column by something else than an integer")
+            raise ValueError("the tree or the column of a message is not an integer")
         self.factor, self.column = np.array(factors, dtype=np.int64), np.array(columns, dtype=np.int64)
         if self.n and not (
             self.factor.min() >= 0
@@ -303,7 +303,7 @@ class Steps:
         steps = [step for _, _, changes in edges for step in (0, 0, *changes)]
         flat = np.array(steps if steps else [0, 0])
         if flat.dtype != np.int64 or flat.size % 2:
-            raise ValueError("messages are not whole numbers of 64 bits")
+            raise ValueError("a message is not an integer of 64 bits")
         self.counts = np.array([len(changes) // 2 + 1 for _, _, changes in edges], dtype=np.int64)
         if any(len(changes) % 2 for _, _, changes in edges):
             raise ValueError("a message does not have pairs of a cell and a number")

@@ -139,7 +139,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Check]:
     same = content["digest"] == digest(content)
-    yield Check("content", same, "as it was written" if same else "changed after it was written")
+    yield Check("content", same, "not changed since it was written" if same else "changed after it was written")
     stated = Stated(content)
     yield from checks_of(content, stated, model)
 
@@ -148,7 +148,7 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
     """Yield the checks of a content, given its model over the axes."""
     kind, status = content["kind"], content["status"]
     if kind not in STATUSES or status not in STATUSES[kind]:
-        yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
+        yield Check("kind", False, f"a certificate of kind {kind!r} cannot have the status {status!r}")
         return
     fields(content, f"certificate of kind {kind}", (*HEAD, *STATED, *FIELDS[kind]))
     yield Check("model", True, f"{len(stated.leaves)} trees over {stated.q.size} axes, {len(stated.clauses)} lemmas")
@@ -167,7 +167,7 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
         subject.shown.append(("row", subject.row, [subject.label]))
     claim = claim_of(content, stated.space, stated.tested)
     yield check_of(
-        "claim", None if content["claim"] == claim else f"{content['claim']!r} is not what is checked", claim
+        "claim", None if content["claim"] == claim else f"{content['claim']!r} is not the claim that is checked", claim
     )
     yield from KINDS[kind](subject)
     if model is not None:

@@ -73,7 +73,7 @@ def _distance(s: Subject) -> Iterator[Check]:
         return
     yield from _nearest(s, measure, region)
     if number_or(least, -1) < 0:
-        yield Check("distance", False, f"{least!r} is not a distance")
+        yield Check("distance", False, f"{least!r} is not a distance: expected a number from 0")
     elif least == 0:
         yield Check("distance", not s.content["proofs"], "no distance is less than 0")
     elif measure.metric == "linf":
@@ -120,7 +120,8 @@ def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
         yield Check("bound", False, f"{bound!r} times 2^{unit!r} is not a sum of prices")
         return
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
-    yield check_of("bound", None if enough else "it is less than the distance", f"{bound} times 2^{unit} is enough")
+    fault = None if enough else "the bound is less than the distance"
+    yield check_of("bound", fault, f"the bound {bound} times 2^{unit} is large enough")
     prices = measure.whole_prices(unit, bound)
     fault = s.classes_fault(s.content["proofs"])
     yield check_of("classes", fault, f"a proof against each of {s.others}")
@@ -138,9 +139,9 @@ def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
 def _possible(s: Subject) -> Iterator[Check]:
     region = s.stated.region_of(s.limits)
     found, every = s.content["found"], list(range(s.stated.n_classes))
-    fault = None if [one["class"] for one in found] == every else "not one answer per class"
+    fault = None if [one["class"] for one in found] == every else "expected one answer for each class"
     if s.content["status"] == "complete" and any("row" not in one and "proof" not in one for one in found):
-        fault = "a class is not decided"
+        fault = "a class has neither a row nor a proof"
     yield check_of("answers", fault, f"one answer for each of {len(every)} classes")
     box = s.stated.box_of(region)
     for one in found if fault is None else ():

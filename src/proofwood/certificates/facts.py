@@ -122,7 +122,7 @@ class Subject:
             yield self.boxes_check(name, part, self.boxes_fault(part, region))
 
     def boxes_check(self, name: str, part: Part, fault: str | None) -> Check:
-        """The check of a tree of boxes."""
+        """Return the check of a tree of boxes, given its fault or None."""
         if fault is not None:
             return Check(name, False, fault)
         shown = len(part.get("shown", ()))
@@ -131,7 +131,9 @@ class Subject:
 
     def classes_fault(self, proofs: Sequence[Part]) -> str | None:
         """The fault if there is not one proof for each class that counts as a change; None otherwise."""
-        return None if [part["against"] for part in proofs] == self.others else "not one proof per other class"
+        return (
+            None if [part["against"] for part in proofs] == self.others else "expected one proof for each other class"
+        )
 
     def boxes_fault(self, part: Part, region: Region) -> str | None:
         """The reason why the boxes do not prove that a class cannot beat its rivals; None if they prove it."""

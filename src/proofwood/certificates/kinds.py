@@ -69,9 +69,9 @@ def _enumeration(s: Subject) -> Iterator[Check]:
         yield _change_of(s, one, number)
     kinds = [[set(one["features"]) for one in s.content[kind]] for kind in SETS]
     for name, these, others in zip(SETS, kinds, kinds[::-1], strict=True):
-        yield check_of(f"{name} sets", _spare_fault(these, others), f"all {len(these)} hit the others minimally")
+        yield check_of(f"{name} sets", _spare_fault(these, others), f"all {len(these)} are minimal hitting sets")
     clauses = map_clauses(*([one["features"] for one in s.content[kind]] for kind in SETS))
-    yield check_of("complete", proof_fault(clauses, s.content["map_proof"]), "no set of features is undecided")
+    yield check_of("complete", proof_fault(clauses, s.content["map_proof"]), "every set of features is decided")
 
 
 def _spare_fault(these: list[set[int]], others: list[set[int]]) -> str | None:
@@ -120,7 +120,7 @@ def _maximal(s: Subject, region: Region) -> Iterator[Check]:
                 yield shown
             else:
                 empty = _is_empty(s, wider, region)
-                found = "no row of the space has the next value" if empty else "no row shows that it cannot grow"
+                found = "no row of the space has the next value" if empty else "no row proves that it cannot grow"
                 yield Check(name, empty, found)
         yield Check(f"feature {s.name(feature)}", limited, "limits the region" if limited else "limits nothing")
 

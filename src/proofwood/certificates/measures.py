@@ -101,7 +101,7 @@ class Measure:
     def fault(self) -> str | None:
         """The reason why this is not a distance, or prices of cells are not lower bounds of it; None if valid."""
         if self.metric not in METRICS:
-            return f"there is no metric {self.metric!r}"
+            return f"{self.metric!r} is not a metric: expected one of {', '.join(METRICS)}"
         if len(self.weights) != self.row.size:
             return "the number of weights differs from the number of columns of the table"
         for weight, column in zip(self.weights, self.stated.space.columns, strict=True):

@@ -71,7 +71,7 @@ class Nodes:
             test = self.tests[node]
             if space.columns[columns[node]].is_category:
                 if type(test) is not list or not all(type(code) is int and code >= OTHER for code in test):
-                    raise CertificateError("a test of categories has no codes")
+                    raise CertificateError("a test of a column of categories is not a list of codes")
                 self.codes[node] = frozenset(test)
             else:
                 self.cut[node] = number_or(test, -np.inf)

@@ -300,7 +300,7 @@ class Space:
         self.feature_of = {j: f for f, one in enumerate(self.features) for j in one.columns}
 
     def position(self, column: Any) -> int:
-        """Return the number of a column as it is; CertificateError if no column has this number."""
+        """Return the number of a column, unchanged; CertificateError if no column has this number."""
         if type(column) is not int or not 0 <= column < len(self.columns):
             raise CertificateError(f"{column!r} is not the number of a column of the table")
         return column
@@ -332,7 +332,7 @@ class Space:
             elif names == {"column", "upto"} and not is_category:
                 number_or(formula["upto"], math.nan)
             elif names != {"column", "gap"} or formula["gap"] is not True or is_category:
-                raise CertificateError(f"{formula!r} is not a condition")
+                raise CertificateError(f"{formula!r} is not a valid condition")
 
     @property
     def halves(self) -> set[int]:

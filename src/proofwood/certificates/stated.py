@@ -312,8 +312,7 @@ class Stated(Trees):
     def alike(self, row: Mapping[int, int], features: Iterable[int]) -> dict[int, int]:
         """The region of the rows that have the same entries as ``row`` in the given features.
 
-        Equal cells are not enough: a condition may distinguish values of one cell, so that a row with these cells in
-        some features and those of another row in the rest may not exist.
+        Equal cells would not be enough, since a condition may distinguish values within one cell.
         """
         return {j: 1 << row[j] for f in features for j in self.space.features[f].columns if j in row}
 

@@ -70,8 +70,8 @@ def load_dataset(name: str) -> Dataset:
     """
     if name not in CATALOG:
         near = nearest(name, CATALOG)
-        hint = f"did you mean {near!r}? " if near else ""
-        raise DataError(f"no data set {name!r}: {hint}There are {', '.join(CATALOG)}.")
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise DataError(f"no data set {name!r}.{hint} The data sets are {', '.join(CATALOG)}.")
     return CATALOG[name].make()
 
 

@@ -53,7 +53,7 @@ def bytes_of_old_workbook(data: bytes, most: int) -> int:
             if total > most:
                 break
     except (struct.error, IndexError) as error:
-        raise ValueError("its records are damaged") from error
+        raise ValueError("the records are damaged") from error
     return total
 
 
@@ -64,11 +64,11 @@ def _workbook(data: bytes) -> bytes:
     """The stream of the workbook; empty if the file has no such stream."""
     shift = struct.unpack_from("<H", data, 30)[0]
     if shift not in (9, 12):
-        raise ValueError(f"its sectors have 2^{shift} bytes: expected 2^9 or 2^12")
+        raise ValueError(f"the sectors have 2^{shift} bytes: expected 2^9 or 2^12")
     n_directory, n_table, directory, _, _, small, n_small, more, n_more = struct.unpack_from("<9I", data, 40)
     room = len(data) >> shift
     if max(n_directory, n_table, n_small, n_more) > room:
-        raise ValueError("it declares more sectors than it has")
+        raise ValueError("the file declares more sectors than it has")
 
     def sector(number: int) -> bytes:
         return data[(number + 1) << shift : (number + 2) << shift]
@@ -80,17 +80,17 @@ def _workbook(data: bytes) -> bytes:
         *found, more = _numbers(sector(more))
         tables += found
     else:
-        raise ValueError("the list of its sectors is a loop")
+        raise ValueError("the list of sectors is a loop")
     tables = [number for number in tables if number < _NONE]
     if len(tables) > room:
-        raise ValueError("it declares more sectors than it has")
+        raise ValueError("the file declares more sectors than it has")
     after = [number for table in tables for number in _numbers(sector(table))]
 
     def chain(number: int, size: int | None) -> bytes:
         parts: list[bytes] = []
         while number < _NONE:
             if len(parts) > room:
-                raise ValueError("a chain of its sectors is a loop")
+                raise ValueError("a chain of sectors is a loop")
             parts.append(sector(number))
             number = after[number]
         return b"".join(parts)[:size]
@@ -101,7 +101,7 @@ def _workbook(data: bytes) -> bytes:
             start, size = _entry(entries, at, shift)
             if at and entries[at : at + 64].decode("utf-16-le", "replace").partition("\0")[0] == name:
                 if size > len(data) or _entry(entries, 0, shift)[1] > len(data):
-                    raise ValueError("it declares a part that is larger than the file")
+                    raise ValueError("the file declares a part that is larger than the file itself")
                 if size >= _SMALL:
                     return chain(start, size)
                 return _in_small(chain(_entry(entries, 0, shift)[0], None), chain(small, None), start, size)
@@ -120,7 +120,7 @@ def _in_small(sectors: bytes, table: bytes, number: int, size: int) -> bytes:
     parts: list[bytes] = []
     while number < _NONE:
         if len(parts) > _SMALL // 64:
-            raise ValueError("a chain of its sectors is a loop")
+            raise ValueError("a chain of sectors is a loop")
         parts.append(sectors[64 * number : 64 * number + 64])
         number = following[number]
     return b"".join(parts)[:size]
@@ -199,7 +199,7 @@ def _texts(stream: bytes, start: int, size: int) -> list[int]:
     pieces.reverse()
     count = struct.unpack_from("<i", stream, start + 4)[0]
     if not 0 <= 3 * count <= sum(end - begin for begin, end in pieces):
-        raise ValueError("it declares more texts than it has")
+        raise ValueError("the file declares more texts than it has")
     found: list[int] = []
     at, end = pieces.pop()
     at += 8

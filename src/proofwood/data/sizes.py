@@ -36,7 +36,7 @@ def bytes_of_parquet(data: bytes) -> int:
     try:
         (length,) = struct.unpack_from("<i", data, len(data) - 8)
         if data[-4:] != b"PAR1" or not 0 <= length <= len(data) - 8:
-            raise ValueError("it does not have the end of a Parquet file")
+            raise ValueError("the file does not have the end of a Parquet file")
         metadata = _Thrift(data, len(data) - 8 - length).structure(0)
         total = 0
         for group in metadata.get(4, []):
@@ -48,7 +48,7 @@ def bytes_of_parquet(data: bytes) -> int:
                 )
         return max(total, int(metadata.get(3, 0)))
     except (IndexError, struct.error, AttributeError, TypeError) as error:
-        raise ValueError("its metadata are damaged") from error
+        raise ValueError("the metadata are damaged") from error
 
 
 class _Thrift:
@@ -69,7 +69,7 @@ class _Thrift:
 
     def _value(self, kind: int, depth: int) -> Any:
         if depth > self.DEEPEST:
-            raise ValueError("its metadata are nested too deeply")
+            raise ValueError("the metadata are nested too deeply")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
@@ -85,11 +85,11 @@ class _Thrift:
             head = self._byte()
             n = head >> 4 if head >> 4 < 15 else self._varint()
             if n > len(self.data):
-                raise ValueError("its metadata have a list that is longer than the file")
+                raise ValueError("the metadata have a list that is longer than the file")
             return [self._byte() if head & 15 in (1, 2) else self._value(head & 15, depth + 1) for _ in range(n)]
         if kind == 12:
             return self.structure(depth + 1)
-        raise ValueError(f"its metadata have a value of the unknown type {kind}")
+        raise ValueError(f"the metadata have a value of the unknown type {kind}")
 
     def _byte(self) -> int:
         self.at += 1
@@ -105,7 +105,7 @@ class _Thrift:
         while (byte := self._byte()) & 128:
             found, shift = found | (byte & 127) << shift, shift + 7
             if shift > 63:
-                raise ValueError("its metadata have a number of more than 64 bits")
+                raise ValueError("the metadata have a number of more than 64 bits")
         return found | byte << shift
 
     def _whole(self) -> int:
@@ -127,7 +127,7 @@ def bytes_of_arrow(data: bytes) -> int:
     try:
         (length,) = struct.unpack_from("<i", data, len(data) - 10)
         if data[-6:] != b"ARROW1" or not 0 < length <= len(data) - 10:
-            raise ValueError("it does not have the end of an Arrow file")
+            raise ValueError("the file does not have the end of an Arrow file")
         footer = FlatTable.root(data, len(data) - 10 - length)
         total = 0
         for field in (2, 3):  # dictionaries, batches of rows
@@ -135,7 +135,7 @@ def bytes_of_arrow(data: bytes) -> int:
                 total += _bytes_of_batch(data, at)
         return total
     except (IndexError, struct.error) as error:
-        raise ValueError("its headers are damaged") from error
+        raise ValueError("the headers are damaged") from error
 
 
 def _bytes_of_batch(data: bytes, block: int) -> int:
@@ -260,7 +260,7 @@ def bytes_of_workbook(data: bytes, most: int) -> int:
             elif part.filename.startswith("xl/worksheets/"):
                 total += _bytes_of_sheet(whole, texts, binary=part.filename.endswith(".bin"))
     except (struct.error, zlib.error, NotImplementedError) as error:
-        raise ValueError("it cannot be unpacked: it is damaged") from error
+        raise ValueError("the archive is damaged and cannot be unpacked") from error
     return total
 
 

@@ -306,7 +306,9 @@ def _read_text(path: Path) -> Cells:
         raise DataError(f"{path} is empty: expected a header line and one line per row")
     separator, header = _separated(first, path)
     _check_header(header, path)
-    fields = f". Expected {len(header)} fields on every line, as in the header, and quotes that close."
+    fields = (
+        f". Expected {len(header)} fields on every line, as in the header, and a closing quote for each opening one."
+    )
     with _read_errors(f"{path} as a table", fields):
         content = text[start:].encode()
         cells = content.count(separator.encode()) + content.count(b"\n")
@@ -383,7 +385,7 @@ def _text(path: Path) -> str:
     for begins, what in FOREIGN.items():
         if data.startswith(begins):
             ending = ENDINGS.get(begins)
-            todo = f"give it the ending {ending}, or save it as CSV" if ending else "save it as CSV in UTF-8"
+            todo = f"change its ending to {ending}, or save it as CSV" if ending else "save it as CSV in UTF-8"
             raise DataError(f"the content of {path} is {what}: {todo}")
     nul = data.find(b"\0")
     if nul >= 0:
@@ -433,7 +435,7 @@ def _bytes_of_texts(column: pl.Series, path: Path) -> int:
     if isinstance(longest, int) and longest > MAX_CELL:
         raise DataError(
             f"{path}: column {column.name!r} has a text of {longest:,} bytes in row {sizes.arg_max()}, "
-            f"expected at most {MAX_CELL:,}: does a quote not close?"
+            f"expected at most {MAX_CELL:,}: is a closing quote missing?"
         )
     return int(sizes.cast(pl.UInt64).sum())  # a sum in 32 bits would overflow at 4 GiB
 

@@ -59,7 +59,7 @@ def test_a_table_with_the_wrong_ending_is_told_the_right_one(tmp_path, write, en
         write_workbook(path, {"a": ROWS})
     else:
         getattr(TABLE, write)(path)
-    with pytest.raises(DataError, match=f"give it the ending {ending}"):
+    with pytest.raises(DataError, match=f"change its ending to {ending}"):
         read_table(path)
 
 
@@ -81,7 +81,7 @@ def test_a_sheet_is_read_with_its_types(tmp_path):
 def test_one_of_several_sheets_is_named(tmp_path):
     path = tmp_path / "t.xlsx"
     write_workbook(path, {"train": ROWS, "test": [["a"], [1]]})
-    with pytest.raises(DataError, match="has several sheets: 'train', 'test'. Name one of them"):
+    with pytest.raises(DataError, match=r"has several sheets: 'train', 'test'\. Name one of them"):
         read_table(path)
     with pytest.raises(DataError, match="has no sheet 'tset', it has 'train', 'test': did you mean 'test'"):
         read_table(path, sheet="tset")

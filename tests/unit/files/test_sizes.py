@@ -293,7 +293,7 @@ def test_an_old_workbook_becomes_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("place", "number", "message"),
     [
-        (30, 60, "its sectors have 2"),
+        (30, 60, "the sectors have 2"),
         (44, 2**30, "more sectors than it has"),
         (72, 2**30, "more sectors than it has"),
         (512, 0, "is a loop"),
