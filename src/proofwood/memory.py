@@ -42,7 +42,7 @@ _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 
 
 class MemoryLimitError(MemoryError):
-    """The memory limit, or the memory of the system, is not sufficient."""
+    """Raised when the memory limit, or the memory of the system, is not sufficient."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

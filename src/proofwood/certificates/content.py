@@ -39,7 +39,7 @@ def number_or(value: Any, otherwise: float) -> float:
     if value is None:
         return otherwise
     if type(value) not in (int, float) or not np.isfinite(value) or float(value) != value:
-        raise CertificateError(f"{value!r} is not a number of 64 bits")
+        raise CertificateError(f"{value!r} is not a finite number that is exact in float64")
     return float(value)
 
 

@@ -30,7 +30,7 @@ class Certificate:
     lines: tuple[str, ...]
 
     def check(self) -> None:
-        """Check the proof line by line, in time proportional to the number of clauses times that of lines.
+        """Check the proof line by line; the time grows with the number of clauses times the number of lines.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Check what certificates of explanations have to prove, by their kind."""
+"""Checks of certificates of explanations, with one function per kind of certificate."""
 
 from __future__ import annotations
 

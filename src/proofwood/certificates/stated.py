@@ -71,7 +71,7 @@ class Axis:
 
     @property
     def q(self) -> int:
-        """The greatest cell."""
+        """The number of the last cell; cells are numbered from 0."""
         return 1 if self.flag or self.codes is not None else int(self.cuts.size)
 
     def above(self, entries: Entries) -> list[int]:

@@ -27,8 +27,9 @@ class Trees:
     ties_low : whether the lowest class wins ties, otherwise the highest
     leaves : per tree the scores of each leaf
     boxes : per tree the least and greatest cells (n_leaves, n_columns) of its leaves
-    clauses : all rows satisfy them; literal ``2 v`` says that the cell is above threshold v, ``2 v + 1`` that it is not
-    flags : per column of the table with a flag: its columns of numbers, and the 0/1 column that is 1 if it is missing
+    clauses : clauses that all rows satisfy; literal ``2 v`` means that the cell is above threshold v, and literal
+        ``2 v + 1`` that it is not
+    flags : for each number of the table that may be missing: its columns, and a 0/1 column that is 1 if it is missing
     """
 
     q: Cells

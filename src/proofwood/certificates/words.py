@@ -75,7 +75,7 @@ def _some(levels: Sequence[str]) -> str:
 
 
 def condition(formula: Formula, space: Space) -> str:
-    """The text of a condition."""
+    """The text of a condition, such as "(age <= 3.0)"."""
     for name, joint in (("all", " and "), ("any", " or ")):
         if name in formula:
             parts = [condition(part, space) for part in formula[name]]
@@ -89,14 +89,14 @@ def condition(formula: Formula, space: Space) -> str:
 
 
 def categories(column: Column, codes: Iterable[int]) -> str:
-    """The text of a set of categories of a column."""
+    """The text of a set of categories of a column, such as "{'red', 'blue'}"."""
     known = sorted(code for code in set(codes) if code < len(column.levels))
     names = ["any other" if code == OTHER else repr(column.levels[code]) for code in known]
     return "{" + ", ".join(names) + "}"
 
 
 def limit_in_words(limit: Limit, space: Space) -> str:
-    """The text of the limit of one column."""
+    """The text of the limit of one column, such as "1.5 < age <= 3.0"."""
     column = space.columns[limit.column]
     missing = " or missing" if limit.gap else ""
     if limit.codes is not None:
@@ -133,7 +133,7 @@ class _Words:
 
     @property
     def stays(self) -> str:
-        """The phrase that the class does not change."""
+        """The phrase that the class does not change, such as "has class yes"."""
         targets = self.content["targets"]
         if targets is None:
             return f"has class {self.label(self.content['label'])}"
@@ -141,7 +141,7 @@ class _Words:
 
     @property
     def changes(self) -> str:
-        """The phrase that the class changes."""
+        """The phrase that the class changes, such as "another class than yes"."""
         label, targets = self.label(self.content["label"]), self.content["targets"]
         if targets is None:
             return f"another class than {label}"

@@ -97,7 +97,7 @@ class Columns:
 
 
 def is_frame(data: object) -> bool:
-    """Whether ``data`` is a data frame: of pandas, polars (or lazy), Arrow, DuckDB, or another that narwhals reads."""
+    """Whether ``data`` is a frame of pandas, polars (also lazy), Arrow, DuckDB, or another library for narwhals."""
     return is_pandas(data) or is_polars(data) or (_may_be_frame(data) and _is_other_frame(data))
 
 

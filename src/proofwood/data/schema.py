@@ -223,7 +223,7 @@ def _plain_columns(values: Any, names: Sequence[str]) -> list[Column]:
 
 
 def _as_category(given: FloatArray, column: Column) -> Column:
-    """Return the description of a column that the user declares as categorical; DataError if it has other numbers."""
+    """Return the description of a column that the user declares as categorical; DataError if numbers are not codes."""
     if column.kind in CATEGORIES:
         return replace(column, kind=Kind.NOMINAL)
     bad = given[~np.isnan(given) & ((given < 0) | (given != np.floor(given)) | (given > 2**31))]

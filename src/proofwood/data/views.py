@@ -203,8 +203,8 @@ def _plain(n_columns: int) -> tuple[View, ...]:
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
     """(n_levels,) position of each level in an order in which levels with similar class shares are neighbours.
 
-    For two classes, levels are ordered by the share of one class: at a node with two leaves, a threshold in this order
-    is then as good as the best level set [1]_. For more classes, levels are ordered along the direction in which the
+    For two classes, levels are ordered by the share of one class: at a node with two leaves, the best threshold in this
+    order is as good as the best level set [1]_. For more classes, levels are ordered along the direction in which the
     shares differ most [2]_. Levels with equal shares keep the order of their codes.
 
     Parameters
