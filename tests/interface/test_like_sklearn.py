@@ -110,7 +110,7 @@ def test_a_sparse_matrix_that_is_too_large_as_an_array_is_refused_with_its_size(
     with pytest.raises(MemoryLimitError, match=r"1,000,000 columns.*8,000\.0 GB.*SelectKBest"):
         OptimalTreeClassifier().fit(huge, np.arange(1_000_000) % 2)
     clf = OptimalTreeClassifier(1).fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(MemoryLimitError, match="is sparse"):
+    with pytest.raises(MemoryLimitError, match="is a sparse matrix"):
         clf.predict(huge)
 
 

@@ -30,7 +30,7 @@ def test_a_proof_written_by_hand() -> None:
         (("3 0", "0"), "line 1"),
         (("1 0", "0 0"), "must have exactly one 0, at its end"),
         (("1", "0"), "must have exactly one 0, at its end"),
-        (("one 0", "0"), "something else than integers"),
+        (("one 0", "0"), "has a word that is not an integer"),
         ((), "ends before it derives the empty clause"),
     ],
 )

@@ -181,7 +181,7 @@ def test_a_limit_leaves_ranges_that_do_not_claim_to_be_the_widest() -> None:
 X0 = np.arange(24.0).reshape(8, 3) % 7
 FOREST = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X0, ["a", "b"] * 4)
 WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("abductive", {"target": []}, r"target=\[\] names no class"),
+    ("abductive", {"target": []}, r"target=\[\] is empty"),
     ("abductive", {"target": [math.nan]}, r"target=\[nan\] is not a class|target=nan is not a class"),
     ("abductive", {"target": [["a"]]}, "is not a class of the model"),
     ("abductive", {"time_limit": -1}, "time_limit=-1: expected seconds above 0"),
