@@ -31,7 +31,7 @@ def test_bundled_data_is_the_real_one():
 
 
 def test_an_unknown_name_gets_a_suggestion():
-    with pytest.raises(DataError, match="did you mean 'iris'"):
+    with pytest.raises(DataError, match="Did you mean 'iris'"):
         load_dataset("irsi")
 
 

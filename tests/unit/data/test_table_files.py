@@ -83,7 +83,7 @@ def test_one_of_several_sheets_is_named(tmp_path):
     write_workbook(path, {"train": ROWS, "test": [["a"], [1]]})
     with pytest.raises(DataError, match=r"has several sheets: 'train', 'test'\. Name one of them"):
         read_table(path)
-    with pytest.raises(DataError, match="has no sheet 'tset', it has 'train', 'test': did you mean 'test'"):
+    with pytest.raises(DataError, match="has no sheet 'tset', only 'train', 'test': did you mean 'test'"):
         read_table(path, sheet="tset")
     assert read_table(path, sheet="test").rows() == [(1,)]
     TABLE.write_csv(tmp_path / "t.csv")
