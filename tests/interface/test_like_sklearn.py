@@ -162,7 +162,7 @@ def test_float32_that_merges_rows_is_refused_and_thresholds_move_where_they_need
     assert clf.to_sklearn(X).predict(X).tolist() == [0, 1]
     X = np.array([[0.1], [float(np.float32(0.1)) + 1e-12]])  # both rise to the same number
     clf = OptimalTreeClassifier(1).fit(X, [0, 1])
-    with pytest.raises(PrecisionError, match="column 0 holds"):
+    with pytest.raises(PrecisionError, match="column 0 has the values"):
         clf.to_sklearn(X)
     X = np.array([[0.1 - 2e-9], [0.1 - 1e-9], [0.1 + 7e-9]])  # of the first two, float32 makes one below and one above
     assert np.unique(X.astype(np.float32)).size > 1
