@@ -43,9 +43,9 @@ def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[st
         column = int(table.feature[node])
         name = f"column {column}" if names is None else f"column {names[column]!r}"
         raise PrecisionError(
-            f"{name} has the values {float(below[node])!r} and {float(above[node])!r}, which the model distinguishes but "
-            "float32 does not: subtract a constant from the column, or use a coarser unit, and fit again; or export with "
-            "float64, by to_python(), to_c() or to_sql()"
+            f"{name} has the values {float(below[node])!r} and {float(above[node])!r}, which the model distinguishes "
+            "but float32 does not: subtract a constant from the column, or use a coarser unit, and fit again; or "
+            "export with float64, by to_python(), to_c() or to_sql()"
         )
     threshold = table.threshold.copy()
     moved = (low > threshold) | (high <= threshold)
