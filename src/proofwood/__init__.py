@@ -1,6 +1,6 @@
-"""Decision trees and diagrams that are provably the best of their size.
+"""Decision trees and diagrams that are proved to be the best of their size.
 
-Learn, look and keep::
+Fit, print and save a model::
 
     from proofwood import OptimalTreeClassifier, load
 
@@ -9,9 +9,9 @@ Learn, look and keep::
     print(tree.export_text())
     tree.save("tree.json")      # load("tree.json") gives it back
 
-Every answer carries its proof: ``objective_``, ``lower_bound_``, ``gap_`` and ``status_``.
+Every fitted model states what is proved: ``objective_``, ``lower_bound_``, ``gap_`` and ``status_``.
 
-Where things are:
+Contents of the package:
 
 ===================  =====================================================================================
 ``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
@@ -19,33 +19,33 @@ Where things are:
                      :class:`OptimalDiagramClassifier` and its constraints:
                      :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
                      :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
-``certificates``     what a certificate says, and its check, by NumPy and the standard library alone
-``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
-                     and store it
+``certificates``     reads and checks certificates, with NumPy and the standard library only
+``model``            :class:`NodeTable`, which represents every model, and functions that evaluate, reshape
+                     and convert it
 ``result``           :class:`Result`, :class:`Status`, :class:`Limits`, :class:`ProgressEvent`
 ``data``             :func:`read_columns`, :class:`Binarizer`, :func:`load_dataset`
-``ensembles``        models of every library in integers over their thresholds; :func:`register_reader`, for a family
-                     of yours
-``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting;
-                     rows over 0/1 tests as ranks, smallest trees, diagrams, skeletons of layers
-``engines``          a folder per learner, pure functions: ``trees`` (fewest errors within a depth, with
-                     :class:`SearchOptions`), ``minimal`` (trees without an error), ``bdd`` (binary decision
+``ensembles``        converts models of other libraries into integer scores over thresholds;
+                     :func:`register_reader` adds your own kind of model
+``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounts of results;
+                     problems of smallest trees and of diagrams
+``engines``          one folder of pure functions per learner: ``trees`` (fewest errors within a depth, with
+                     :class:`SearchOptions`), ``minimal`` (smallest trees without errors), ``bdd`` (binary decision
                      diagrams), ``diagram`` (diagrams of given layers); ``run``: incumbent, bound and clock
 ``papers``           the methods of the papers as printed, for ``engine="paper"``: ``inferdt``, ``maxsat_bdd``, ``odd``,
                      ``rfxpl``
-``parallel``         one interface to run pieces of work: in order, by joblib, on a Dask cluster; checkpoints
-``solvers``          SAT in slices, worker processes
+``parallel``         one interface to run tasks one by one, by joblib, or on a Dask cluster; checkpoints
+``solvers``          SAT solvers that obey a time limit, and worker processes
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
-                     :func:`born_again`, the smallest tree that predicts the same as a model;
-                     :func:`proved_rules`, few rules that a model obeys everywhere
+                     :func:`born_again`: the smallest tree that predicts the same as a model;
+                     :func:`proved_rules`: a few rules that are true of a model for all inputs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
-                     their names for columns and classes are :class:`Labels`
-``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
+                     :class:`Labels` has their names of columns and classes
+``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
 
-Names are imported when they are first used, so that ``import proofwood`` costs next to nothing.
+Names are imported when they are first used, so that ``import proofwood`` is fast.
 """
 
 from __future__ import annotations

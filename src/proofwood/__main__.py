@@ -1,4 +1,4 @@
-"""``python -m proofwood``: the command line, where the script is not on the path."""
+"""The command line as ``python -m proofwood``, for use if the script ``proofwood`` is not on the path."""
 
 from proofwood.cli import main
 

@@ -1,4 +1,4 @@
-"""What users pass, looked at in one place: what was wrong, what was expected, what to do."""
+"""Checks of the arguments of users; each message says what was wrong, what was expected, and what to do."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether ``value`` is an integer of Python or numpy, and no boolean."""
+    """Whether ``value`` is an integer of Python or NumPy; booleans do not count."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
 
 
 def seconds(value: Any, name: str = "time_limit") -> float | None:
-    """A limit of time as a float, None for none; TypeError or ValueError if it is not a number above 0."""
+    """Return a time limit as a float, or None for no limit; TypeError or ValueError if it is not a number above 0."""
     if value is None:
         return None
     number = _real(value, name, "seconds above 0, or None for no limit")
@@ -26,7 +26,7 @@ def seconds(value: Any, name: str = "time_limit") -> float | None:
 
 
 def count(value: Any, name: str, *, least: int = 0) -> int | None:
-    """A greatest number as an int, None for none; TypeError or ValueError if it is not an integer from ``least``."""
+    """Return a limit as an int, None for no limit; TypeError or ValueError if it is not an integer from ``least``."""
     if value is None:
         return None
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
@@ -37,36 +37,36 @@ def count(value: Any, name: str, *, least: int = 0) -> int | None:
 
 
 def unstated(**values: Any) -> None:
-    """ValueError if something is stated of a model that is converted already."""
+    """Raise ValueError if an option is given for a model that is already converted."""
     given = [name for name, value in values.items() if value is not None]
     if given:
         raise ValueError(
-            f"{', '.join(given)}: this model is converted already. State them in explained(model, ...), or in "
-            "Explainer(model, ...)"
+            f"{', '.join(given)} cannot be given here, since the model is already converted: give them to "
+            "explained(model, ...) or Explainer(model, ...)"
         )
 
 
 def flags(**values: Any) -> None:
-    """TypeError unless each is True or False."""
+    """Raise TypeError if a value is not True or False."""
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name}={_shown(value)}: expected True or False")
 
 
 def instance(value: Any, name: str, kinds: tuple[type, ...], expected: str) -> None:
-    """TypeError unless the value is of one of some types."""
+    """Raise TypeError if the value is not of one of the given types."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name}={_shown(value)}: expected {expected}")
 
 
 def choice(value: Any, name: str, options: Collection[str | None]) -> None:
-    """ValueError unless the value is one of some words."""
+    """Raise ValueError if the value is not one of the options."""
     if not isinstance(value, str | None) or value not in options:
         raise ValueError(f"{name}={_shown(value)}: expected one of {', '.join(map(repr, options))}")
 
 
 def several(value: Any, name: str, example: str = "'income'") -> list[Any]:
-    """The members of a list, array, or other iterable; TypeError or ValueError if the value is one thing."""
+    """Return the items of an iterable as a list; TypeError or ValueError if the value is not one, or is a string."""
     if isinstance(value, str):
         raise ValueError(f"{name}={value!r}: expected a list, such as [{value!r}]")
     if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
@@ -75,7 +75,7 @@ def several(value: Any, name: str, example: str = "'income'") -> list[Any]:
 
 
 def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
-    """A mapping, empty for None; TypeError if the value is none."""
+    """Return a mapping, or an empty one for None; TypeError if the value is not a mapping."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -84,12 +84,12 @@ def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
 
 
 def classes_of(target: Any) -> list[Any]:
-    """The classes that a user names: one, or several in a list, set, array or other iterable.
+    """Return the classes that a user names: one class, or several in a list, set, array or other iterable.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If the iterable is empty.
     """
     names = target.tolist() if hasattr(target, "tolist") else target
     if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
@@ -97,23 +97,23 @@ def classes_of(target: Any) -> list[Any]:
     wanted = list(names)
     if not wanted:
         raise ValueError(
-            f"target={_shown(target)} names no class: expected a class or a list of classes, or None for all others"
+            f"target={_shown(target)} is empty: expected a class or a list of classes, or None for all other classes"
         )
     return wanted
 
 
 def interval(value: Any, name: str, expected: str) -> tuple[float, float]:
-    """Least and greatest number of a pair; TypeError or ValueError if the value is none, or holds nothing."""
+    """Return the numbers of a pair (least, greatest); TypeError or ValueError if the value is not such a pair."""
     if isinstance(value, str) or not isinstance(value, Collection) or len(value) != 2:
         raise ValueError(f"{name}={_shown(value)}: expected {expected}")
     low, high = (_real(end, name, expected) for end in value)
     if not low <= high:
-        raise ValueError(f"{name}={_shown(value)} holds no value: expected {expected}, the lesser number first")
+        raise ValueError(f"{name}={_shown(value)} is an empty interval: expected {expected}, the smaller number first")
     return low, high
 
 
 def weight(value: Any, name: str) -> float:
-    """A finite number from 0; TypeError or ValueError if the value is none."""
+    """Return a finite number from 0; TypeError or ValueError if the value is not one."""
     number = _real(value, name, "a finite number from 0")
     if not (np.isfinite(number) and number >= 0):
         raise ValueError(f"{name}={value!r}: expected a finite number from 0")
@@ -121,10 +121,10 @@ def weight(value: Any, name: str) -> float:
 
 
 def price(value: Any, name: str) -> float:
-    """A number from 0, which may be infinite; TypeError or ValueError if the value is none."""
-    number = _real(value, name, "a price from 0, infinite for what may not be")
+    """Return a number from 0, which may be infinite; TypeError or ValueError if the value is not one."""
+    number = _real(value, name, "a price from 0, infinite for a change that is not allowed")
     if not number >= 0:
-        raise ValueError(f"{name}={value!r}: expected a price from 0, infinite for what may not be")
+        raise ValueError(f"{name}={value!r}: expected a price from 0, infinite for a change that is not allowed")
     return number
 
 

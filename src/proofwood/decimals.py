@@ -1,9 +1,9 @@
-"""Numbers in few digits, rounded to the side on which a sentence about them stays true.
+"""Round numbers to a few digits, in the direction in which a sentence with them stays true.
 
-Every number that an explanation prints is a float64 or stands on one side of it: a radius is rounded down, a range
-outwards, and the end of a condition *inwards*, so that no text says more than what is proved. This holds for whoever
-reads the decimal as a number, also where the model compares in float32: of a float32 threshold 35.5, ``x <= 35.5`` is
-true, and the other side is told as ``x >= 35.5001``, since the float64 numbers right above 35.5 go with it.
+Explanations print a float64 exactly or rounded to one side: a radius is rounded down, a range outwards, and the end of
+a condition *inwards*, so that no text says more than what is proved. The printed decimals are true as float64 numbers,
+even if the model compares in float32. For example, for a float32 threshold 35.5, one side is ``x <= 35.5``, and the
+other is printed as ``x >= 35.5001``, since the float64 numbers just above 35.5 still go to the first side.
 """
 
 from __future__ import annotations
@@ -15,78 +15,77 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 import numpy as np
 
 DIGITS = 6
-"""Significant digits of a number in a text, unless all are asked for."""
+"""The default number of significant digits in a text."""
 WRITTEN = 12
-"""Significant digits up to which a value of a row is taken for one that somebody wrote: it is shown in full."""
+"""A value of a row with at most this number of significant digits is shown in full: a person may have typed it."""
 MOST_DIGITS = 17
-"""Enough to tell all float64 numbers apart."""
+"""The number of significant digits that distinguish all float64 numbers."""
 
 
 def short(value: float) -> str:
-    """The shortest decimal that reads back as the same float64; whole numbers without a point."""
+    """The shortest decimal that is read as the same float64; whole numbers have no decimal point."""
     return repr(float(value)).removesuffix(".0")
 
 
 def n_digits(text: str) -> int:
-    """Significant digits of a decimal; zeros at the end of a whole number do not count."""
+    """The number of significant digits of a decimal; zeros at its end do not count."""
     return max(1, len(text.partition("e")[0].replace(".", "").lstrip("-").strip("0")))
 
 
 def permitted(value: float, digits: int) -> int:
-    """Digits that a number may be shown with: those before the point and one behind it are never too many."""
+    """The number of digits to show: ``digits``, but at least all digits before the decimal point and one after it."""
     before = len(str(int(abs(value)))) if 1 <= abs(value) < 1e15 else 0
     return max(digits, before + 1 if before else 0)
 
 
 def at_most(value: float, digits: int = DIGITS) -> str:
-    """A number rounded down: the greatest decimal of so many digits that is not above it."""
+    """A number rounded down: the greatest decimal with this many digits that is not above the number."""
     return next(_on_side(value, digits, ROUND_FLOOR))
 
 
 def at_least(value: float, digits: int = DIGITS) -> str:
-    """A number rounded up: the least decimal of so many digits that is not below it."""
+    """A number rounded up: the least decimal with this many digits that is not below the number."""
     return next(_on_side(value, digits, ROUND_CEILING))
 
 
-# The shortest decimal that is exact in float32 may be wrong for float64 rows beside it:
+# The shortest decimal that is exact in float32 may be wrong for float64 values next to it:
 # decisions/0069-what-is-said-is-what-is-kept.
 def inward(end: float, above: bool, digits: int, inside: float = math.nan, *, is_open: bool = True) -> tuple[str, bool]:
-    """A decimal for the end of an interval of float64 numbers, and whether it is not of the interval itself.
+    """Return a decimal for the end of an interval of float64 numbers, and whether the decimal itself is outside.
 
-    If the decimal is another number than the end, the text includes it, and it excludes whatever the interval excludes.
+    A rounded decimal is inside the interval, so the shown interval never has a number that the original does not have.
 
     Parameters
     ----------
-    end : finite
-    above : whether the interval is above its end, else below
-    digits : significant digits, at least; more where ``inside`` needs them
-    inside : a number of the interval that the text must include; nan for none
-    is_open : whether the end is not of the interval
+    end : end of the interval, finite
+    above : whether the interval is above its end, otherwise below
+    digits : least number of significant digits; more are used if ``inside`` requires them
+    inside : a number of the interval that the shown interval must include; nan for none
+    is_open : whether the end itself is outside the interval
     """
     if not is_open and n_digits(short(end)) <= permitted(end, digits):
         return short(end), False
-    last = end if is_open else math.nextafter(end, -math.inf if above else math.inf)  # the next number that is outside
+    last = end if is_open else math.nextafter(end, -math.inf if above else math.inf)  # the nearest number outside
     for text in _on_side(last, digits, ROUND_CEILING if above else ROUND_FLOOR):
         number = float(text)
         if number == last or not (inside < number if above else inside > number):
             return text, number == last
-    raise AssertionError("the last of these is the number itself")
+    raise AssertionError("the last decimal is the number itself")
 
 
 def value_text(value: float, digits: int | None, same: Callable[[float], bool]) -> str:
-    """A value of a row: as it is, or a shorter decimal that the model does not tell from it.
+    """The text of a value of a row: exact, or a shorter decimal that the model does not distinguish from the value.
 
     Parameters
     ----------
-    value : finite
-    digits : significant digits, at least; None for the float64 itself
-    same : whether the model takes a number for the value
+    value : finite number
+    digits : least number of significant digits; None for the exact float64
+    same : function that says whether the model treats a number in the same way as the value
 
     Returns
     -------
     str
-        "just above 60.2" or "just below 60.2" where the value is the next float64, and 60.2 is on the other side of a
-        threshold.
+        For example "just above 60.2", if the value is the next float64 after 60.2, and a threshold is between both.
     """
     exact = short(value)
     if digits is None or n_digits(exact) <= max(WRITTEN, permitted(value, digits)):
@@ -109,7 +108,7 @@ def value_text(value: float, digits: int | None, same: Callable[[float], bool]) 
 
 
 def next_to(value: float, digits: int) -> str | None:
-    """Words for the float64 next to a number of few digits, "just above 60.2" or "just below 60.2"; else None."""
+    """The text "just above 60.2" or "just below 60.2" if the value is the float64 next to a short number; else None."""
     for end, word in ((-math.inf, "above"), (math.inf, "below")):
         near = short(math.nextafter(value, end))
         if n_digits(near) <= digits:
@@ -118,7 +117,7 @@ def next_to(value: float, digits: int) -> str | None:
 
 
 def _on_side(value: float, digits: int, rounding: str) -> Iterator[str]:
-    """Decimals on one side of a number, of more and more digits; the last one is the number itself."""
+    """Yield decimals on one side of a number, with more and more digits; the last one is the number itself."""
     for count in range(permitted(value, digits), MOST_DIGITS) if math.isfinite(value) else ():
         text = _rounded(value, count, rounding)
         if math.isfinite(float(text)):
@@ -127,6 +126,6 @@ def _on_side(value: float, digits: int, rounding: str) -> Iterator[str]:
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:
-    """A decimal of so many significant digits, in the notation of :func:`short`."""
+    """The value rounded to this many significant digits, in the notation of :func:`short`."""
     context = Context(prec=digits, rounding=rounding, Emin=-400, Emax=400)
     return short(float(context.create_decimal(Decimal(value))))

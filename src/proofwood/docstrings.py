@@ -1,11 +1,11 @@
-"""Entries that several docstrings have in common, written once.
+"""Insert entries that several docstrings have in common, so that each entry is written once.
 
-A docstring names such entries in one line, which reads as a sentence in the source::
+In the source, a docstring names such entries in one line::
 
     time_limit, n_jobs : as in every learner
 
-:func:`filled_in` puts the entries in its place, so that ``help()`` and pages made from docstrings show the full text.
-Lines below it, indented further, go on with the last entry.
+:func:`filled_in` replaces this line by the entries, so that ``help()`` and generated pages show the full text. Lines
+below it with more indentation continue the last entry.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Documented = TypeVar("Documented")
 
 
 def filled_in(thing: Documented, entries: Mapping[str, str], phrase: str) -> Documented:
-    """A class or function whose docstring has each line "names : phrase" written out.
+    """Replace each line "names : phrase" in the docstring of a class or function by the entries, and return it.
 
     Parameters
     ----------
-    thing : whose docstring it is
-    entries : by name, as they stand in a docstring
-    phrase : what such a line says of the names, such as "as in every learner"
+    thing : the class or function
+    entries : the texts of the entries, by name
+    phrase : the text after the names in such a line, such as "as in every learner"
     """
-    if thing.__doc__ is not None:  # python -OO leaves docstrings out
+    if thing.__doc__ is not None:  # python -OO removes docstrings
         line = re.compile(rf"^( *)(\w+(?:, \w+)*) : {re.escape(phrase)}$", re.MULTILINE)
         thing.__doc__ = line.sub(lambda found: _full(found, entries), thing.__doc__)
     return thing

@@ -34,28 +34,28 @@ class DataWarning(UserWarning):
 
 
 class CheckpointWarning(UserWarning):
-    """A file of results or of a search could not be written any more, as on a full disk; the message names it.
+    """A file of results or a checkpoint could not be written, for example on a full disk; the message names the file.
 
-    The work goes on. What was written before is whole, and a later run continues it.
+    The work continues. The file still has all that was written before, and a later run can continue from it.
     """
 
 
 class DataError(ValueError):
-    """A table cannot be used as it is; the message names the column or file and what to do."""
+    """A table cannot be used; the message names the column or file and says what to do."""
 
 
 class MisreadError(DataError):
-    """A row is read otherwise than the model reads it, so that what is proved here would be about another row.
+    """Proofwood reads a row differently from the model, so that a proof would be about another row.
 
-    The message names the row, both classes, the column that makes the difference, the likely cause and the way out.
+    The message names the row, both predictions, the column that causes the difference, the likely reason and a remedy.
 
     Parameters
     ----------
     message : str
-    row : number of the row in the table that was given; None where the model disagrees on rows that nobody gave
-    predicted : class (or number) that the model gives to the row as it was given
-    read : class (or number) of its reading
-    column : name of the column that makes the difference; None where no single one was found
+    row : number of the row in the given table; None if the difference was found for generated rows
+    predicted : class (or number) that the model predicts for the row
+    read : class (or number) that the converted model predicts for the row
+    column : name of the column that causes the difference; None if no single column does
     """
 
     def __init__(
@@ -76,12 +76,12 @@ class MisreadError(DataError):
 
 
 class InfeasibleError(ValueError):
-    """No model meets the constraints, which is proved; the message names them and says what to do.
+    """It is proved that no model satisfies the constraints; the message names them and says what to do.
 
     Parameters
     ----------
     message : str
-    result : of the engine, with status ``"infeasible"`` and no model
+    result : result of the engine, with status ``"infeasible"`` and without a model
     """
 
     def __init__(self, message: str, result: Result) -> None:

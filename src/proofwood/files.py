@@ -1,4 +1,4 @@
-"""Files written whole or not at all, tried out before the work that fills them, read up to a limit; and their JSON."""
+"""Write files completely or not at all, check before long work that a file can be written, and read with a limit."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from pathlib import Path
 from typing import Any
 
 CHUNK = 2**22
-"""Bytes that are read at once: memory grows with what is there, not with the limit."""
+"""The number of bytes that are read at once, so that memory grows with the file and not with the limit."""
 
 MOST = 2**32
-"""Bytes that a file may take in memory, if nobody says otherwise;"""
+"""The most bytes that a file may take in memory by default."""
 RATIO = 1000
-"""no more than so many times its own size, which no table or model has that is not made to fill the memory,"""
+"""By default, a file may take at most this many times its own size in memory. Only malicious files need more."""
 SMALL = 2**26
-"""or this many bytes, if that is more."""
+"""A file may always take this many bytes in memory by default, even if ``RATIO`` times its size is less."""
 _allowed: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 _DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
-"""What the links behind ``/dev/stdout`` and ``/dev/fd/1`` lead to on Linux: a file that is open already."""
+"""The target of links such as ``/dev/stdout`` and ``/dev/fd/1`` on Linux: a file that is already open."""
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write ``content`` to ``path``: all of it, or nothing.
+    """Write all of ``content`` to ``path``, or nothing.
 
-    A regular file is replaced in one step by one that was written beside it and is on the disk. It keeps its mode.
-    A link stays, and the file that it leads to is replaced. What is not a regular file (a device, a
-    pipe) is written to and never replaced.
+    A regular file is first written to disk under a temporary name in the same folder, and then replaced in one step. It
+    keeps its mode. If ``path`` is a link, the link stays, and its target is replaced. Devices and pipes are written to
+    and never replaced.
 
     Raises
     ------
     OSError
-        If the file cannot be written. A file that was there is as it was, and nothing is left beside it.
+        If the file cannot be written. An existing file is then unchanged, and no temporary file remains.
     """
     opened = _open_file(path)
     if opened is not None:
@@ -77,9 +77,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Raise OSError now if :func:`write_whole` could not write to ``path`` later; nothing is changed.
+    """Raise OSError if :func:`write_whole` would not be able to write to ``path``; the file is not changed.
 
-    What only the writing itself can show, such as a disk that gets full, is not found.
+    Errors that only appear during writing, such as a full disk, are not found.
     """
     opened = _open_file(path)
     if opened is not None:
@@ -97,25 +97,25 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
 
 def is_regular(path: str | os.PathLike[str]) -> bool:
-    """Whether ``path`` leads to a regular file, or to none yet; False for devices, pipes and what is open already."""
+    """Whether ``path`` is a regular file, or does not exist yet; False for devices, pipes and open descriptors."""
     if _open_file(path) is not None:
         return False
     return not Path(path).exists() or Path(path).is_file()
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether both paths lead to the same file that exists."""
+    """Whether both paths lead to the same existing file."""
     try:
         return Path(one).samefile(other)
     except FileNotFoundError:
         return False
 
 
-# The limit holds for the duration of a call, so that it binds a new reader ten layers down without a parameter:
+# The limit applies during a call, so that every reader inside obeys it without a parameter:
 # decisions/0072-files-are-measured-first.
 @contextmanager
 def allowing(max_bytes: int | None) -> Iterator[None]:
-    """In this context each file that is read may take ``max_bytes`` in memory; None changes nothing.
+    """A context in which each file that is read may take ``max_bytes`` in memory; None does not change the limit.
 
     Raises
     ------
@@ -135,44 +135,44 @@ def allowing(max_bytes: int | None) -> Iterator[None]:
 
 
 def permitted(size: int, *, ratio: int = RATIO) -> int:
-    """Bytes that a file may take in memory.
+    """The bytes that a file may take in memory.
 
     Parameters
     ----------
-    size : of the file, in bytes
-    ratio : times its size that it may take, where no limit was stated
+    size : size of the file in bytes
+    ratio : largest ratio of memory to size, used if :func:`allowing` states no limit
     """
     allowed = _allowed.get()
     return min(MOST, max(SMALL, ratio * size)) if allowed is None else allowed
 
 
 def beyond(path: str | os.PathLike[str], estimate: int, size: int, *, ratio: int = RATIO) -> str | None:
-    """Why a file is refused before it is read, if it takes more bytes in memory than it may; else None.
+    """The text of an error if a file takes more bytes in memory than permitted; otherwise None.
 
     Parameters
     ----------
-    path : of the file
-    estimate : bytes that it takes, by what it says of itself
-    size : of the file, in bytes
+    path : path of the file
+    estimate : bytes that it takes in memory, estimated from the sizes that it declares
+    size : size of the file in bytes
     ratio : see :func:`permitted`
     """
     most = permitted(size, ratio=ratio)
     if estimate <= most:
         return None
     return (
-        f"{os.fspath(path)} has {size:,} bytes and takes about {estimate:,} in memory, and {most:,} are permitted: if "
-        "you trust it, and have the memory, raise max_bytes (--max-bytes on the command line)"
+        f"{os.fspath(path)} has {size:,} bytes and takes about {estimate:,} in memory, but only {most:,} are "
+        "permitted: if you trust the file and have enough memory, raise max_bytes (--max-bytes on the command line)"
     )
 
 
 def require_room(what: str | os.PathLike[str], estimate: int, size: int) -> None:
-    """Raise ValueError if a model takes more bytes in memory than it may, by the numbers that its file declares.
+    """Raise ValueError if a model takes more bytes in memory than permitted, by the sizes that its file declares.
 
     Parameters
     ----------
-    what : the file, or what it is called
-    estimate : bytes that it takes
-    size : of the file, in bytes
+    what : path or name of the file
+    estimate : bytes that the model takes in memory
+    size : size of the file in bytes
     """
     refusal = beyond(what, estimate, size, ratio=MOST)  # few trees may be of many columns
     if refusal is not None:
@@ -180,7 +180,7 @@ def require_room(what: str | os.PathLike[str], estimate: int, size: int) -> None
 
 
 def read_permitted(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
-    """The content of a file; empty and why, if the file alone has more bytes than it may take in memory."""
+    """Return the content of a file and None; if it is larger than the permitted memory, no content and the reason."""
     most = MOST if _allowed.get() is None else permitted(0)
     data = read_bounded(path, most)
     if data is not None:
@@ -190,19 +190,19 @@ def read_permitted(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
 
 
 def bytes_of_json(data: bytes) -> int:
-    """About how many bytes the values of a JSON text take in memory, at least as many as they do."""
+    """An upper estimate of the bytes that the values of a JSON text take in memory."""
     containers, values = data.count(b"[") + data.count(b"{"), data.count(b",") + data.count(b":")
     return len(data) + 88 * containers + 40 * values
 
 
 def read_bounded(path: str | os.PathLike[str], limit: int) -> bytes | None:
-    """The content of a file, or None if it has more than ``limit`` bytes: no more than these are ever held."""
+    """Return the content of a file, or None if it has more than ``limit`` bytes, which are then not all read."""
     with Path(path).open("rb") as file:
         return read_stream(file, limit)
 
 
 def read_stream(stream: BufferedIOBase, limit: int) -> bytes | None:
-    """The rest of a stream, or None if that is more than ``limit`` bytes."""
+    """Return the rest of a stream, or None if it has more than ``limit`` bytes."""
     parts: list[bytes] = []
     left = limit
     while part := stream.read(CHUNK):
@@ -217,7 +217,7 @@ def read_stream(stream: BufferedIOBase, limit: int) -> bytes | None:
 
 
 def _open_file(path: str | os.PathLike[str]) -> int | None:
-    """The descriptor of this process that ``path`` is another name of, such as 1 for ``/dev/stdout``."""
+    """The descriptor of this process to which ``path`` refers, such as 1 for ``/dev/stdout``; None for other paths."""
     place = os.fspath(path)
     if "\0" in place:
         return None
@@ -234,19 +234,19 @@ def _open_file(path: str | os.PathLike[str]) -> int | None:
 
 
 def _require_open(descriptor: int, path: str | os.PathLike[str]) -> None:
-    """OSError with words unless the descriptor is open for writing."""
-    import fcntl  # where descriptors have names, it is there
+    """Raise OSError with a clear message if the descriptor is not open for writing."""
+    import fcntl  # exists on all systems in which descriptors have paths
 
     try:
         mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
     except OSError:
         raise OSError(errno.EBADF, f"descriptor {descriptor} is not open", os.fspath(path)) from None
     if mode == os.O_RDONLY:
-        raise OSError(errno.EBADF, f"descriptor {descriptor} is open for reading only", os.fspath(path))
+        raise OSError(errno.EBADF, f"descriptor {descriptor} is open only for reading", os.fspath(path))
 
 
 def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """What is at ``path``, or None; OSError with words if nothing can be written there."""
+    """Return the status of an existing ``path``, or None; OSError with a clear message if it cannot be written."""
     shown = os.fspath(path)
     try:
         found = Path(path).stat()
@@ -258,27 +258,27 @@ def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
             raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", shown) from None
         return None
     except NotADirectoryError:
-        message = f"{Path(path).parent} is a file and no folder"
+        message = f"{Path(path).parent} is a file, not a folder"
         raise NotADirectoryError(errno.ENOTDIR, message, shown) from None
     except ValueError as error:  # a NUL in the name
         raise OSError(errno.EINVAL, f"this is not the name of a file ({error})", shown) from None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder, expected the name of a file", shown)
     if not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "permission denied: the file may not be written", shown)
+        raise PermissionError(errno.EACCES, "permission denied: you may not write to this file", shown)
     return found
 
 
 def _beside(target: Path) -> Path:
-    """A name for a temporary file in the folder of ``target``; short, as the name of the target may be the longest."""
+    """A short name for a temporary file in the folder of ``target``, whose own name may have the maximal length."""
     return target.with_name(f".proofwood-{secrets.token_hex(6)}.part")
 
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """``error`` about the file that the caller named, and not about the temporary one."""
+    """Return ``error`` with the path that the caller gave instead of the temporary file."""
     reason = error.strerror or str(error)
     if isinstance(error, PermissionError):
-        reason = f"permission denied: no file can be made in the folder {Path(os.path.realpath(path)).parent}"
+        reason = f"permission denied: you may not create files in the folder {Path(os.path.realpath(path)).parent}"
     return type(error)(error.errno, reason, os.fspath(path))
 
 
@@ -289,12 +289,12 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the new name of a file last: on POSIX, the folder is written to the disk, too."""
+    """Write a folder to disk on POSIX systems, so that the new name of a file in it survives a crash."""
     if sys.platform == "win32":
         return
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # a folder that may be written to and not read: the file is there, in its place
+    except PermissionError:  # the folder may be written but not read; the file itself is already written
         return
     try:
         os.fsync(handle)
@@ -306,7 +306,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def strict_json(text: str | bytes) -> Any:
-    """The value of a JSON text; ValueError if it is none, or has a number that JSON does not know, such as NaN."""
+    """Return the value of a JSON text; ValueError if the text is not valid JSON, or has a number such as NaN."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is not a JSON number")
@@ -315,5 +315,5 @@ def strict_json(text: str | bytes) -> Any:
 
 
 def canonical_json(value: object) -> bytes:
-    """The one JSON text of a value that digests are taken of: keys sorted, no blanks, ASCII only."""
+    """The canonical JSON text of a value, for digests: sorted keys, no spaces, only ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")

@@ -1,4 +1,4 @@
-"""Pieces of HTML and SVG; every text of the user stays text in them."""
+"""Make pieces of HTML and SVG, in which all texts of the user are escaped."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from proofwood.printable import printable
 
 
 def escaped(text: object) -> str:
-    """``text`` inside an element or a quoted attribute; characters that turn the direction of text are spelled out."""
+    """``text`` escaped for an HTML element or a quoted attribute, including marks that change the text direction."""
     return html.escape(printable(str(text), keep="\n"), quote=True)
 
 
 def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = ()) -> str:
-    """A table of texts; without ``head``, the first cell of each row is its header."""
+    """The HTML of a table of texts; without ``head``, the first cell of each row is its header."""
     parts = ["<table>"]
     if head:
         parts.append(
@@ -29,12 +29,12 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = ()) -> s
 
 
 def trace_svg(events: Sequence[tuple[float, float, float]], *, unit: str) -> str:
-    """Objective and lower bound over time as SVG with text; empty without events.
+    """The SVG of a plot of objective and lower bound over time, with a text description; empty without events.
 
     Parameters
     ----------
     events : seconds, objective and lower bound, in the order of time; all finite
-    unit : of objective and bound
+    unit : unit of objective and bound
     """
     if not events:
         return ""

@@ -1,9 +1,9 @@
-"""How much memory a search may take: the limit that the user sets, and those of the system.
+"""Limit the memory of a search, by the limit of the user and those of the system.
 
-A search runs :func:`within` a limit. Native searches look at it themselves, about every 50 ms: first their caches stop
-growing and give back what they hold, then they end with the best answer so far. Python code that makes large arrays
-asks :func:`require` first, and long loops ask :func:`full`. What is measured is the memory of the process, on Linux
-with that of the solvers' processes; macOS and Windows report the process alone, other systems nothing.
+A search runs :func:`within` a limit. Native searches check it about every 50 ms: near the limit, their caches stop
+growing and release memory; at the limit, they end with the best answer so far. Python code calls :func:`require`
+before it makes large arrays, and :func:`full` in long loops. The measure is the memory of the process, on Linux plus
+that of solver processes. macOS and Windows report only the process itself, and other systems report nothing.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from proofwood import _native
 T = TypeVar("T")
 
 SHARE = 0.8
-"""Without a limit, this share of what the process may still use."""
+"""Without a limit of the user, the limit is this share of the available memory."""
 EARLY = 0.75
-"""Share of the limit at which caches stop growing."""
+"""The share of the limit at which caches stop growing."""
 LATE = 0.95
-"""Share of the limit at which a search ends: what it allocates between two looks must still fit."""
+"""The share of the limit at which a search ends; the rest is for allocations between two checks."""
 
 LOOK = 0.05
-"""Seconds between two looks at what the system has free; a search looks at the memory of its process as often."""
+"""Seconds between two checks of the free memory of the system, and of the memory of the process in a search."""
 
 ASKED = 2**20
-"""Bytes from which :func:`require` looks."""
+""":func:`require` checks only amounts above this number of bytes."""
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 
 
 class MemoryLimitError(MemoryError):
-    """The memory limit, or the memory that the system grants, does not suffice."""
+    """Raised when the memory limit, or the memory of the system, is not sufficient."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -51,7 +51,7 @@ class MemoryLimitError(MemoryError):
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Bytes in memory, of addresses, and of private data; -1 if unknown, or for no limit."""
+    """Amounts of memory in bytes: resident, address space, and private data; -1 if unknown or without a limit."""
 
     resident: int
     addresses: int
@@ -69,7 +69,7 @@ _NONE = (-1, -1, -1)
 
 
 def bytes_of(memory_limit: object) -> int | None:
-    """A memory limit as bytes: 4_000_000_000 and "4GB" alike, "4GiB" in powers of two; None stays None.
+    """Return a memory limit in bytes: "4GB" means 4_000_000_000, "4GiB" a multiple of 2**30; None stays None.
 
     Raises
     ------
@@ -88,24 +88,24 @@ def bytes_of(memory_limit: object) -> int | None:
     if not 1 <= number < 2**62:
         raise ValueError(
             f"memory_limit={memory_limit!r} is not an amount of memory: expected bytes as an integer from 1, a text "
-            "such as '4GB' or '500MB', or None for a share of what the process may use"
+            "such as '4GB' or '500MB', or None for a share of the available memory"
         )
     return int(number)
 
 
 @contextmanager
 def within(memory_limit: int | str | None) -> Iterator[None]:
-    """While it lasts, searches started from this thread may add ``memory_limit`` bytes to what the process holds.
+    """A context in which searches of this thread may add ``memory_limit`` bytes to the memory of the process.
 
     Parameters
     ----------
-    memory_limit : bytes, a text such as "4GB", or None for a share of :func:`available`. Limits on addresses
-        (``ulimit -v``) and data (``ulimit -d``) are kept in any case; an outer limit holds inside as well
+    memory_limit : bytes, a text such as "4GB", or None for a share of :func:`available`. Limits of the address space
+        (``ulimit -v``) and data (``ulimit -d``) are always obeyed; so is the limit of an outer context
 
     Raises
     ------
     ValueError
-        If it is not an amount of memory.
+        If ``memory_limit`` is not an amount of memory.
     """
     wanted = bytes_of(memory_limit)
     kept = _here.ceiling, _here.early
@@ -123,17 +123,17 @@ def within(memory_limit: int | str | None) -> Iterator[None]:
 
 
 def limited() -> bool:
-    """Whether a limit of :func:`within` is in force in this thread."""
+    """Whether this thread is in a context of :func:`within`."""
     return _here.ceiling is not None
 
 
 def note_lack() -> None:
-    """Remember that lack of memory ended a search, until the next limit begins."""
+    """Record that lack of memory ended a search, until the next context of :func:`within` begins."""
     _here.lacked = True
 
 
 def lacked() -> bool:
-    """Whether lack of memory ended a search within the limit that is in force, or the last one that was."""
+    """Whether lack of memory ended a search in the current context of :func:`within`, or else in the last one."""
     return _here.lacked
 
 
@@ -166,7 +166,7 @@ def _tell() -> None:
 
 
 def full() -> bool:
-    """Whether the memory that this thread may use is used up."""
+    """Whether this thread has reached its memory limit."""
     return _native.memory_state() == 2
 
 
@@ -176,7 +176,7 @@ def short() -> bool:
 
 
 def room() -> int | None:
-    """Bytes that this thread may still add, at least 0; None where there is no limit."""
+    """The bytes that this thread may still allocate, at least 0; None without a limit."""
     most = _here.ceiling
     if most is None:
         return None
@@ -194,23 +194,23 @@ def room() -> int | None:
 
 
 def require(amount: int, what: str) -> None:
-    """Raise MemoryLimitError, naming ``what`` is to be made, unless ``amount`` bytes are left within the limit.
+    """Raise MemoryLimitError if ``what``, which needs ``amount`` bytes, does not fit within the limit.
 
-    Up to a megabyte is not asked about: the process takes and gives back as much at any time.
+    Amounts up to :data:`ASKED` are not checked, since the memory of a process always varies by this much.
     """
     left = None if amount <= ASKED else room()
     if left is not None and amount > left:
-        raise MemoryLimitError(f"{what} would take {shown(amount)}, and {shown(left)} are left within the memory limit")
+        raise MemoryLimitError(f"{what} would take {shown(amount)}, but the memory limit leaves only {shown(left)}")
 
 
 def check() -> None:
-    """Raise MemoryLimitError if the memory that this thread may use is used up."""
+    """Raise MemoryLimitError if this thread has reached its memory limit."""
     if full():
         raise MemoryLimitError("the memory limit is reached")
 
 
 def shown(amount: int) -> str:
-    """Bytes for people: "1.5 GB"."""
+    """The text of a number of bytes, such as "1.5 GB"."""
     size = float(amount)
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000 or unit == "GB":
@@ -220,7 +220,7 @@ def shown(amount: int) -> str:
 
 
 def stepwise(memory_limit: int | str | None, items: Iterator[T]) -> Iterator[T]:
-    """``items``, each made within the limit; what is done between them is not."""
+    """Yield ``items``; the limit applies while each item is computed, but not between items."""
     while True:
         with within(memory_limit):
             try:
@@ -234,11 +234,11 @@ def stepwise(memory_limit: int | str | None, items: Iterator[T]) -> Iterator[T]:
 
 
 _looked: tuple[float, int | None, int] | None = None
-"""When :func:`available` was asked by :func:`_free`, what it said, and what the process held."""
+"""The last check by :func:`_free`: its time, the result of :func:`available`, and the resident memory then."""
 
 
 def _free(resident: int) -> int | None:
-    """What :func:`available` says, or said a moment ago, less what the process took since; it holds ``resident``."""
+    """The available memory: the result of a recent check, minus the growth of ``resident`` since then."""
     global _looked
     now = time.monotonic()
     if _looked is None or not 0 <= now - _looked[0] < LOOK:
@@ -248,16 +248,16 @@ def _free(resident: int) -> int | None:
 
 
 def available() -> int | None:
-    """Bytes that this process may still take into memory: free memory, and what its control groups leave.
+    """The bytes that this process may still allocate, by the free memory and the limits of its control groups.
 
-    None if the system does not tell.
+    None if the system does not report them.
     """
     rooms = [room for room in (_free_memory(), *_group_rooms()) if room is not None]
     return max(0, min(rooms)) if rooms else None
 
 
 def resident_of(pid: int) -> int:
-    """Bytes that another process holds in memory; 0 if the system does not tell."""
+    """The resident memory of another process in bytes; 0 if the system does not report it."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -266,7 +266,7 @@ def resident_of(pid: int) -> int:
 
 
 def full_with(pids: Iterable[int]) -> bool:
-    """Whether this process together with its children ``pids`` holds as much as this thread may use."""
+    """Whether this process and its children ``pids`` together have reached the memory limit of this thread."""
     most = _here.ceiling
     if most is None or most.resident < 0:
         return full()
@@ -275,13 +275,13 @@ def full_with(pids: Iterable[int]) -> bool:
 
 
 def addresses_limited() -> bool:
-    """Whether a limit on addresses or data is in force: allocations may then fail at any moment."""
+    """Whether the address space or data is limited, so that allocations may fail at any moment."""
     most = _here.ceiling
     return most is not None and (most.addresses >= 0 or most.data >= 0)
 
 
 def _limit_room(name: str, used: int) -> int | None:
-    """Bytes below a resource limit; None without one."""
+    """The bytes that are left below a resource limit; None without a limit."""
     if sys.platform == "win32" or used < 0:
         return None
     import resource
@@ -296,14 +296,14 @@ def _free_memory() -> int | None:
         for line in meminfo.splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    try:  # elsewhere the system does not say how much is free: half of all that the machine has
+    try:  # other systems do not report free memory: use half of the memory of the machine
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
         return None
 
 
 def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int | None]:
-    """What the control groups of the process, and those above them, leave (versions 1 and 2)."""
+    """The bytes left in each control group of the process and the groups above it (versions 1 and 2)."""
     rooms: list[int | None] = []
     for line in (_read(own) or "").splitlines():
         number, controllers, path = line.split(":", 2)
@@ -333,7 +333,7 @@ def _group_room(folder: Path, limit_name: str, used_name: str, cache_name: str) 
 
 
 def _read(path: Path) -> str | None:
-    try:  # unbuffered: these files are short, and read at many fits
+    try:  # unbuffered: these files are short and are read often
         with path.open("rb", buffering=0) as file:
             return file.read().decode("ascii")
     except (OSError, UnicodeDecodeError):

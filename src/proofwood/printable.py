@@ -1,4 +1,4 @@
-"""Names and labels of the user in texts: harmless to a terminal, a picture or an XML file, in lists, and misspelt."""
+"""Write names and labels of the user into texts: escape unsafe characters, make lists, and find similar names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _UNSAFE = re.compile(
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    r"""``text`` with every character that could act on a terminal or break XML as an escape: ``\x1b``, ``\u202e``.
+    r"""``text`` with an escape, such as ``\x1b``, for every character that could control a terminal or break XML.
 
     Parameters
     ----------
-    text : of any characters
-    keep : control characters that stay, such as ``"\n"`` where lines are wanted
+    text : any text
+    keep : control characters that are not escaped, such as ``"\n"`` for texts of several lines
     """
 
     def escape(found: re.Match[str]) -> str:
@@ -36,11 +36,11 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 _CLEAR = re.compile(r"[^\s,;{}\"'`]+(?: [^\s,;{}\"'`]+)*")
-"""Texts that show in a list where they begin and end."""
+"""Texts that need no quotes in a list, since their beginning and end are clear."""
 
 
 def in_list(text: str) -> str:
-    r"""A level as it stands in a list: quoted, with escapes, where one would not see where it begins and ends.
+    r"""The text of a level in a list, with quotes and escapes if its beginning or end would not be clear.
 
     >>> print(", ".join(map(in_list, ["red", "dark red", "", "a, b", " c", "d\n"])))
     red, dark red, "", "a, b", " c", "d\n"
@@ -49,11 +49,11 @@ def in_list(text: str) -> str:
 
 
 _WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| (?:[<>]=?|[=≤≥])(?: |\d)|^\"|, |^$")
-"""What parts of sentences are made of."""
+"""Patterns that occur in conditions; a name with one of them needs quotes."""
 
 
 def in_sentence(name: str) -> str:
-    """The name of a column as it stands in a condition: quoted where it could be read as a part of it.
+    """The text of a column name in a condition, with quotes if it could be read as a part of the condition.
 
     >>> print(" and ".join(map(in_sentence, ["age", "petal length (cm)", "not a", "a <= 3"])))
     age and petal length (cm) and "not a" and "a <= 3"
@@ -71,7 +71,7 @@ def _quoted(text: str) -> str:
 
 
 def shown(words: Sequence[Any], most: int | None = 8, text: Callable[[Any], str] = repr) -> str:
-    """The first words as a list for messages; all of them if ``most`` is None.
+    """The first ``most`` words as a list for messages; all words if ``most`` is None.
 
     >>> shown(["a", "b", "c"], 2)
     "'a', 'b', ..."
@@ -80,12 +80,12 @@ def shown(words: Sequence[Any], most: int | None = 8, text: Callable[[Any], str]
 
 
 def cut(text: str, most: int = 60) -> str:
-    """A text for a message, with an ellipsis in the place of its end if it has more characters."""
+    """A text for a message; if it has more than ``most`` characters, an ellipsis replaces its end."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def nearest(name: str, among: Iterable[str]) -> str | None:
-    """The one of some names that may be meant, in letters of any size; None if none is near.
+    """The most similar of some names, without regard to upper and lower case; None if no name is similar.
 
     >>> nearest("dpeth", ["Depth", "nodes"])
     'Depth'
@@ -96,5 +96,5 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what a library says of a file: it may quote what is in the file."""
+    """The first line of the message of an error, escaped since it may quote a file; without a message, its type."""
     return printable((str(error).strip().splitlines() or [type(error).__name__])[0])

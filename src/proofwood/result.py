@@ -1,4 +1,4 @@
-"""What every engine returns: a model, its cost, what is proved about it, and how hard that was."""
+"""The result of an engine: a model, its cost, the proved bound and status, and statistics of the search."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from proofwood.model.node_table import NodeTable
 
 
 class Status(StrEnum):
-    """What is proved. Members compare equal to their strings.
+    """The proved status of a result. Members are equal to their strings.
 
-    - ``"optimal"``: the objective equals the lower bound, proved
-    - ``"within_gap"``: finished, and proved to be within the permitted gap, or the rounding of the weights
-    - ``"feasible"``: a model, not proved best: a limit was reached
-    - ``"infeasible"``: proved: no model meets the constraints
+    - ``"optimal"``: it is proved that no permitted model is better
+    - ``"within_gap"``: the search finished, and the gap is proved to be at most the permitted one, or the rounding of
+      the weights
+    - ``"feasible"``: a limit was reached, so the model is not proved to be the best
+    - ``"infeasible"``: it is proved that no model satisfies the constraints
     - ``"unknown"``: a limit was reached before the first model
     """
 
@@ -33,7 +34,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much an engine may spend. ``None`` means without limit.
+    """The limits of an engine. ``None`` means no limit.
 
     Parameters
     ----------
@@ -45,10 +46,10 @@ class Limits:
     threads: int = 1
 
     def secondary(self, taken: float) -> Limits:
-        """What a goal may spend that counts only among equally good answers, once these took ``taken`` seconds.
+        """The limits of a second search that chooses among equally good models, after ``taken`` seconds.
 
-        As long again, but at most :data:`SECONDARY_SHARE` of the limit, and at least :data:`LEAST_SECONDARY` seconds
-        if so much is left. Without a limit, without limit.
+        It may take ``taken`` seconds again, but at most :data:`SECONDARY_SHARE` of the limit, and at least
+        :data:`LEAST_SECONDARY` seconds if this time is left. Without a limit, the second search has no limit either.
         """
         if self.seconds is None:
             return self
@@ -57,21 +58,21 @@ class Limits:
 
 
 LEAST_SECONDARY = 0.5
-"""Seconds that a secondary goal may take at least."""
+"""The seconds that a secondary goal may always take."""
 SECONDARY_SHARE = 0.1
-"""Most of the time limit that a secondary goal may take, except for :data:`LEAST_SECONDARY`."""
+"""The largest share of the time limit that a secondary goal may take, except for :data:`LEAST_SECONDARY`."""
 NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:
-    """One report of a running engine: ``lower_bound <= optimum <= objective`` at every moment.
+    """A report of a running engine; ``lower_bound <= optimum <= objective`` is always true.
 
     Parameters
     ----------
-    seconds : since the search began
-    objective : of the best model so far; infinite without one
-    lower_bound : what no model undercuts
+    seconds : seconds since the search began
+    objective : objective of the best model so far; infinite without a model
+    lower_bound : proved lower bound: no permitted model has a smaller objective
     """
 
     seconds: float
@@ -80,16 +81,16 @@ class ProgressEvent:
 
     @property
     def gap(self) -> float:
-        """``objective - lower_bound``, in the unit of the result."""
+        """The gap ``objective - lower_bound``, in the unit of the result."""
         return self.objective - self.lower_bound
 
     def says(self, other: ProgressEvent) -> bool:
-        """Whether objective and bound are those of ``other``."""
+        """Whether objective and bound are equal to those of ``other``."""
         return (self.objective, self.lower_bound) == (other.objective, other.lower_bound)
 
 
 def ended(trace: Sequence[ProgressEvent], final: ProgressEvent) -> tuple[ProgressEvent, ...]:
-    """``trace``, which ends with what ``final`` says."""
+    """Return ``trace`` with ``final`` added at its end, unless its last event has the same objective and bound."""
     return tuple(trace) if trace and trace[-1].says(final) else (*trace, final)
 
 
@@ -98,17 +99,17 @@ Progress = Callable[[ProgressEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How the answer was reached.
+    """Statistics of a search.
 
     Parameters
     ----------
-    seconds : wall-clock
-    engine : what found the model
-    stopped_by : None if completed, else "time_limit", "memory_limit", "interrupt" or the like; "interrupt" also if
-        Ctrl-C came as the search was completed
-    counters : of the engine, by name
-    proved_by : the bound or engine that closed the gap, which is that which raised the lower bound last; None if the
-        gap is open, or the engine does not tell (skeleton diagrams do)
+    seconds : wall-clock seconds
+    engine : name of the engine that found the model
+    stopped_by : None if the search was completed, otherwise "time_limit", "memory_limit", "interrupt" or similar;
+        "interrupt" also if Ctrl-C was pressed just before completion
+    counters : counters of the engine, by name
+    proved_by : the bound or engine that closed the gap, by raising the lower bound last; None if the gap is open, or
+        if the engine does not report it (only that of skeleton diagrams does)
     """
 
     seconds: float = 0.0
@@ -120,13 +121,13 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is proved about one quantity of an answer that is best in several, such as errors first and then size.
+    """The proved status of one quantity of a result that optimises several in order, such as errors and then size.
 
     Parameters
     ----------
-    unit : of the objective and bound: "depth", "nodes", "splits", "errors" or "features"
-    objective, lower_bound : of the model at hand, and what no model that is as good in the parts before can undercut
-    status : what is proved of this part
+    unit : unit of objective and bound: "depth", "nodes", "splits", "errors" or "features"
+    objective, lower_bound : the value for the model, and a bound for all models that are as good in the earlier parts
+    status : the proved status of this quantity
     """
 
     unit: str
@@ -135,7 +136,7 @@ class Part:
     status: Status
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """The fields of the part as a dictionary of plain values."""
         return {
             "unit": self.unit,
             "objective": self.objective,
@@ -146,23 +147,22 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A model with its proof state.
+    """A model and the proved status of its objective.
 
     Parameters
     ----------
-    model : the best model found; None if there is none
-    objective : what it costs, to be minimised; ``inf`` without a model
-    unit : of objective and bound: "errors", "weighted errors", "errors + price of leaves", "share", "nodes", ...
-    lower_bound : what no permitted model undercuts; valid also after a time limit
-    status : what is proved
-    stats : how the answer was reached
-    trace : one event per improvement of the objective or the bound, the last one being the final state
-    parts : for answers that are best in several quantities, in the order of their rank; empty where the objective
-        says all
-    certificates : proofs that can be checked apart from the engine, if it was asked to keep them
+    model : the best model found; None if no model was found
+    objective : the minimised cost of the model; ``inf`` without a model
+    unit : unit of objective and bound: "errors", "weighted errors", "errors + price of leaves", "share", "nodes", ...
+    lower_bound : proved lower bound: no permitted model has a smaller objective; valid also after a time limit
+    status : the proved status
+    stats : statistics of the search
+    trace : one event per improvement of the objective or the bound; the last one is the final state
+    parts : if several quantities are optimised in order, the status of each; empty if there is only the objective
+    certificates : proofs that can be checked without the engine, if the engine was told to store them
         (:class:`proofwood.certificates.drup.Certificate`)
-    scope : what limited the search beyond the shape of the model and the table, in words, such as "at most 2 thresholds
-        a column in age": bound and status speak of the models within it. Empty: of all models of the shape
+    scope : texts of further limits of the search, such as "at most 2 thresholds a column in age": bound and status are
+        about the models within these limits. Empty: they are about all models of the shape
     """
 
     model: NodeTable | None
@@ -180,22 +180,25 @@ class Result:
         if self.lower_bound > self.objective:
             raise AssertionError(f"lower bound {self.lower_bound!r} exceeds objective {self.objective!r}")
         if self.status is Status.OPTIMAL and self.lower_bound != self.objective:
-            raise AssertionError(f"optimal, but {self.lower_bound!r} != {self.objective!r}")
+            raise AssertionError(
+                f"the status is optimal, but the lower bound {self.lower_bound!r} differs from the objective "
+                f"{self.objective!r}"
+            )
         if (self.model is None) != math.isinf(self.objective):
-            raise AssertionError("a model and a finite objective come together")
+            raise AssertionError("a result needs both a model and a finite objective, or neither")
 
     @property
     def gap(self) -> float:
-        """``objective - lower_bound``; 0 when proved optimal, ``inf`` without a model."""
+        """The gap ``objective - lower_bound``; 0 if proved optimal, ``inf`` without a model."""
         return self.objective - self.lower_bound
 
     @property
     def within(self) -> str:
-        """The scope as words behind "proved optimal"; empty if there is none."""
+        """The scope as text that follows "proved optimal"; empty without a scope."""
         return for_these_tests(self.scope)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is proved as plain values, without the model, the trace and certificates."""
+        """The result as a dictionary of plain values, without the model, the trace and certificates."""
         return {
             "status": str(self.status),
             "scope": list(self.scope),
@@ -211,7 +214,7 @@ class Result:
         }
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: what is proved, and how objective and bound met."""
+        """The HTML that a notebook shows: a table of the result, and a plot of objective and bound over time."""
         figures = Figures.of(self)
         rows = [
             ("status", f"{self.status}{self.within}"),
@@ -227,28 +230,28 @@ class Result:
         return f'<div class="proofwood">{table(rows)}{trace_svg(events, unit=self.unit)}</div>'
 
     def part(self, unit: str) -> Part:
-        """What is proved about the quantity called ``unit``; KeyError with the names there are."""
+        """The part of the quantity ``unit``; KeyError with the existing names if it does not exist."""
         for part in self.parts:
             if part.unit == unit:
                 return part
-        raise KeyError(f"no part {unit!r}; this result has {', '.join(part.unit for part in self.parts) or 'none'}")
+        raise KeyError(f"no part {unit!r}: the parts are {', '.join(part.unit for part in self.parts) or '(none)'}")
 
 
 def for_these_tests(scope: Sequence[str]) -> str:
-    """A scope as words behind what is proved; empty if nothing limited the search."""
+    """The text of a scope that follows a status; empty if the scope is empty."""
     return f" for these tests ({'; '.join(scope)})" if scope else ""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Objective, lower bound and gap as texts of up to six significant digits that claim only what is proved.
+    """Texts of objective, lower bound and gap, with up to six significant digits, rounded so that they stay true.
 
     Parameters
     ----------
-    objective : rounded up, so that it is not below the value found
+    objective : rounded up, so that it is not below the objective of the model
     lower_bound : rounded down
     gap : rounded up
-    share : gap in percent of the objective, rounded up; empty where that is not above 0
+    share : gap in percent of the objective, rounded up; empty if the objective is not above 0
     """
 
     objective: str
@@ -258,9 +261,9 @@ class Figures:
 
     @classmethod
     def of(cls, what: Result | Part | ProgressEvent) -> Figures:
-        """The figures of a result, a part of one, or of a search that runs.
+        """Return the figures of a result, of a part, or of a running search.
 
-        Where objective and bound are equal, both are the same text, rounded to nearest.
+        If objective and bound are equal, both have the same text, rounded to the nearest number.
         """
         objective, bound = what.objective, what.lower_bound
         if objective == bound:
@@ -275,7 +278,7 @@ class Figures:
 
 
 def figure(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A count without decimals, another number with up to six significant digits, rounded as ``decimal`` names it."""
+    """The text of a whole number, or of another number with up to six significant digits, rounded as in ``decimal``."""
     if not math.isfinite(value) or value == round(value):
         return f"{value:,.0f}"
     exact = Decimal(value)
@@ -283,9 +286,9 @@ def figure(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
 
 
 def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
-    """``result`` of a search over fewer models than were asked for: nothing but 0 bounds the models left out.
+    """Return ``result`` with the lower bound 0, for a search over only some of the models.
 
-    ``why`` is the ``stopped_by`` of a search that had none; ``seconds``, if given, is the time of the whole answer.
+    ``why`` is the new ``stopped_by`` if the search has none; ``seconds``, if given, is the total time.
     """
     taken = result.stats.seconds if seconds is None else seconds
     stats = replace(result.stats, seconds=taken)
@@ -308,9 +311,9 @@ def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
 
 
 def bounded_by(relaxed: Result, result: Result) -> Result:
-    """``result`` with what a search that permits more models has proved: none of its models undercuts ``relaxed``.
+    """Return ``result`` with the lower bound of ``relaxed``, a search that permits more models.
 
-    Only if both searches came to their end, nothing but the rounding of the weights is between objective and bound.
+    If both searches finished, the status is "within gap", since only the rounding of weights separates both values.
     """
     seconds = relaxed.stats.seconds + result.stats.seconds
     if result.objective == 0:  # nothing costs less

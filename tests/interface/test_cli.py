@@ -210,7 +210,7 @@ def test_text_gaps_and_codes_are_read_as_they_are(tmp_path):
         ("a,t\n1,x\ninf,y\n", "column 'a' holds an infinite value"),
         ("a,t\n1,x\n2,\n", "1 of 2 rows have no label in column 't'"),
         ("a,t\n9007199254740993,x\n9007199254740992,y\n", "which float64 cannot hold exactly"),
-        ("t\nx\ny\n", "no column but the target"),
+        ("t\nx\ny\n", "only the target column"),
         ("a,t\n1,x,9\n", "line 2 has 3 cells, and the header has 2"),
     ],
 )

@@ -252,13 +252,13 @@ TABLES = {
     "empty": (b"", "is empty"),
     "blank": (b"\n \n\t\n", "is empty"),
     "header": (b"a,ok\n", "0 rows"),
-    "one-column": (b"ok\nx\ny\n", "no column but the target"),
+    "one-column": (b"ok\nx\ny\n", "only the target column"),
     "wrong-separator": (b"a^ok\n1^x\n", "no column 'ok'"),
     "nul": (b"a,ok\n1,\0x\n", "byte 7 is NUL"),
     "utf-16": ("a,ok\n1,x\n".encode("utf-16")[:-1], "begins as text in UTF-16, and is not"),
     "excel": (b"PK\x03\x04" + bytes(range(256)), "Excel"),
     "old-excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Excel"),
-    "parquet": (b"PAR1 and more", "Parquet file by its content"),
+    "parquet": (b"PAR1 and more", "is a Parquet file"),
     "twice": (b"a,a,ok\n1,2,x\n", "'a' occurs more than once"),
     "numbers": (b"1,2,3\n1,2,3\n", "only numbers"),
     "ragged": (b"a,ok\n1,x,3,4\n", "line 2 has 4 cells"),
@@ -294,7 +294,7 @@ def test_blank_lines_take_no_time(tmp_path):
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero")
 def test_endless_input_ends():
     message = failed("fit", "/dev/zero", "--target", "ok", "--max-bytes", "10MB")
-    assert "takes about 10,000,001 in memory, and 10,000,000 are permitted" in message
+    assert "takes about 10,000,001 in memory, but only 10,000,000 are permitted" in message
 
 
 def test_tables_of_parquet_that_are_none(tmp_path):

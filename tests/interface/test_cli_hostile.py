@@ -12,16 +12,16 @@ from tests.command_line import COMMAND, failed, worked
 TABLES = {
     "empty.csv": (b"", "is empty"),
     "blank.csv": (b"\n\n", "is empty"),
-    "no-header.csv": (b"1,2,3\n4,5,6\n", "the first line holds only numbers"),
+    "no-header.csv": (b"1,2,3\n4,5,6\n", "the first line contains only numbers"),
     "no-rows.csv": (b"sl,sw,y\n", "0 rows"),
     "binary.csv": (bytes(range(256)) * 4, "byte 0 is NUL"),
     "folder": (None, "is a folder"),
     "absent.csv": (None, "no file"),
     "empty.parquet": (b"", "as Parquet"),
-    "binary.feather": (bytes(range(256)), "not an Arrow file by its content"),
+    "binary.feather": (bytes(range(256)), "is not an Arrow file, but"),
     "packed.csv.gz": (b"\x1f\x8b junk", "cannot unpack"),
     "binary.xlsx": (b"PK junk", "as an Excel workbook"),
-    "old.csv": (b"\xd0\xcf\x11\xe0" + bytes(50), "give it the ending .xls"),
+    "old.csv": (b"\xd0\xcf\x11\xe0" + bytes(50), "change its ending to .xls"),
 }
 
 
@@ -62,7 +62,7 @@ def test_a_table_that_is_none(folder, command, name):
         ("sl,sw\n1,2\n", "no column 'y' in the table. The columns are sl, sw."),
         ("sl,sw,y\n1,2,\n1,2,a\n", "1 of 2 rows have no label in column 'y'"),
         ("sl,sw,y\n1,2,\n1,2,\n", "2 of 2 rows have no label in column 'y'"),
-        ("y\na\nb\n", "no column but the target"),
+        ("y\na\nb\n", "only the target column"),
     ],
 )
 def test_a_target_that_is_none(folder, tmp_path, content, message):

@@ -123,7 +123,7 @@ def test_unknown_levels_and_gaps_go_by_the_rule_of_the_model(folder, tmp_path):
     assert expected == ["yes", "no", "no"]
     assert worked("predict", folder / "m.json", tmp_path / "new.csv").split() == ["prediction", *expected]
     said = failed("predict", folder / "strict.json", tmp_path / "new.csv")
-    assert "column 'job' holds 'pilot' in row 1, which training did not have" in said
+    assert "column 'job' holds 'pilot' in row 1, which was not in the training data" in said
 
 
 def test_a_model_without_names_keeps_columns_that_are_no_features(tmp_path):

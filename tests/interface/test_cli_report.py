@@ -54,7 +54,7 @@ def test_rows_from_two_sheets_of_a_workbook(folder, tmp_path):
     sheets = {name: pl.read_csv(folder / f"{name}.csv") for name in ("train", "fresh")}
     write_workbook(book, {name: [frame.columns, *frame.rows()] for name, frame in sheets.items()})
     call = ("report", folder / "m.json", book, "--target", "paid", "--explain-seconds", 0, "--out", out)
-    assert "has the sheets 'train', 'fresh': name one of them" in failed(*call)
+    assert "has several sheets: 'train', 'fresh'. Name one of them" in failed(*call)
     worked(*call, "--sheet", "train", "--validation", book, "--validation-sheet", "fresh")
     assert "Validation rows" in out.read_text()
     assert "and none is given" in failed(*call, "--sheet", "train", "--validation-sheet", "fresh")

@@ -164,7 +164,7 @@ def test_large_whole_numbers_are_refused_where_they_would_be_rounded():
 
 def test_categories_that_are_written_alike_are_refused():
     X = pd.DataFrame({"g": pd.Categorical(np.array([1, "1"] * 4, dtype=object))})
-    with pytest.raises(DataError, match="'g' has several categories that are written '1'"):
+    with pytest.raises(DataError, match="'g' has several categories with the same text '1'"):
         read_columns(X)
 
 

@@ -88,7 +88,7 @@ def test_levels_become_thresholds_in_the_time_of_their_count():
 def test_levels_that_float32_rounds_are_refused():
     large, small, y = table(False)
     learner = proofwood.OptimalTreeClassifier(2, categorical_features=[0]).fit(large, y)
-    with pytest.raises(PrecisionError, match=r"holds the level [0-9]+, which float32 rounds"):
+    with pytest.raises(PrecisionError, match=r"has the level [0-9]+, which float32 rounds"):
         learner.to_sklearn()
     learner = proofwood.OptimalTreeClassifier(2, categorical_features=[0]).fit(small, y)
     np.testing.assert_array_equal(learner.to_sklearn().predict(small), learner.predict(small))

@@ -127,7 +127,7 @@ def test_text_in_arrays_and_lists():
     X = [["red", 1], ["blue", 2], ["red", 3]]
     tree = MinimalTreeClassifier().fit(X, [1, 0, 1])
     assert tree.predict(np.array(X, dtype=object)).tolist() == [1, 0, 1]
-    with pytest.raises(DataError, match="held text when the model was fitted"):
+    with pytest.raises(DataError, match="held text in training"):
         tree.predict([[0.0, 1.0]])
 
 
@@ -156,7 +156,7 @@ def test_codes_are_categories_where_declared(declared):
         ([True], "mask of 1 values for 2 columns"),
         ([2], "names 2, but there are 2 columns"),
         (["colour"], "names 'colour'"),
-        ([1], "declared categorical and holds 0.5"),
+        ([1], "declared as categorical, but holds 0.5"),
     ],
 )
 def test_wrong_declarations(declared, message):

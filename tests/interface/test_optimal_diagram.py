@@ -563,7 +563,7 @@ def test_bad_rows(iris):
         small(splits="oblique").fit(np.where(X > 7, np.nan, X), y)
     with pytest.raises(ValueError, match="seen in training"):
         small().fit(X, y).recount(X, y + 1)
-    with pytest.raises(DataError, match="too far for float64"):
+    with pytest.raises(DataError, match="too large for float64"):
         small(splits="oblique").fit([[-1e308], [1e308]], [0, 1])
 
 

@@ -55,7 +55,7 @@ def test_decimals_are_told_apart_or_refused(digits, step, places, make):
     pair = [Decimal(number).scaleb(-places) for number in (digits, digits + step)]
     rows = MAKERS[make](pair * 3)
     if float(pair[0]) == float(pair[1]):
-        with pytest.raises(DataError, match="which are one number in float64: round the column to 15 digits"):
+        with pytest.raises(DataError, match="which are the same number in float64: round the column to 15 digits"):
             OptimalTreeClassifier(1).fit(rows, [0, 1] * 3)
         return
     tree = OptimalTreeClassifier(1).fit(rows, [0, 1] * 3)

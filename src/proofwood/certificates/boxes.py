@@ -1,20 +1,20 @@
-"""Whether a tree of boxes proves that no row in which a class comes before all its rivals costs less than so much.
+"""Check a tree of boxes: it proves that each row in which a class beats all its rivals has at least a given price.
 
-A split parts a box at a cell of a column, so its two boxes hold every row of it. A closed box comes with *messages*:
-for some trees and columns a whole number per cell. A tree gets the number of the cell that a row has, and the column
-pays it, so that over all trees and columns they add up to nothing. It also has a weight for each rival, whole and not
-negative: what a unit of the class's lead over that rival is worth. Of any row of the box,
+A split divides a box at a cell of a column, so that its two parts contain all rows of the box. A closed box has
+*messages*: for some pairs of a tree and a column, one whole number per cell. For the cell that a row has, the tree
+receives this number and the column pays it, so all messages of a row add up to zero. A closed box also has a weight for
+each rival, a whole number from 0: the value of one unit of the class's lead over that rival. For any row of the box,
 
     weights times leads  -  price   is at most   U,
 
     U = sum over trees of (best leaf in the box, with the most that its cells get it)
         + sum over columns of (best cell in the box, less what it pays, and less its price),
 
-whatever the messages are: they need not be trusted, only added up. A row in which the class comes before all rivals has
-leads of n or more, and so a price of at least ``weights times n - U``. If that is not below the least price that is
-claimed, the box holds nothing that matters. A box may also name a single rival that is never beaten there, whatever a
-row costs; where nothing has a price, all boxes do so, or weigh several rivals. Weights are over a power of two; what a
-leaf is worth is then rounded up to a whole number, relative to the best leaf of its tree, which makes U no smaller.
+for any choice of messages: the check adds them up and does not trust them. If the class beats all rivals in a row, its
+leads are n or more, so the row has a price of at least ``weights times n - U``. If this is at least the claimed price,
+no row of the box contradicts the claim. A box may also name one rival that the class never beats in the box, at any
+price. Without prices, every box does this or weighs several rivals. Weights are divided by a power of two; the value of
+a leaf, relative to the best leaf of its tree, is then rounded up to a whole number, so U does not become smaller.
 
 All of it is done here, in integers, from the boxes of the leaves. The limits of the space take part as clauses: they
 cut boxes down, and a *way* to satisfy a clause is chosen as a leaf is, and may get messages too.
@@ -37,21 +37,22 @@ MOST_BITS = 62
 SAFE = 2**62
 
 
-# A formula would have to say in Boolean variables how sums add up; the search's own bounds are proofs that anybody can
-# add up: decisions/0040-trees-of-boxes.
+# A formula would have to encode sums in Boolean variables. The bounds of the search are proofs that anybody can add up:
+# decisions/0040-trees-of-boxes.
 class BoxTree:
-    """A tree of boxes against one class in a region.
+    """A tree of boxes that proves that one class does not win in a region.
 
     Parameters
     ----------
     trees : the model
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
-    rivals : the classes before which it would have to come, one at least
-    own, prices : (n_columns,) a cell of each column, and per column the price of each cell, which does not fall away
-        from that cell; None: nothing has a price
-    least : rows of this price or more are of no interest
-    shown : (n_columns,) cells of rows that something else decides: a box of their leaves alone needs no bound
+    rivals : the classes that it would have to beat, at least one
+    own, prices : (n_columns,) a cell of each column, and per column the price of each cell. Prices do not decrease with
+        the distance from that cell. None: no cell has a price
+    least : only rows with a lower price than this matter
+    shown : (n_columns,) cells of rows that are checked in another way. A box whose rows all reach the leaves of such a
+        row needs no bound
     plain : whether the region is a box also in columns of numbers that may be missing, see ``Trees.box_of_region``
     """
 
@@ -85,7 +86,7 @@ class BoxTree:
             self.most_price = int(self.flat.max(initial=0))
 
     def _weigh(self, against: int, rivals: Sequence[int]) -> None:
-        """Per rival what each leaf gains less than the best one of its tree, and what all trees together may lack."""
+        """Compute, per rival, how far each leaf is below the best leaf of its tree, and how far all trees may be."""
         trees = self.trees
         counts = [len(tree) for tree in trees.leaves]
         first = np.cumsum([0, *counts])[:-1]
@@ -103,7 +104,7 @@ class BoxTree:
         self.n_leaves = sum(counts)
 
     def fault(self) -> str | None:
-        """Why the boxes do not show it; None if they do."""
+        """The reason why the boxes do not prove the claim; None if they do."""
         fault = self._ways_fault()
         if fault is not None:
             return fault
@@ -112,15 +113,15 @@ class BoxTree:
         waiting = [(self.low, self.high, np.arange(n))]
         for number, node in enumerate(self.boxes, start=1):
             if len(node) not in (2, 4):
-                return f"box {number} is neither parted nor closed"
+                return f"box {number} is neither split nor closed"
             if not waiting:
-                return f"box {number} is of no other box"
+                return f"box {number} is not a part of another box"
             low, high, among = waiting.pop()
             rows = self._cut_down(low, high)
             if len(node) == 2:
                 column, cut = node
                 if not all(type(v) is int for v in (column, cut)) or not 0 <= column < low.size:
-                    return f"box {number} is parted at no cell"
+                    return f"box {number} is not split at a cell of a column"
                 if rows is not None:
                     low, high, among = *rows, self._reached(*rows, among)
                 below, above = high.copy(), low.copy()
@@ -129,21 +130,21 @@ class BoxTree:
             elif rows is not None:
                 alive = self._reached(*rows, among)
                 if not self._is_closed(*rows, alive, node) and not self._is_shown(alive):
-                    return f"box {number} may have a row of the class"
-        return f"{len(waiting)} boxes are not looked at" if waiting else None
+                    return f"box {number} may contain a row of the class"
+        return f"the proof ends before {len(waiting)} boxes are split or closed" if waiting else None
 
     def _ways_fault(self) -> str | None:
         known = {frozenset(clause) for clause in self.clauses}
         for one, clause in self.ways:
             if frozenset(clause) not in known:
-                return f"{clause} is not a clause about all rows"
+                return f"the clause {clause} is not one that all rows satisfy"
             pairs = [frozenset((a ^ 1, b ^ 1)) for i, a in enumerate(clause) for b in clause[:i]] if one else []
             if not all(pair in known for pair in pairs):
-                return f"of {clause} more than one may hold"
+                return f"more than one literal of the clause {clause} may be true"
         return None
 
     def _list_options(self) -> None:
-        """Collect the boxes of all leaves and of all ways to satisfy each clause, each with what it is chosen for."""
+        """Collect the boxes of all leaves and of all ways to satisfy each clause, each with its tree or clause."""
         trees = self.trees
         low, high = [one for one, _ in trees.boxes], [one for _, one in trees.boxes]
         counts = [len(tree) for tree in trees.leaves]
@@ -163,12 +164,12 @@ class BoxTree:
         self.option_low, self.option_high = np.concatenate(low), np.concatenate(high)
 
     def _reached(self, low: Cells, high: Cells, among: Cells) -> Cells:
-        """Those of some options that the box reaches."""
+        """The options among the given ones that overlap the box."""
         reached = (self.option_low[among] <= high) & (self.option_high[among] >= low)
         return np.asarray(among[np.all(reached, axis=1)])
 
     def _within_clauses(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
-        """The box without what the clauses exclude one by one; None if that is all of it."""
+        """The box without the cells that single clauses exclude; None if no cell is left."""
         if np.any(low > high):
             return None
         low, high = low.copy(), high.copy()
@@ -194,7 +195,7 @@ class BoxTree:
         return low, high
 
     def _is_shown(self, alive: Cells) -> bool:
-        """Whether all rows of a box reach the same leaves, which are those of a row that is shown."""
+        """Whether all rows of a box reach the same leaves, and a row of ``shown`` reaches these leaves too."""
         leaves = alive[self.factor[alive] < len(self.trees.leaves)]
         if leaves.size != len(self.trees.leaves):
             return False
@@ -202,7 +203,7 @@ class BoxTree:
         return any(bool(np.all((low <= row) & (row <= high))) for row in self.shown)
 
     def _cut_down(self, low: Cells, high: Cells) -> tuple[Cells, Cells] | None:
-        """The box without what the clauses exclude, and without cells at the ends of columns that cost too much."""
+        """The box without the cells that clauses exclude, and without too expensive cells at the ends of columns."""
         while True:
             rows = self._within_clauses(low, high)
             if rows is None or self.own is None:
@@ -232,7 +233,7 @@ class BoxTree:
         return int(self.flat[self.start[c] + min(max(int(self.own[c]), first), last)])
 
     def _is_closed(self, low: Cells, high: Cells, alive: Cells, node: Sequence[Any]) -> bool:
-        """Whether no row of the box that costs little enough can have the leads."""
+        """Whether no row of the box with a price below ``least`` can have the required leads."""
         factor = self.factor[alive]
         counts = np.bincount(factor, minlength=self.n_factors)
         if not counts.all():
@@ -241,9 +242,11 @@ class BoxTree:
         priced = shift is not None and self.own is not None
         shift = 0 if shift is None else shift
         if any(type(v) is not int or not 0 <= v <= MOST_BITS for v in (unit, shift)):
-            raise ValueError(f"{unit} and {shift} are not units of messages and weights")
+            raise ValueError(
+                f"the units of messages and weights are {unit} and {shift}: expected integers from 0 to {MOST_BITS}"
+            )
         if len(weights) != len(self.lacks) or any(type(w) is not int or w < 0 for w in weights):
-            raise ValueError("a box has not one weight per rival")
+            raise ValueError("a box does not have exactly one weight, an integer from 0, for each rival")
         steps = Steps(self.trees, edges, self.n_factors)
         price = self.most_price * low.size if priced else 0
         lack = self.most_lack * sum(weights)
@@ -273,22 +276,22 @@ class BoxTree:
 
 
 def rivals_fault(trees: Trees, rivals: Any, targets: Sequence[int]) -> str | None:
-    """Why these classes cannot be the rivals of targets: at least one class, each once, and none of them a target."""
+    """The reason why these classes cannot be rivals: expected one class or more, each once, without targets."""
     known = [k for k in range(trees.n_classes) if k not in targets]
     if type(rivals) is list and rivals and all(type(k) is int and k in known for k in rivals):
         return None if len(set(rivals)) == len(rivals) else "a rival is named twice"
-    return f"{rivals!r} are not rivals"
+    return f"{rivals!r} is not a list of rivals: expected one or more classes that are not targets"
 
 
 class Steps:
-    """Messages of a closed box: of each edge, a factor and a column, a number per cell that changes at some cells."""
+    """Messages of a closed box: for pairs of a factor (tree or clause) and a column, a number per cell, as steps."""
 
     def __init__(self, trees: Trees, edges: Sequence[Sequence[Any]], n_factors: int) -> None:
         self.n = len(edges)
         self.q = trees.q
         factors, columns = [one[0] for one in edges], [one[1] for one in edges]
         if not all(type(v) is int for one in edges for v in one[:2]):
-            raise ValueError("messages of no tree and column")
+            raise ValueError("the tree or the column of a message is not an integer")
         self.factor, self.column = np.array(factors, dtype=np.int64), np.array(columns, dtype=np.int64)
         if self.n and not (
             self.factor.min() >= 0
@@ -296,26 +299,26 @@ class Steps:
             and self.column.min() >= 0
             and self.column.max() < self.q.size
         ):
-            raise ValueError("messages of no tree and column")
+            raise ValueError("a message is about a tree or a column that does not exist")
         steps = [step for _, _, changes in edges for step in (0, 0, *changes)]
         flat = np.array(steps if steps else [0, 0])
         if flat.dtype != np.int64 or flat.size % 2:
-            raise ValueError("messages are not whole numbers of 64 bits")
+            raise ValueError("a message is not an integer of 64 bits")
         self.counts = np.array([len(changes) // 2 + 1 for _, _, changes in edges], dtype=np.int64)
         if any(len(changes) % 2 for _, _, changes in edges):
-            raise ValueError("a message without its cell")
+            raise ValueError("a message does not have pairs of a cell and a number")
         self.edge = np.repeat(np.arange(self.n), self.counts)
         self.cell, self.message = flat[0::2], flat[1::2]
         self.wide = int(self.q.max(initial=0)) + 2
         self.key = self.edge * self.wide + self.cell if self.n else self.cell
         if np.any(np.diff(self.key) <= 0) or np.any(self.cell < 0) or np.any(self.cell >= self.wide):
-            raise ValueError("the cells of messages do not ascend")
+            raise ValueError("the cells of a message are not in ascending order, or do not exist")
         self.most = sum(map(abs, self.message.tolist()))
         self.columns: list[int] = np.unique(self.column).tolist()
-        """Those with messages."""
+        """The columns that have messages."""
 
     def got(self, low: Cells, high: Cells, counts: Cells, starts: Cells) -> tuple[Cells, Cells]:
-        """Options, some more than once, and the most that each may get of one of its columns.
+        """Options, some more than once, and the largest message that each may receive from one of its columns.
 
         Parameters
         ----------
@@ -331,14 +334,14 @@ class Steps:
         return option, _most_between(self.message, first, last)
 
     def least_paid(self, low: Cells, high: Cells, unit: int = 0, cheapest: Cheapest | None = None) -> int:
-        """Sum over columns of the least that a cell of the box pays.
+        """Sum over columns of the least amount that a cell of the box pays.
 
         Parameters
         ----------
         low, high : (n_columns,) cells of the box
         unit : the power of two that messages are multiples of
-        cheapest : the least price of a column's cells from one to another, which a row pays too; nothing by default.
-            Columns without messages are left out
+        cheapest : function that returns the least price of the cells of a column between two cells; a row pays it too.
+            By default prices are not counted. Columns without messages are not counted
         """
         total = 0
         exact: npt.NDArray[Any] = self.message if self.most < SAFE else self.message.astype(object)

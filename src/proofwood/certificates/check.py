@@ -1,7 +1,7 @@
-"""Check a certificate with nothing but its own text: no solver, no encoder, no class of the package that made it.
+"""Check a certificate by its text only, without a solver, an encoder or a class of the package that made it.
 
-What is read here is plain JSON. First its content as such is looked at, then what its kind has to prove
-(:mod:`proofwood.certificates.kinds`), and last, if there is one to compare with, the real model.
+The certificate is plain JSON. The check reads its fields first, then what its kind has to prove
+(:mod:`proofwood.certificates.kinds`). Last, if a model is given, it compares the certificate with this model.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ STATUSES = {
     "distance": ("optimal", "feasible", "none"),
     "possible": ("complete", "partial"),
 }
-"""What each kind of certificate may claim."""
+"""The statuses that each kind of certificate may claim."""
 KINDS = {**FEATURE_KINDS, **DISTANCE_KINDS}
 HEAD = ("format", "version", "kind", "status", "claim", "digest")
 STATED = ("space", "model", "axes", "lemmas")
-"""The parts of a certificate that only depend on the model and its space."""
+"""The fields of a certificate that depend only on the model and its space."""
 ABOUT = ("row", "label", "targets")
 FIELDS: Mapping[str, Collection[str]] = {
     "abductive": (*ABOUT, "features", "keep", "without", "proofs", "witnesses", "changes", "size_proof"),
@@ -45,32 +45,32 @@ FIELDS: Mapping[str, Collection[str]] = {
     "distance": (*ABOUT, "features", "immutable", "limits", "distance", "witness", "proofs"),
     "possible": ("limits", "found"),
 }
-"""The fields of each kind, beside those of all."""
+"""The fields that each kind has in addition to the common ones."""
 
 
 class RealModel(Protocol):
-    """The model itself: what :func:`proofwood.ensembles.explained.explained` gives."""
+    """The explained model, as :func:`proofwood.ensembles.explained.explained` returns it."""
 
     def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
-        """The fields ``STATED`` of a certificate of this model in the space of another one, and what predicts codes."""
+        """Return the fields ``STATED`` of this model in the space of a given certificate, and a predictor of codes."""
 
 
 def check_certificate(
     certificate: str | Path | Mapping[str, Any], model: RealModel | None = None, *, max_bytes: int | None = None
 ) -> list[Check]:
-    """Everything that a certificate claims, checked one by one.
+    """Check everything that a certificate claims.
 
     Parameters
     ----------
     certificate : path of a JSON file, or its content
-    model : the model that was explained, in its vote; without it the claim is about the trees in the certificate
-    max_bytes : that the trees of the certificate may take in memory, by an estimate; 4 GiB by default
+    model : the explained model, with its vote; without it the claim is about the trees in the certificate
+    max_bytes : the most memory that the trees of the certificate may take, by an estimate; 4 GiB by default
 
     Returns
     -------
     list of Check
-        The claim holds if all of them passed. Without ``model`` nothing is said about the real model, and rows whose
-        class rounding decides are ``open``.
+        The claim is true if all checks passed. Without ``model`` the checks say nothing about the real model, and
+        checks of rows whose class depends on rounding are ``open``.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def check_certificate(
     """
     if model is not None and not hasattr(model, "stated_as"):
         raise TypeError(
-            f"model is a {type(model).__name__}: expected the model as explained(model) gives it, or explainer.model"
+            f"model is a {type(model).__name__}: expected explained(model), or the attribute model of an explainer"
         )
     with allowing(max_bytes):
         content, size = _read(certificate)
@@ -98,14 +98,14 @@ def check_certificate(
 
 
 def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
-    """The content, and the bytes of its file; of one that is in memory, as many as bear any trees."""
+    """The content, and the size of its file in bytes; for a content in memory, a size that permits any trees."""
     size = MOST
     if isinstance(certificate, Mapping):
         content: Any = certificate
     elif not isinstance(certificate, str | Path):
         raise TypeError(
-            f"certificate is a {type(certificate).__name__}: expected the path of a file, or the content, which an "
-            "explanation made with certificate=True has as its attribute certificate"
+            f"certificate is a {type(certificate).__name__}: expected the path of a file, or the content, such as "
+            "the attribute certificate of an explanation that was made with certificate=True"
         )
     else:
         try:
@@ -123,14 +123,14 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any
         raise CertificateError(f"this is not a certificate: expected the format {FORMAT!r}")
     if type(content.get("version")) is not int or content["version"] != VERSION:
         raise CertificateError(
-            f"the certificate has version {content.get('version')!r}, this program reads version {VERSION}: check it "
-            "with the proofwood that wrote it"
+            f"the certificate has version {content.get('version')!r}, but this program reads version {VERSION}: check "
+            "it with the version of proofwood that wrote it"
         )
     return content, size
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The fields of an object: of two with one name a reader might see the other one."""
+    """Return the fields of a JSON object; refuse two fields of one name, since readers differ in which they use."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError(f"a field occurs twice in one object, among {', '.join(found)}")
@@ -139,24 +139,24 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Check]:
     same = content["digest"] == digest(content)
-    yield Check("content", same, "as it was written" if same else "changed after it was written")
+    yield Check("content", same, "not changed since it was written" if same else "changed after it was written")
     stated = Stated(content)
     yield from checks_of(content, stated, model)
 
 
 def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | None = None) -> Iterator[Check]:
-    """The checks of a content whose model over its axes is given."""
+    """Yield the checks of a content, given its model over the axes."""
     kind, status = content["kind"], content["status"]
     if kind not in STATUSES or status not in STATUSES[kind]:
-        yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
+        yield Check("kind", False, f"a certificate of kind {kind!r} cannot have the status {status!r}")
         return
     fields(content, f"certificate of kind {kind}", (*HEAD, *STATED, *FIELDS[kind]))
     yield Check("model", True, f"{len(stated.leaves)} trees over {stated.q.size} axes, {len(stated.clauses)} lemmas")
     subject = Subject(content, stated)
     if not stated.tells(subject.limits):
-        raise ValueError("limits part what the model over these axes does not distinguish")
+        raise ValueError("a limit divides values that the axes of the certificate do not distinguish")
     if not all(stated.region_of(subject.limits).values()):
-        raise ValueError("a limit leaves no value: what is said of rows within it is said of none")
+        raise ValueError("a limit permits no value of its column, so that the claim is about no row")
     if kind != "possible":
         row = _row_check(subject)
         yield row
@@ -167,7 +167,7 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
         subject.shown.append(("row", subject.row, [subject.label]))
     claim = claim_of(content, stated.space, stated.tested)
     yield check_of(
-        "claim", None if content["claim"] == claim else f"{content['claim']!r} is not what is checked", claim
+        "claim", None if content["claim"] == claim else f"{content['claim']!r} is not the claim that is checked", claim
     )
     yield from KINDS[kind](subject)
     if model is not None:
@@ -175,7 +175,7 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
 
 
 def _sets_fault(s: Subject) -> str | None:
-    """What is wrong with the classes and the features that a certificate is about; None if nothing is."""
+    """The fault in the classes and features of a certificate; None if they are valid."""
     content, n_classes = s.content, s.stated.n_classes
     if s.targets is not None and (
         not s.targets
@@ -187,16 +187,16 @@ def _sets_fault(s: Subject) -> str | None:
     every += [content[name] for name in ("features", "keep", "without", "immutable") if name in content]
     for features in every:
         if not all(type(f) is int and 0 <= f < len(s.space.features) for f in features):
-            return "a set has something else than features"
+            return "a set contains something that is not a feature"
         if features != sorted(set(features)):
-            return "features do not ascend"
+            return "the features of a set are not in ascending order"
     if not set(content.get("keep", ())) <= set(content.get("features", ())):
-        return "a feature that is kept is not one of them"
+        return "a feature of 'keep' is not among the features"
     return None
 
 
 def _row_check(s: Subject) -> Check:
-    """That the row is one of the space, and has its class."""
+    """Check that the row is in the space, and that its class is the stated one."""
     if type(s.label) is not int or not 0 <= s.label < s.stated.n_classes:
         return Check("row", False, f"class {s.label} does not exist")
     try:
@@ -211,7 +211,7 @@ def _row_check(s: Subject) -> Check:
 
 
 def _real_checks(s: Subject, model: RealModel) -> Iterator[Check]:
-    """That the trees are those of the model in the same space, and what the model says of the rows."""
+    """Check that trees and space are those of the model, and that the model predicts the stated classes of the rows."""
     parts, predicts = model.stated_as(s.content)
     differing = [name for name in STATED if parts[name] != s.content[name]]
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None

@@ -1,4 +1,4 @@
-"""What all certificates share as plain JSON: format, digest, rows of numbers, and fields that have to be there."""
+"""The parts that all certificates share as plain JSON: format, digest, rows of numbers, and required fields."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from proofwood.certificates.drup import CertificateError
 FORMAT = "proofwood-certificate"
 VERSION = 8
 SETS = ("abductive", "contrastive")
-"""The two lists of an enumeration."""
+"""The names of the two lists of explanations in a certificate of an enumeration."""
 
 FloatArray = npt.NDArray[np.float64]
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """SHA-256 of the content without its field ``digest``, written without spaces and with sorted names."""
+    """The SHA-256 of the content without its field ``digest``, as JSON without spaces and with sorted names."""
     rest = {name: value for name, value in content.items() if name != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def fields(content: Mapping[str, Any], what: str, names: Collection[str]) -> None:
-    """CertificateError unless an object has exactly these fields."""
+    """Raise CertificateError if an object does not have exactly these fields."""
     if not isinstance(content, Mapping) or set(content) != set(names):
         found = ", ".join(sorted(content)) if isinstance(content, Mapping) else repr(content)
-        raise CertificateError(f"a {what} has to have the fields {', '.join(names)}, and has: {found}")
+        raise CertificateError(f"a {what} must have exactly the fields {', '.join(names)}, but it has: {found}")
 
 
 def number_or(value: Any, otherwise: float) -> float:
-    """A number of a file, or the default if it is null; CertificateError if it is neither, or not exactly a float64."""
+    """Return a number of a file, or ``otherwise`` for null; CertificateError if it is not exactly a float64."""
     if value is None:
         return otherwise
     if type(value) not in (int, float) or not np.isfinite(value) or float(value) != value:
-        raise CertificateError(f"{value!r} is not a number of 64 bits")
+        raise CertificateError(f"{value!r} is not a finite number that is exact in float64")
     return float(value)
 
 
 def values_to_json(values: npt.ArrayLike) -> list[float | None]:
-    """A row of numbers; missing ones as null."""
+    """The numbers of a row as JSON, with null for missing values."""
     return [None if value != value else value for value in np.asarray(values, dtype=np.float64).tolist()]

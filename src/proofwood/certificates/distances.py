@@ -1,10 +1,10 @@
-"""What certificates of distances, and of possible classes, have to prove: the second half of the kinds.
+"""Check certificates of distances and of possible classes.
 
-- A *distance*: no row within some limits that is nearer than so much has another class, and one at most so far away
-  has. Prices of cells are worked out anew from the metric, the weights and the row. For ``"linf"``, and where no row
-  has another class at all, the rows that are near enough are a region as of other certificates. For sums of prices the
-  boxes are closed by messages with prices, see :mod:`proofwood.certificates.boxes`.
-- *Possible classes* of a region: a row for each one that is possible, and boxes that each name a rival for the others.
+- A *distance*: no row within the limits has another class and a smaller distance than ``least``, and one row has
+  another class and at most the distance ``distance``. The check computes the prices of cells from the metric, the
+  weights and the row. For ``"linf"``, and if no row has another class, the near rows form a region, as in other
+  certificates. For sums of prices, messages with prices close the boxes, see :mod:`proofwood.certificates.boxes`.
+- *Possible classes* of a region: a row for each possible class, and a tree of boxes for each impossible one.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from proofwood.certificates.stated import Region, Stated
 
 MOST_PRICE = 2**61
 MOST_EXPONENT = 2000
-"""Greatest power of two of the unit of prices, up or down."""
+"""The largest exponent of two that the unit of prices may have, positive or negative."""
 
 
 def allowed(
     stated: Stated, own: Mapping[int, int], immutable: Iterable[int], limits: Iterable[Limit], *, counted: bool
 ) -> dict[int, int]:
-    """The rows that a row may become: within limits, the same in some features, no value missing that is not.
+    """The region of permitted changes of a row: within the limits, equal in some features, no value becomes missing.
 
     Parameters
     ----------
     stated : the model
     own : entries of the row
-    immutable : features
-    limits : of columns
-    counted : whether features are counted: then a value may become a missing one
+    immutable : features that must stay equal
+    limits : limits of columns
+    counted : whether the distance counts changed features: then a value may become missing
     """
     found = stated.alike(own, immutable)
     for j, entries in enumerate(stated.entries):
@@ -61,21 +61,21 @@ def _distance(s: Subject) -> Iterator[Check]:
     if fault is not None:
         return
     outside = s.stated.inside(s.own, region)
-    yield check_of("limits", None if outside is None else "the row is outside the limits", "they hold the row")
+    yield check_of("limits", None if outside is None else "the row is outside the limits", "the row is within them")
     least, status = told["least"], s.content["status"]
     if outside is not None:
         return
     if (status == "none") is not (least is None) or (status == "none") is not (s.content["witness"] is None):
-        yield Check("distance", False, f"status {status!r} does not go with its distances")
+        yield Check("distance", False, f"the status {status!r} contradicts the distances or the row of the certificate")
         return
     if least is None:
         yield from s.never(region, s.content["proofs"])
         return
     yield from _nearest(s, measure, region)
     if number_or(least, -1) < 0:
-        yield Check("distance", False, f"{least!r} is not a distance")
+        yield Check("distance", False, f"{least!r} is not a distance: expected a number from 0")
     elif least == 0:
-        yield Check("distance", not s.content["proofs"], "no row is nearer than not at all")
+        yield Check("distance", not s.content["proofs"], "no distance is less than 0")
     elif measure.metric == "linf":
         near = measure.near(Fraction(least))
         both = {j: near.get(j, -1) & region.get(j, -1) for j in {*near, *region}}
@@ -85,7 +85,7 @@ def _distance(s: Subject) -> Iterator[Check]:
 
 
 def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
-    """Whether a row of another class within the limits lies at the stated distance."""
+    """Check that a row of another class is within the limits and at the stated distance."""
     told, found = s.content["distance"], s.content["witness"]
     check = s.some(found, region, "nearest row")
     yield check
@@ -113,14 +113,15 @@ def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
 
 
 def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
-    """That no sum of prices below the bound is that of a row of another class."""
+    """Check that no row of another class has a sum of prices below the bound."""
     told, box = s.content["distance"], s.stated.box_of(region)
     unit, bound = told["unit"], told["bound"]
     if type(unit) is not int or abs(unit) > MOST_EXPONENT or type(bound) is not int or not 0 < bound < MOST_PRICE:
         yield Check("bound", False, f"{bound!r} times 2^{unit!r} is not a sum of prices")
         return
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
-    yield check_of("bound", None if enough else "it is less than the distance", f"{bound} times 2^{unit} is enough")
+    fault = None if enough else "the bound is less than the distance"
+    yield check_of("bound", fault, f"the bound {bound} times 2^{unit} is large enough")
     prices = measure.whole_prices(unit, bound)
     fault = s.classes_fault(s.content["proofs"])
     yield check_of("classes", fault, f"a proof against each of {s.others}")
@@ -138,10 +139,10 @@ def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
 def _possible(s: Subject) -> Iterator[Check]:
     region = s.stated.region_of(s.limits)
     found, every = s.content["found"], list(range(s.stated.n_classes))
-    fault = None if [one["class"] for one in found] == every else "not one answer per class"
+    fault = None if [one["class"] for one in found] == every else "expected one answer for each class"
     if s.content["status"] == "complete" and any("row" not in one and "proof" not in one for one in found):
-        fault = "a class is not decided"
-    yield check_of("answers", fault, f"one for each of {len(every)} classes")
+        fault = "a class has neither a row nor a proof"
+    yield check_of("answers", fault, f"one answer for each of {len(every)} classes")
     box = s.stated.box_of(region)
     for one in found if fault is None else ():
         k = one["class"]
@@ -151,13 +152,13 @@ def _possible(s: Subject) -> Iterator[Check]:
             fault = fault or rivals_fault(s.stated, part["rivals"], [k])
             if fault is None and box is not None:
                 fault = BoxTree(s.stated, part, *box, part["rivals"]).fault()
-            yield check_of(f"boxes against class {k}", fault, f"{len(part['boxes'])} boxes have no row of it")
+            yield check_of(f"boxes against class {k}", fault, f"{len(part['boxes'])} boxes contain no row of the class")
         elif "row" in one:
             yield _row_of(s, one["row"], k, region)
 
 
 def _row_of(s: Subject, row: list[float | None], k: int, region: Region) -> Check:
-    """That a row of a region may have a class."""
+    """Check that a row of the region may have the class ``k``."""
     name = f"row of class {k}"
     try:
         values, entries = s.read_row({"values": row})
@@ -172,4 +173,4 @@ def _row_of(s: Subject, row: list[float | None], k: int, region: Region) -> Chec
 
 
 KINDS: dict[str, Callable[[Subject], Iterator[Check]]] = {"distance": _distance, "possible": _possible}
-"""What is checked of a certificate, by its kind."""
+"""The checks of a certificate, by its kind."""

@@ -1,4 +1,4 @@
-"""Proofs of unsatisfiability that can be checked without the solver that found them."""
+"""Proofs of unsatisfiability, which are checked without the solver that found them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ Literals = tuple[int, ...]
 
 
 class CertificateError(ValueError):
-    """A certificate does not prove its claim; the message names the first line that fails."""
+    """Raised when a certificate cannot be read or does not prove its claim; the message says what fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A claim, the clauses whose contradiction is the claim, and a DRUP proof of that contradiction.
+    """A claim, clauses whose contradiction proves the claim, and a DRUP proof of this contradiction.
 
     Parameters
     ----------
-    claim : what follows if the clauses cannot all be satisfied, for people
+    claim : text of the claim, which follows if the clauses cannot all be satisfied
     clauses : the formula
     lines : one clause per line, literals and a final 0; a leading ``d`` drops a clause. Every clause must follow from
-        those before it by unit propagation, and the last one added is the empty clause
+        the clauses before it by unit propagation, and the last clause added must be the empty one
     """
 
     claim: str
@@ -30,7 +30,7 @@ class Certificate:
     lines: tuple[str, ...]
 
     def check(self) -> None:
-        """Check the proof line by line; the time grows with the product of clauses and lines.
+        """Check the proof line by line; the time grows with the number of clauses times the number of lines.
 
         Raises
         ------
@@ -48,10 +48,10 @@ class Certificate:
                 return
             else:
                 checker.add(clause)
-        raise CertificateError("the proof ends without the empty clause")
+        raise CertificateError("the proof ends before it derives the empty clause")
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write ``formula.cnf`` (DIMACS) and ``proof.drup`` into ``folder``, for any checker; returns both paths."""
+        """Write ``formula.cnf`` (DIMACS) and ``proof.drup`` into ``folder``, for any checker, and return both paths."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         formula, proof = target / "formula.cnf", target / "proof.drup"
@@ -66,20 +66,20 @@ class Certificate:
 
 
 def _parsed(line: str, number: int) -> tuple[bool, Literals]:
-    """Whether the line drops a clause, and the clause."""
+    """Parse a line: return whether it drops a clause, and the clause."""
     words = line.split()
     drop = words[:1] == ["d"]
     try:
         literals = tuple(int(word) for word in words[drop:])
     except ValueError:
-        raise CertificateError(f"line {number} of the proof ({line!r}) holds something else than integers") from None
+        raise CertificateError(f"line {number} of the proof ({line!r}) has a word that is not an integer") from None
     if literals[-1:] != (0,) or 0 in literals[:-1]:
-        raise CertificateError(f"line {number} of the proof ({line!r}) does not end with its only 0")
+        raise CertificateError(f"line {number} of the proof ({line!r}) must have exactly one 0, at its end")
     return drop, literals[:-1]
 
 
 class _Propagator:
-    """Clauses with two watched literals each, and the literals that follow from them by unit propagation."""
+    """A set of clauses, with two watched literals each, and the literals that follow by unit propagation."""
 
     def __init__(self, clauses: Iterable[Sequence[int]]) -> None:
         self._watching: dict[int, list[list[int]]] = {}  # watched literal -> clauses, the watched two in front
@@ -91,7 +91,7 @@ class _Propagator:
             self.add(clause)
 
     def add(self, clause: Sequence[int]) -> None:
-        """Take up a clause and what follows from it."""
+        """Add a clause, and the literals that follow from it."""
         literals = list(dict.fromkeys(clause))
         if any(-literal in literals for literal in literals):
             return  # always true
@@ -106,7 +106,7 @@ class _Propagator:
             self._contradiction |= self._propagate(free) is None
 
     def drop(self, clause: Sequence[int]) -> None:
-        """Forget a clause, for speed; literals that followed from it stay, for they were proved."""
+        """Remove a clause, for speed; literals that followed from it stay, since they were proved."""
         held = self._held.get(_key(clause))
         if not held:
             return
@@ -116,10 +116,10 @@ class _Propagator:
         self._dropped[_key(clause)] = self._dropped.get(_key(clause), 0) + 1
 
     def implies(self, clause: Sequence[int]) -> bool:
-        """Whether denying every literal of the clause leads to a contradiction by unit propagation.
+        """Whether unit propagation finds a contradiction if every literal of the clause is false.
 
-        A clause dropped earlier was proved, so it may be used again: solvers that restore clauses of eliminated
-        variables do not write that down.
+        A dropped clause was proved, so it may be used again: solvers that restore clauses of eliminated variables do
+        not write this into the proof.
         """
         if self._refutes(clause):
             return True
@@ -143,7 +143,7 @@ class _Propagator:
         return False
 
     def _propagate(self, literals: Sequence[int]) -> list[int] | None:
-        """Make literals true and everything that follows; the new true ones, or None (and none new) if that fails."""
+        """Make literals true and all that follow; return the new true ones, or undo all and return None if it fails."""
         new: list[int] = []
         pending = list(literals)
         consistent = True
@@ -176,7 +176,7 @@ class _Propagator:
         return None
 
     def _rewatch(self, clause: list[int], false: int) -> int | None:
-        """Watch another literal than ``false``; if there is none, the literal that the clause then forces."""
+        """Watch another literal instead of ``false``; if no other is possible, return the literal that must be true."""
         if clause[0] == false:
             clause[0], clause[1] = clause[1], clause[0]
         if clause[0] in self._true:

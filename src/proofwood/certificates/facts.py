@@ -1,4 +1,4 @@
-"""The facts that claims are made of: no row of a region has another class, or some row of it has one."""
+"""Checks of the two facts that claims consist of: no row of a region has another class, or some row of it has one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
     Parameters
     ----------
-    name : what
-    passed : whether it holds
+    name : what was checked
+    passed : whether it is true
     detail : what was found
-    open : whether it holds only if rounding is given the doubt, which the model itself decides
+    open : whether it is true only if rounding is favourable, which only the model itself can decide
     """
 
     name: str
@@ -37,12 +37,12 @@ class Check:
 
 
 def check_of(name: str, fault: str | None, otherwise: str) -> Check:
-    """The check that fails with a fault, and otherwise says what was found."""
+    """A check that fails with the text of ``fault``, or passes with the text ``otherwise`` if ``fault`` is None."""
     return Check(name, fault is None, otherwise if fault is None else fault)
 
 
 def proof_fault(clauses: Iterable[Sequence[int]], lines: Sequence[str]) -> str | None:
-    """Why the lines do not prove that the clauses contradict each other, if they do not."""
+    """The reason why the lines do not prove that the clauses contradict each other; None if they prove it."""
     try:
         Certificate("", tuple(tuple(clause) for clause in clauses), tuple(lines)).check()
     except CertificateError as error:
@@ -51,12 +51,12 @@ def proof_fault(clauses: Iterable[Sequence[int]], lines: Sequence[str]) -> str |
 
 
 class Subject:
-    """What a certificate is about: its model over its space, the row that was asked about, and the classes meant.
+    """The subject of a certificate: its model over its space, the explained row, and the classes that count.
 
     Parameters
     ----------
-    content : the file
-    stated : what is worked out of it
+    content : the content of the file
+    stated : the model and space that are derived from it
     """
 
     def __init__(self, content: Mapping[str, Any], stated: Stated) -> None:
@@ -65,16 +65,16 @@ class Subject:
         self.label: int = content.get("label", -1)
         self.targets: list[int] | None = content.get("targets")
         self.shown: list[tuple[str, FloatArray, list[int] | None]] = []
-        """Rows by name, each with the classes that it may have; None: any class that counts as a change."""
+        """Rows to predict: name, values and permitted classes of each; None permits all classes that are a change."""
 
     @cached_property
     def row(self) -> FloatArray:
-        """(n_columns,) the values of the row that was asked about."""
+        """(n_columns,) values of the explained row."""
         return values_of(self.content["row"], len(self.space.columns))
 
     @cached_property
     def own(self) -> dict[int, int]:
-        """Its entries."""
+        """The entries of the explained row, by column."""
         return self.entries_of(self.row)
 
     @property
@@ -84,19 +84,19 @@ class Subject:
 
     @property
     def rivals(self) -> list[int]:
-        """The classes that do not."""
+        """The classes that do not count as a change."""
         return [k for k in range(self.stated.n_classes) if k not in self.others]
 
     def alike(self, features: Iterable[int]) -> dict[int, int]:
-        """The region of the rows that agree with the row on some features."""
+        """The region of the rows that equal the explained row in the given features."""
         return self.stated.alike(self.own, features)
 
     def outside(self, features: Iterable[int]) -> list[int]:
-        """The features that are not among some."""
+        """All features except the given ones, ascending."""
         return sorted(set(range(len(self.space.features))) - set(features))
 
     def name(self, feature: int) -> str:
-        """Name of a feature, quoted."""
+        """The name of a feature, in quotes."""
         return repr(self.space.features[feature].name)
 
     @cached_property
@@ -107,13 +107,13 @@ class Subject:
     # ----------------------------------------------------------------------------------------------- no row of a region
 
     def never(self, region: Region, proofs: Sequence[Part], of: str = "") -> Iterator[Check]:
-        """That no row of a region may have another class.
+        """Check that no row of a region may have another class.
 
-        Where the model tells no row of it from the one that was asked about, its class is all there is to say.
+        If no test of the model distinguishes the rows of the region from the explained row, no proof is needed.
         """
         box = self.stated.box_of(region)
         if box is not None and np.array_equal(*box) and self.stated.inside(self.own, region) is None:
-            yield Check(f"the row itself{of}", True, "no test tells another row of the region from it")
+            yield Check(f"the row itself{of}", True, "no test distinguishes the rows of the region")
             return
         fault = self.classes_fault(proofs)
         yield check_of(f"classes{of}", fault, f"a proof against each of {self.others}")
@@ -122,19 +122,21 @@ class Subject:
             yield self.boxes_check(name, part, self.boxes_fault(part, region))
 
     def boxes_check(self, name: str, part: Part, fault: str | None) -> Check:
-        """The check of a tree of boxes."""
+        """Return the check of a tree of boxes, given its fault or None."""
         if fault is not None:
             return Check(name, False, fault)
         shown = len(part.get("shown", ()))
-        doubt = f", if the model does not give it to {shown} rows" if shown else ""
-        return Check(name, True, f"{len(part['boxes'])} boxes have no row of it{doubt}", open=shown > 0)
+        doubt = f", if the model does not predict it for {shown} rows" if shown else ""
+        return Check(name, True, f"{len(part['boxes'])} boxes contain no row of the class{doubt}", open=shown > 0)
 
     def classes_fault(self, proofs: Sequence[Part]) -> str | None:
-        """Why proofs are not one for each class that is meant."""
-        return None if [part["against"] for part in proofs] == self.others else "not one proof per other class"
+        """The fault if there is not one proof for each class that counts as a change; None otherwise."""
+        return (
+            None if [part["against"] for part in proofs] == self.others else "expected one proof for each other class"
+        )
 
     def boxes_fault(self, part: Part, region: Region) -> str | None:
-        """Why boxes do not show that a class cannot come before all rivals that are named."""
+        """The reason why the boxes do not prove that a class cannot beat its rivals; None if they prove it."""
         box = self.stated.box_of(region)
         if box is None:
             return None
@@ -142,7 +144,7 @@ class Subject:
         return fault or self.shown_in(BoxTree(self.stated, part, *box, part["rivals"]), part).fault()
 
     def shown_in(self, tree: BoxTree, part: Part) -> BoxTree:
-        """The tree of boxes with the rows of a proof whose class rounding decides, which are shown to the model."""
+        """Return the tree with the rows of the proof whose class depends on rounding; the model must predict them."""
         rows = [self.read_row({"values": values}) for values in part.get("shown", ())]
         tree.shown = [self.stated.cells_of(entries) for _, entries in rows]
         others = [k for k in range(self.stated.n_classes) if k != part["against"]]
@@ -152,39 +154,37 @@ class Subject:
     # ------------------------------------------------------------------------------------------------------- some row
 
     def read_row(self, row: Mapping[str, Any]) -> tuple[FloatArray, dict[int, int]]:
-        """Values and entries of another row; CertificateError if it is none of the space."""
+        """Return values and entries of another row; CertificateError if it is outside the space."""
         values = values_of(row["values"], len(self.space.columns))
         return values, self.entries_of(values)
 
     def entries_of(self, row: FloatArray) -> dict[int, int]:
-        """Entries of a row, also in the columns that are limited."""
+        """The entries of a row in all columns that matter, including those with limits."""
         return self.stated.entries_of(row.tolist(), (limit.column for limit in self.limits))
 
     def some(self, row: Mapping[str, Any], region: Region, name: str) -> Check:
-        """That a row is in a region and has another class; it is shown to the model, if there is one."""
+        """Check that a row is in a region and has another class; if so, add it to the rows that the model predicts."""
         try:
             values, entries = self.read_row(row)
         except CertificateError as error:
             return Check(name, False, str(error))
         outside = self.stated.inside(entries, region)
         if outside is not None:
-            return Check(name, False, f"column {self.space.columns[outside].name!r} of the row is changed too far")
+            return Check(name, False, f"the row is outside the region in column {self.space.columns[outside].name!r}")
         k = row["label"]
         if type(k) is not int or k not in self.others:
-            return Check(name, False, f"class {k} does not count as another one")
+            return Check(name, False, f"class {k} does not count as a change")
         found = self.has_class(values, k, [self.label] if self.targets is None else None, name)
         if found.passed:
             self.shown.append((name, values, None))
         return found
 
     def has_class(self, values: FloatArray, k: int, before: Sequence[int] | None, name: str) -> Check:
-        """That a row may have a class, which comes before some others, or all."""
+        """Check that a row may have class ``k``, which must beat the classes ``before``, or all others if None."""
         sums = [int(score) for score in self.stated.nodes.sums(values[np.newaxis])[0]]
         rivals = [j for j in range(len(sums)) if j != k] if before is None else before
         spare = [sums[k] - sums[j] - self.stated.least_to_win(k, j) for j in rivals]
         if min(spare, default=0) < 0:
-            return Check(name, False, f"the row does not get class {k} by the sum of its leaves")
+            return Check(name, False, f"the sum of its leaves does not give the row class {k}")
         sure = min(spare, default=2 * self.stated.margin) >= 2 * self.stated.margin
-        return Check(
-            name, True, f"another row has class {k}{'' if sure else ', if rounding is given the doubt'}", not sure
-        )
+        return Check(name, True, f"another row has class {k}{'' if sure else ', unless rounding changes it'}", not sure)

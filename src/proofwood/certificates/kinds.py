@@ -1,4 +1,4 @@
-"""What certificates of explanations have to prove, by their kind."""
+"""Checks of certificates of explanations, with one function per kind of certificate."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _abductive(s: Subject) -> Iterator[Check]:
     if s.content["status"] == "minimal":
         freed = sorted(witness["feature"] for witness in s.content["witnesses"])
         needed = sorted(set(features) - set(s.content["keep"]))
-        fault = None if freed == needed else "not one per feature"
-        yield check_of("witnesses", fault, f"one for each of {len(needed)} features")
+        fault = None if freed == needed else "expected one witness for each feature"
+        yield check_of("witnesses", fault, f"one witness for each of {len(needed)} features")
         for witness in s.content["witnesses"] if fault is None else ():
             kept = [feature for feature in features if feature != witness["feature"]]
             yield s.some(witness, s.alike(kept), f"feature {s.name(witness['feature'])} is needed")
@@ -38,8 +38,8 @@ def _contrastive(s: Subject) -> Iterator[Check]:
         yield check_of("classes", fault, f"a proof against each of {s.others}")
         for part in s.content["proofs"] if fault is None else ():
             k, proved = part["against"], part["proofs"]
-            fault = None if [feature for feature, _ in proved] == features else "not one proof per feature"
-            yield check_of(f"proofs against class {k}", fault, f"one for each of {len(features)} features")
+            fault = None if [feature for feature, _ in proved] == features else "expected one proof for each feature"
+            yield check_of(f"proofs against class {k}", fault, f"one proof for each of {len(features)} features")
             for feature, boxes in proved if fault is None else ():
                 one = {**part, "boxes": boxes}
                 name = f"feature {s.name(feature)} is needed against class {k}"
@@ -51,14 +51,14 @@ def _contrastive(s: Subject) -> Iterator[Check]:
 
 
 def _size(s: Subject, sets: Sequence[Sequence[int]]) -> Check:
-    """That no fewer features hit all sets."""
+    """Check that fewer features than the explanation has cannot hit all sets."""
     features = s.content["features"]
     fault = proof_fault(hitting_clauses(sets, s.content["without"], len(features)), s.content["size_proof"])
-    return check_of("size", fault, f"fewer than {len(features)} features do not meet all of {len(sets)} sets")
+    return check_of("size", fault, f"fewer than {len(features)} features cannot hit all of {len(sets)} sets")
 
 
 def _change_of(s: Subject, one: Mapping[str, Any], number: int) -> Check:
-    """That a set of features can change the class."""
+    """Check that a change of these features can change the class."""
     return s.some(one, s.alike(s.outside(one["features"])), f"change {number}")
 
 
@@ -69,21 +69,21 @@ def _enumeration(s: Subject) -> Iterator[Check]:
         yield _change_of(s, one, number)
     kinds = [[set(one["features"]) for one in s.content[kind]] for kind in SETS]
     for name, these, others in zip(SETS, kinds, kinds[::-1], strict=True):
-        yield check_of(f"{name} sets", _spare_fault(these, others), f"all {len(these)} hit the others minimally")
+        yield check_of(f"{name} sets", _spare_fault(these, others), f"all {len(these)} are minimal hitting sets")
     clauses = map_clauses(*([one["features"] for one in s.content[kind]] for kind in SETS))
-    yield check_of("complete", proof_fault(clauses, s.content["map_proof"]), "no set of features is undecided")
+    yield check_of("complete", proof_fault(clauses, s.content["map_proof"]), "every set of features is decided")
 
 
 def _spare_fault(these: list[set[int]], others: list[set[int]]) -> str | None:
-    """Why one of the sets is not a minimal hitting set of the others, if one is not."""
+    """The reason why a set of ``these`` is not a minimal hitting set of ``others``; None if all of them are."""
     if len({frozenset(one) for one in these}) != len(these):
         return "a set occurs twice"
     for one in these:
         met = [one & other for other in others]
         if not all(met):
-            return f"{sorted(one)} does not meet all sets of the other kind"
+            return f"{sorted(one)} does not hit all sets of the other kind"
         if one - {feature for common in met if len(common) == 1 for feature in common}:
-            return f"{sorted(one)} is not minimal among the sets that meet all of the other kind"
+            return f"{sorted(one)} is not a minimal set that hits all sets of the other kind"
     return None
 
 
@@ -97,8 +97,8 @@ def _inflated(s: Subject) -> Iterator[Check]:
     if (outside := s.stated.inside(s.own, region)) is not None:
         fault = f"the row is outside the range of column {s.space.columns[outside].name!r}"
     elif not set(region) <= columns:
-        fault = "a column of another feature is limited"
-    yield check_of("box", fault, "it holds the row, and limits no other feature")
+        fault = "it limits a column of a feature that is not in the explanation"
+    yield check_of("box", fault, "it contains the row, and limits no other feature")
     if fault is not None:
         return
     yield from s.never(region, s.content["proofs"])
@@ -107,7 +107,7 @@ def _inflated(s: Subject) -> Iterator[Check]:
 
 
 def _maximal(s: Subject, region: Region) -> Iterator[Check]:
-    """That no range can take in one value more: a row beyond each of its ends, or no row has the value at all."""
+    """Check that no range can grow by one value: a row with this value has another class, or no row has the value."""
     rows = [(one, s.read_row(one)[1]) for one in s.content["beyond"]]
     for feature in s.content["features"]:
         limited = False
@@ -120,19 +120,19 @@ def _maximal(s: Subject, region: Region) -> Iterator[Check]:
                 yield shown
             else:
                 empty = _is_empty(s, wider, region)
-                found = "no row of the space has the next value" if empty else "no row shows that it cannot grow"
+                found = "no row of the space has the next value" if empty else "no row proves that it cannot grow"
                 yield Check(name, empty, found)
         yield Check(f"feature {s.name(feature)}", limited, "limits the region" if limited else "limits nothing")
 
 
 def _is_empty(s: Subject, wider: Region, region: Region) -> bool:
-    """Whether what a wider region has more holds no row of the space."""
+    """Whether the part of a wider region that is outside the region contains no row of the space."""
     more = {j: mask & ~region.get(j, 0) if j in region and mask != region[j] else mask for j, mask in wider.items()}
     return s.space.denied(more, s.stated.entries)
 
 
 def _beyond(s: Subject, feature: int, region: Region) -> Iterator[Region]:
-    """The regions whose range of a feature holds the next value, too."""
+    """Yield the regions in which the range of a feature is wider by one value."""
     one = s.space.features[feature]
     own = {j: region.get(j, s.stated.entries[j].full) for j in one.columns}
     if one.kind in CHOICES:
@@ -151,7 +151,7 @@ def _entry(s: Subject, j: int, value: float) -> int:
 
 
 def _next(s: Subject, j: int, mask: int) -> Iterator[int]:
-    """The sets of entries of a column with the next value: a number at an end, a category, a missing value."""
+    """Yield sets of entries that are larger by one value: a number at an end, a category, or the missing value."""
     entries = s.stated.entries[j]
     if not s.stated.of_column[j]:
         return
@@ -175,4 +175,4 @@ KINDS: dict[str, Callable[[Subject], Iterator[Check]]] = {
     "enumeration": _enumeration,
     "inflated": _inflated,
 }
-"""What is checked of a certificate, by its kind."""
+"""The checks of a certificate, by its kind."""

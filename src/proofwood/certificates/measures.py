@@ -1,9 +1,9 @@
-"""How distances are measured, exactly, and the least price of each cell: worked out from values.
+"""Exact distances between rows, and the least price of each cell, computed from values.
 
-A column of the table costs its weight times the change of its number, or its weight for another category; a missing
-value becomes any value for 1, and a value never a missing one. ``"l1"`` adds up the columns, ``"l2"`` their squares,
-``"linf"`` is the dearest one. Two columns of a choice change together, so each counts half in a sum.
-``"changes"`` counts the features that differ.
+The price of a column is its weight times the change of its number, or its weight if the category changes. A missing
+value becomes any value at price 1; a value cannot become missing. ``"l1"`` adds up the prices of the columns, ``"l2"``
+their squares, and ``"linf"`` is the largest price. In a choice (one-hot columns) two columns change together, so each
+counts half in a sum. ``"changes"`` counts the features that differ.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from proofwood.certificates.trees import Cells
 
 METRICS = ("l1", "l2", "linf", "changes")
 TOLERANCE = 1e-9
-"""Relative difference of two distances that does not count."""
+"""Two distances are equal if their relative difference is at most this."""
 _MOST_SUM = 2**61
 
 
@@ -33,12 +33,12 @@ FORBIDDEN = Fraction(2) ** 3000
 
 @dataclass(frozen=True)
 class Weight:
-    """What changes of one column cost.
+    """The prices of changes of one column.
 
     Parameters
     ----------
-    down, up : per unit less and more; of categories both are the price of another one
-    codes : of categories the price of each, the unknown one last
+    down, up : price per unit of a decrease and of an increase; for categories both are the price of any change
+    codes : for categories the price of a change to each one, the unknown category last
     """
 
     down: Fraction
@@ -47,7 +47,7 @@ class Weight:
 
     @classmethod
     def read(cls, content: Any) -> Weight:
-        """The weight as a file has it."""
+        """Read the weight from its content in a file."""
         if isinstance(content, Mapping):
             fields(content, "weight", ("codes",))
             return cls(Fraction(0), Fraction(0), tuple(map(_price, content["codes"])))
@@ -58,7 +58,7 @@ class Weight:
 def _price(value: Any) -> Fraction:
     price = FORBIDDEN if value is None else Fraction(number_or(value, 0.0))
     if price < 0:
-        raise CertificateError(f"{value!r} is not a price")
+        raise CertificateError(f"{value!r} is not a price: expected a number from 0, or null")
     return price
 
 
@@ -67,13 +67,13 @@ class Measure:
 
     Parameters
     ----------
-    content : ``metric``; ``weights``, per column of the table the price per unit, a pair of prices (less, more), or of
-        categories a list ``codes`` of the price of each, the unknown one last; null where a change is not allowed; and
-        ``pays``: of ``"changes"`` the axes that pay 1 for another cell than the row's own
+    content : ``metric``; ``weights``: per column of the table the price per unit, a pair of prices (less, more), or for
+        categories a list ``codes`` of the price of each, the unknown one last; null forbids the change; and ``pays``:
+        for ``"changes"`` the axes with price 1 for each cell other than that of the row
     stated : the model of the certificate
     row : (n_columns,) values of the row
-    own : its entries
-    region : the entries that other rows may have, by column; a column that is not named may have any
+    own : entries of the row, by column
+    region : the entries that other rows may have, by column; other columns may have any entry
     """
 
     def __init__(
@@ -95,22 +95,22 @@ class Measure:
 
     @property
     def power(self) -> int:
-        """The distance is this root of the sum of prices."""
+        """The exponent of the metric: the distance is this root of the sum of prices."""
         return 2 if self.metric == "l2" else 1
 
     def fault(self) -> str | None:
-        """Why this is not a distance, or prices of cells would not bound it from below."""
+        """The reason why this is not a distance, or prices of cells are not lower bounds of it; None if valid."""
         if self.metric not in METRICS:
-            return f"there is no metric {self.metric!r}"
+            return f"{self.metric!r} is not a metric: expected one of {', '.join(METRICS)}"
         if len(self.weights) != self.row.size:
-            return "there is not one weight per column of the table"
+            return "the number of weights differs from the number of columns of the table"
         for weight, column in zip(self.weights, self.stated.space.columns, strict=True):
             if weight.codes is not None and (not column.is_category or len(weight.codes) != len(column.levels) + 1):
                 return f"the weights of column {column.name!r} are not those of its categories"
         return self._pays_fault() if self.metric == "changes" else self._singles_fault()
 
     def _singles_fault(self) -> str | None:
-        """Why a change of a category might pay for more than the one that goes and the one that comes."""
+        """The fault if two axes are about the same category, so that its change is paid twice; None otherwise."""
         for j, mine in enumerate(self.stated.of_column):
             taken = 0
             for g in (g for g in mine if self.stated.axes[g].single):
@@ -121,7 +121,7 @@ class Measure:
         return None
 
     def _pays_fault(self) -> str | None:
-        """Why a feature might pay more than once for a change."""
+        """The fault if a change of a feature may be paid more than once; None otherwise."""
         if not all(type(g) is int and 0 <= g < len(self.stated.axes) for g in self.pays):
             return "an axis that pays for a change does not exist"
         for own in self.stated.features:
@@ -131,7 +131,7 @@ class Measure:
         return None
 
     def _exclude(self, a: int, b: int) -> bool:
-        """Whether no row is outside of the own cells of two axes."""
+        """Whether no row differs from the explained row in the cells of both axes at once."""
         left: dict[int, int] = {}
         for g in (a, b):
             j, cells = self.stated.axes[g].column, self.stated.cells_of_entries[g]
@@ -140,7 +140,7 @@ class Measure:
         return self.stated.space.denied(left, self.stated.entries)
 
     def prices(self, g: int) -> list[Fraction]:
-        """The least price of a value in each cell of an axis; prices do not decrease away from the row's own cell."""
+        """The least price of a value in each cell of an axis; prices do not decrease away from the cell of the row."""
         axis, own, n = self.stated.axes[g], int(self.cells[g]), int(self.stated.q[g]) + 1
         if self.metric == "changes":
             return [Fraction(int(g in self.pays and cell != own)) for cell in range(n)]
@@ -165,14 +165,14 @@ class Measure:
             least[cell] = price if before is None or price < before else before
         least[own] = Fraction(0)
         for step, cells in ((1, range(own + 1, n)), (-1, range(own - 1, -1, -1))):
-            for cell in cells:  # a cell without a value costs what the one before it does
+            for cell in cells:  # a cell without a value has the price of the cell before it
                 before, here = least[cell - step], least[cell]
                 assert before is not None
                 least[cell] = before if here is None else max(before, here)
         return [price or Fraction(0) for price in least]
 
     def _of_category(self, g: int) -> Fraction:
-        """The price of leaving the own cell of an axis of categories: one goes, another comes."""
+        """The price of a change to the other cell of an axis of categories."""
         axis = self.stated.axes[g]
         weight, missing = self.weights[axis.column], math.isnan(self.row[axis.column])
         if not axis.single:
@@ -197,21 +197,21 @@ class Measure:
         return Fraction(1, 2) if j in self.halves and self.metric != "linf" else Fraction(1)
 
     def whole_prices(self, unit: int, most: int) -> list[Cells]:
-        """The prices in multiples of ``2**unit``, rounded down, those above ``most`` to ``most``.
+        """The prices in multiples of ``2**unit``, rounded down, and limited to ``most``.
 
         Raises
         ------
         ValueError
-            If they are too large to be added up.
+            If the prices are too large to be added up.
         """
         scale = Fraction(2) ** -unit
         whole = [[min(most, math.floor(one * scale)) for one in self.prices(g)] for g in range(self.cells.size)]
         if sum(max(column, default=0) for column in whole) >= _MOST_SUM:
-            raise ValueError(f"2^{unit} is too small a unit of prices")
+            raise ValueError(f"the unit of prices 2^{unit} is too small: the sum of the prices could overflow")
         return [np.array(column, dtype=np.int64) for column in whole]
 
     def total(self, other: FloatArray, entries: Mapping[int, int]) -> Fraction | None:
-        """The exact sum of prices (or the largest one) of another row; None if a value has become missing."""
+        """The exact sum of prices (for ``"linf"`` the largest price) of another row; None if a value became missing."""
         stated = self.stated
         if self.metric == "changes":
             return Fraction(len({stated.space.feature_of[j] for j, entry in entries.items() if entry != self.own[j]}))
@@ -233,7 +233,7 @@ class Measure:
         return max(paid) if self.metric == "linf" else sum(paid, start=Fraction(0))
 
     def near(self, least: Fraction) -> dict[int, int]:
-        """The region of the rows whose columns each cost less than a limit; for the metric of the dearest change."""
+        """The region of the rows in which each column has a price below the limit, for the metric ``"linf"``."""
         found: dict[int, int] = {}
         for g, axis in enumerate(self.stated.axes):
             prices, entries = self.prices(g), self.stated.entries[axis.column]

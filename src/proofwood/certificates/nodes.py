@@ -1,4 +1,4 @@
-"""The model of a certificate before any question: trees with tests of values, and the leaves that rows reach."""
+"""The model of a certificate: trees with tests of values, and the leaves that rows reach."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOST_64 = 2**62
 class Nodes:
     """The nodes of all trees, one tree after the other.
 
-    A node sends the numbers up to its cut low, or some categories. Rows are values, one number a column, NaN where one
-    is missing; a category is its code.
+    A split sends rows low whose number is at most its cut, or whose category is in its list. A row is an array with one
+    number per column: a value, the code of a category, or NaN if the value is missing.
 
     Parameters
     ----------
-    content : the field ``model`` of a file: ``base``, ``margin``, ``ties_low``, ``classes`` and ``trees``, each with
-        lists of equal length: ``column`` (-1 at leaves), ``test`` (a number, null where all numbers go high, a list of
-        codes, or the scores of a leaf), ``gap_low`` (whether a missing number goes low), ``low`` and ``high`` (nodes of
-        the tree, after this one)
-    space : whose columns are tested
+    content : the field ``model`` of a file: ``base``, ``margin``, ``ties_low``, ``classes`` and ``trees``. Each tree
+        has lists of equal length: ``column`` (-1 at leaves), ``test`` (a number, null if all numbers go high, a list of
+        codes, or the scores of a leaf), ``gap_low`` (whether a missing number goes low), ``low`` and ``high`` (the
+        children, which have larger numbers)
+    space : the space whose columns the trees test
 
     Raises
     ------
@@ -46,7 +46,7 @@ class Nodes:
         for tree in trees:
             fields(tree, "tree", ("column", "test", "gap_low", "low", "high"))
             if len({len(tree[name]) for name in tree}) != 1 or not tree["column"]:
-                raise CertificateError("a tree has no node, or lists of several lengths")
+                raise CertificateError("a tree has no node, or lists of different lengths")
         self.begins = np.cumsum([0, *(len(tree["column"]) for tree in trees)])
 
         def flat(name: str) -> list[Any]:
@@ -55,9 +55,9 @@ class Nodes:
         columns, low, high, gap_low = (flat(name) for name in ("column", "low", "high", "gap_low"))
         self.tests = flat("test")
         if not all(type(value) is int for value in (*columns, *low, *high)):
-            raise CertificateError("columns and nodes of trees are not integers")
+            raise CertificateError("a tree has a column or a child that is not an integer")
         if not all(type(value) is bool for value in gap_low):
-            raise CertificateError("where a missing value goes is not true or false")
+            raise CertificateError("the field gap_low of a tree must contain only true and false")
         self.column = np.array(columns, dtype=np.int64)
         self.gap_low = np.array(gap_low, dtype=bool)
         self.tree = np.repeat(np.arange(len(trees)), np.diff(self.begins))
@@ -71,7 +71,7 @@ class Nodes:
             test = self.tests[node]
             if space.columns[columns[node]].is_category:
                 if type(test) is not list or not all(type(code) is int and code >= OTHER for code in test):
-                    raise CertificateError("a test of categories has no codes")
+                    raise CertificateError("a test of a column of categories is not a list of codes")
                 self.codes[node] = frozenset(test)
             else:
                 self.cut[node] = number_or(test, -np.inf)
@@ -79,7 +79,7 @@ class Nodes:
         self.scores = self._scores()
 
     def _check(self, space: Space) -> None:
-        """CertificateError unless every tree is one: each node but its root is the child of exactly one before it."""
+        """Raise CertificateError if a node other than a root is not the child of exactly one earlier node."""
         inner = np.flatnonzero(~self.leaf)
         if np.any(self.column < LEAF) or np.any(self.column >= len(space.columns)):
             raise CertificateError("a tree tests a column that does not exist")
@@ -90,27 +90,27 @@ class Nodes:
         parents = np.bincount(np.concatenate([self.low[inner], self.high[inner]]), minlength=self.column.size)
         parents[self.begins[:-1]] += 1
         if np.any(parents != 1):
-            raise CertificateError("a node of a tree is not the child of exactly one other")
+            raise CertificateError("a node of a tree is not the child of exactly one other node")
 
     def _scores(self) -> npt.NDArray[Any]:
-        """(n_nodes, n_classes) scores of leaves, whole numbers; 0 elsewhere."""
+        """(n_nodes, n_classes) integer scores of the leaves; 0 for splits."""
         if type(self.margin) is not int or self.margin < 0 or type(self.ties_low) is not bool:
-            raise CertificateError("the margin is not a whole number from 0, or ties go neither low nor high")
+            raise CertificateError("margin is not an integer from 0, or ties_low is not true or false")
         every = [self.base, *(self.tests[node] for node in np.flatnonzero(self.leaf).tolist())]
         if any(len(one) != self.n_classes for one in (self.classes, *every)):
-            raise CertificateError("classes, base and leaves have not one score for each class")
+            raise CertificateError("classes, base and the scores of each leaf do not have one item for each class")
         flat = [score for one in every for score in one]
         if not all(type(score) is int for score in flat) or not all(type(name) is str for name in self.classes):
-            raise CertificateError("scores are not integers, or names of classes no texts")
+            raise CertificateError("a score is not an integer, or the name of a class is not a text")
         if len(set(self.classes)) < self.n_classes:
-            raise CertificateError("two classes have one name, so that a claim may be about either")
+            raise CertificateError("two classes have the same name, so that a claim about it is ambiguous")
         most = max(map(abs, flat), default=0) * (self.begins.size + 1)
         found = np.zeros((self.column.size, self.n_classes), dtype=np.int64 if most < MOST_64 else object)
         found[self.leaf] = np.array(every[1:], dtype=found.dtype).reshape(-1, self.n_classes)
         return found
 
     def _members(self, space: Space) -> tuple[npt.NDArray[np.bool_], IntArray]:
-        """Which codes each test of categories sends low, the unknown one last; and the place of a node among these."""
+        """The codes that each test of categories sends low, as masks (unknown last), and the mask of each node."""
         width = max((len(space.columns[j].levels) for j in set(self.column[list(self.codes)].tolist())), default=0)
         member = np.zeros((len(self.codes), width + 1), dtype=bool)
         place = np.full(self.column.size, -1)
@@ -124,11 +124,11 @@ class Nodes:
 
     @property
     def tested(self) -> set[int]:
-        """Columns that some tree tests."""
+        """The columns that at least one tree tests."""
         return set(self.column[~self.leaf].tolist())
 
     def sums(self, rows: FloatArray) -> npt.NDArray[Any]:
-        """(n_rows, n_classes) score of each class for rows (n_rows, n_columns)."""
+        """(n_rows, n_classes) sums of scores for rows (n_rows, n_columns)."""
         at = np.tile(self.begins[:-1], (len(rows), 1))
         row = np.repeat(np.arange(len(rows)), at.shape[1]).reshape(at.shape)
         while np.any(inner := ~self.leaf[at]):

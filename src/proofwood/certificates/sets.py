@@ -1,7 +1,7 @@
-"""Statements about sets of features, and about values of 0/1 columns, as clauses; a proof shows that they contradict.
+"""Statements about sets of features as clauses; a proof shows that the clauses contradict each other.
 
-Whoever makes or checks a certificate writes them down anew: that no fewer features will do, that a list of explanations
-is complete.
+The maker and the checker of a certificate both write these clauses. They prove that no fewer features are enough, or
+that a list of explanations is complete.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 
 def hitting_clauses(sets: Sequence[Sequence[int]], without: Sequence[int], size: int) -> list[list[int]]:
-    """Clauses that say: fewer than ``size`` features, none of ``without``, hit every one of the sets.
+    """Clauses of the statement: fewer than ``size`` features, none of them in ``without``, hit every one of the sets.
 
-    Variable ``f + 1`` says that feature ``f`` is taken. The others count: the ``j``-th of feature ``i`` says that at
-    least ``j`` features up to ``i`` are (Sinz 2005); whatever is taken, they can be what they say.
+    Variable ``f + 1`` says that feature ``f`` is chosen. The other variables count: the ``j``-th of feature ``i`` says
+    that at least ``j`` of the features up to ``i`` are chosen (Sinz 2005). They restrict only the number of features.
     """
     most = size - 1
     if most < 0:
@@ -34,5 +34,5 @@ def hitting_clauses(sets: Sequence[Sequence[int]], without: Sequence[int], size:
 
 
 def map_clauses(abductive: Sequence[Sequence[int]], contrastive: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Clauses of "a set of features hits all contrastive ones and contains no abductive one"."""
+    """Clauses of the statement: a set of features hits all contrastive sets and contains no abductive one."""
     return [[f + 1 for f in one] for one in contrastive] + [[-f - 1 for f in one] for one in abductive]

@@ -1,12 +1,12 @@
-"""The space of a statement, in values: which rows it is about, and which of their values a file distinguishes.
+"""The space of a statement: the rows that it is about, and the values that a file distinguishes.
 
-Nothing that limits rows is read but values: bounds, whole numbers, gaps, categories, groups of 0/1 columns, conditions.
-A limit that is not among them can therefore not be used by any proof: cells, clauses and prices are worked out from
-here (:mod:`proofwood.certificates.stated`). See decisions/0076-statements-in-values for what files without it let pass.
+A file limits rows only by values: bounds, whole numbers, missing values, categories, groups of 0/1 columns, conditions.
+Cells, clauses and prices are computed from these (:mod:`proofwood.certificates.stated`), so a proof cannot use a limit
+that the file does not state. decisions/0076-statements-in-values explains which errors this prevents.
 
-The values of each column fall into *entries*: the intervals between all numbers that a file mentions, or the
-categories, and at last, where the space has one, the missing value (which stands for unknown categories, too). A set of
-entries is an integer whose bit ``e`` says that entry ``e`` is in it.
+The values of each column are divided into *entries*: the intervals between the numbers that a file mentions, or the
+categories. If the space permits a missing value, it is the last entry, which includes unknown categories. A set of
+entries is an integer whose bit ``e`` says whether entry ``e`` is in the set.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from proofwood.certificates.content import FloatArray, fields, number_or
 from proofwood.certificates.drup import CertificateError
 
 OTHER = -1
-"""Code of the missing value of a column of categories, and of all categories that have no code."""
+"""The code of a missing value in a column of categories, and of all unknown categories."""
 MOST = sys.float_info.max
 FLOAT32 = float(np.finfo(np.float32).max)
 NO_LIMIT = 1e38
-"""Bounds as far away are those of float32, in which a model computes: words leave them out, and no test is beyond."""
+"""Bounds of this size or more are those of float32, in which a model computes; claims do not mention them."""
 KINDS = ("number", "ordered", "category")
-"""Columns of numbers, of codes in order, and of codes without one."""
+"""Kinds of columns: numbers, codes with an order, and codes without an order."""
 CHOICES = ("one_hot", "at_most_one")
 GROUPS = ("single", "together", *CHOICES)
-"""How the columns of a feature belong together; of a choice exactly one, or at most one, is 1, all others 0."""
+"""Kinds of features: one column, several columns, and choices: 0/1 columns of which exactly (or at most) one is 1."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table and the values that rows of the space have in it.
+    """A column of the table and the values that rows of the space may have in it.
 
     Parameters
     ----------
-    name : text
+    name : name of the column
     kind : one of ``KINDS``
-    whole : whether all are whole numbers
-    low, high : ends of its numbers
+    whole : whether all values are whole numbers
+    low, high : least and greatest number
     missing : whether a value may be missing
     levels : texts of the codes
-    other : whether a category may be none of these
+    other : whether there may be other categories than ``levels``
     """
 
     name: str
@@ -63,12 +63,15 @@ class Column:
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Column:
-        """The column as a file has it."""
+        """Read the column from its content in a file."""
         fields(content, "column", ("name", "kind", "whole", "low", "high", "missing", "levels", "other"))
         flags = [content[name] for name in ("whole", "missing", "other")]
         texts = [content["name"], *content["levels"]]
         if content["kind"] not in KINDS or not all(type(flag) is bool for flag in flags):
-            raise CertificateError(f"a column has the kind {content['kind']!r}, or a flag that is none")
+            raise CertificateError(
+                f"a column has the kind {content['kind']!r}, expected one of {', '.join(KINDS)}; or one of its fields "
+                "whole, missing and other is not true or false"
+            )
         if not all(type(text) is str for text in texts):
             raise CertificateError("a column has a name or a category that is not text")
         low, high = number_or(content["low"], -MOST), number_or(content["high"], MOST)
@@ -77,12 +80,12 @@ class Column:
 
     @property
     def is_category(self) -> bool:
-        """Whether the values are codes without an order."""
+        """Whether the values of the column are codes without an order."""
         return self.kind == "category"
 
     @property
     def gap(self) -> bool:
-        """Whether an entry stands for missing and unknown values."""
+        """Whether the column has an entry for missing and unknown values."""
         return self.missing or (self.is_category and self.other)
 
 
@@ -91,8 +94,8 @@ class Entries:
 
     Parameters
     ----------
-    column : whose
-    cuts : numbers between which values are distinguished; a number is on the lower side of itself
+    column : the column
+    cuts : numbers that separate the groups; a value that equals a cut is in the group below it
     """
 
     def __init__(self, column: Column, cuts: Iterable[float]) -> None:
@@ -116,17 +119,17 @@ class Entries:
 
     @property
     def size(self) -> int:
-        """Number of entries."""
+        """The number of entries."""
         return self.n + bool(self.gap)
 
     @cached_property
     def zeros(self) -> int:
-        """The entries that hold 0 in a column of 0 and 1; one entry may hold both."""
+        """The entry that contains 0, as a set, in a column of 0 and 1; one entry may contain both."""
         return self._holding(0.0)
 
     @cached_property
     def ones(self) -> int:
-        """The entries that hold 1."""
+        """The entry that contains 1, as a set."""
         return self._holding(1.0)
 
     def _holding(self, value: float) -> int:
@@ -134,11 +137,11 @@ class Entries:
         return 0 if at is None else 1 << at
 
     def up_to(self, cut: float) -> int:
-        """The entries of numbers that are at most one of the cuts."""
+        """The entries whose numbers are all at most ``cut``, one of the cuts."""
         return (1 << int(np.searchsorted(self.most, cut, side="right"))) - 1
 
     def among(self, codes: Iterable[int]) -> int:
-        """The entries of some categories."""
+        """The entries of the given categories."""
         found = 0
         for code in codes:
             if 0 <= code < self.n:
@@ -148,7 +151,7 @@ class Entries:
         return found
 
     def of(self, value: float) -> int | None:
-        """The entry of a value; None where the space has no such value."""
+        """The entry of a value; None if the space does not contain the value."""
         if self.column.is_category:
             code = -1 if math.isnan(value) else int(value)
             if 0 <= code < self.n:
@@ -168,16 +171,15 @@ class Entries:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a region says of one column: numbers from one to another, or categories; and whether a missing value is
-    inside.
+    """The values of one column that a region contains: a range of numbers or a set of categories, and missing or not.
 
     Parameters
     ----------
-    column : of the table
-    low, high : ends of the numbers
-    open : whether the first one is outside
+    column : number of the column in the table
+    low, high : ends of the range of numbers
+    open : whether ``low`` itself is outside
     codes : the categories; None for numbers
-    gap : whether a missing value (an unknown category) is inside
+    gap : whether a missing value (or an unknown category) is inside
     """
 
     column: int
@@ -189,21 +191,24 @@ class Limit:
 
     @classmethod
     def read(cls, content: Mapping[str, Any], space: Space) -> Limit:
-        """A limit as a file has it."""
+        """Read a limit from its content in a file."""
         fields(content, "limit", ("column", "low", "high", "open", "codes", "gap"))
         j, codes = space.position(content["column"]), content["codes"]
         if (codes is not None) is not space.columns[j].is_category or not all(
             type(content[name]) is bool for name in ("open", "gap")
         ):
-            raise CertificateError("a limit does not go with its column")
+            raise CertificateError(
+                f"the limit of column {space.columns[j].name!r} has a wrong type: expected codes only for categories, "
+                "and true or false for open and gap"
+            )
         low, high = number_or(content["low"], -math.inf), number_or(content["high"], math.inf)
         known = None if codes is None else frozenset(_codes(codes))
         if known is not None and OTHER in known:
-            raise CertificateError("a limit has a code for what is missing: its field gap says whether that is inside")
+            raise CertificateError(f"a limit has the code {OTHER} of missing values: use its field gap instead")
         return cls(j, low, high, content["open"], known, content["gap"])
 
     def to_json(self) -> dict[str, Any]:
-        """The limit as a file has it."""
+        """The content of the limit in a file."""
         return {
             "column": self.column,
             "low": self.low if math.isfinite(self.low) else None,
@@ -215,16 +220,16 @@ class Limit:
 
     @property
     def above(self) -> float:
-        """The greatest number below."""
+        """The greatest number below the range."""
         return self.low if self.open or not math.isfinite(self.low) else math.nextafter(self.low, -math.inf)
 
     @property
     def cuts(self) -> list[float]:
-        """The numbers at which it begins and ends; none where no number is inside."""
+        """The cuts at the finite ends of the range; an empty list if no number is inside."""
         return [end for end in (self.above, self.high) if math.isfinite(end)] if self.above < self.high else []
 
     def mask(self, entries: Entries) -> int:
-        """The entries inside; its ends are among the cuts of these."""
+        """The entries inside the limit, whose ends must be cuts of ``entries``."""
         inside = entries.present if self.codes is None else entries.among(self.codes) & entries.present
         if self.codes is None:
             inside = entries.up_to(self.high) & ~entries.up_to(self.above) if self.above < self.high else 0
@@ -241,12 +246,12 @@ class Feature:
 
 
 Formula = Mapping[str, Any]
-"""A condition: ``{"all": [...]}``, ``{"any": [...]}``, ``{"not": ...}``, or a comparison ``{"column", "upto"}``,
-``{"column", "codes"}``, ``{"column", "gap"}``."""
+"""A condition: ``{"all": [...]}``, ``{"any": [...]}``, ``{"not": ...}``, or a comparison with the fields
+``{"column", "upto"}``, ``{"column", "codes"}`` or ``{"column", "gap"}``."""
 
 
 def columns_of(formula: Formula) -> Iterator[int]:
-    """The columns that a condition mentions."""
+    """Yield the columns that a condition mentions."""
     for name in ("all", "any"):
         for part in formula.get(name, ()):
             yield from columns_of(part)
@@ -257,7 +262,7 @@ def columns_of(formula: Formula) -> Iterator[int]:
 
 
 def cuts_of(formula: Formula) -> Iterator[tuple[int, float]]:
-    """The columns and numbers that a condition mentions."""
+    """Yield the pairs of a column and a number that a condition mentions."""
     for name in ("all", "any"):
         for part in formula.get(name, ()):
             yield from cuts_of(part)
@@ -268,7 +273,7 @@ def cuts_of(formula: Formula) -> Iterator[tuple[int, float]]:
 
 
 class Space:
-    """Which rows a statement is about.
+    """The rows that a statement is about.
 
     Parameters
     ----------
@@ -277,7 +282,7 @@ class Space:
     Raises
     ------
     CertificateError
-        If a field is missing, unknown, or of another type.
+        If a field is missing, unknown, or of a wrong type.
     """
 
     def __init__(self, content: Mapping[str, Any]) -> None:
@@ -286,7 +291,7 @@ class Space:
         self.features = [self._feature(one) for one in content["features"]]
         for named in (self.columns, self.features):
             if len({one.name for one in named}) < len(named):
-                raise CertificateError("two columns or features have one name, so that a claim may be about either")
+                raise CertificateError("two columns or features have the same name, so that a claim is ambiguous")
         if sorted(j for one in self.features for j in one.columns) != list(range(len(self.columns))):
             raise CertificateError("not every column belongs to exactly one feature")
         self.knowledge: list[Formula] = list(content["knowledge"])
@@ -295,9 +300,9 @@ class Space:
         self.feature_of = {j: f for f, one in enumerate(self.features) for j in one.columns}
 
     def position(self, column: Any) -> int:
-        """A number of a column; CertificateError if it is none."""
+        """Return the number of a column, unchanged; CertificateError if no column has this number."""
         if type(column) is not int or not 0 <= column < len(self.columns):
-            raise CertificateError(f"{column!r} is not a column of the table")
+            raise CertificateError(f"{column!r} is not the number of a column of the table")
         return column
 
     def _feature(self, content: Mapping[str, Any]) -> Feature:
@@ -309,11 +314,11 @@ class Space:
             for j in own:
                 column = self.columns[j]
                 if column.is_category or column.missing or not column.whole or column.low < 0 or column.high > 1:
-                    raise CertificateError(f"column {column.name!r} of a choice holds more than 0 and 1")
+                    raise CertificateError(f"column {column.name!r} of a choice may have other values than 0 and 1")
         return Feature(content["name"], own, content["kind"])
 
     def _check(self, formula: Formula) -> None:
-        """CertificateError if this is not a condition."""
+        """Raise CertificateError if ``formula`` is not a condition."""
         names = frozenset(formula)
         if names in ({"all"}, {"any"}):
             for part in next(iter(formula.values())):
@@ -327,15 +332,15 @@ class Space:
             elif names == {"column", "upto"} and not is_category:
                 number_or(formula["upto"], math.nan)
             elif names != {"column", "gap"} or formula["gap"] is not True or is_category:
-                raise CertificateError(f"{formula!r} is not a condition")
+                raise CertificateError(f"{formula!r} is not a valid condition")
 
     @property
     def halves(self) -> set[int]:
-        """Columns that change in pairs, so that each counts half in a sum."""
+        """The columns of choices, which change in pairs, so that each counts half in a sum."""
         return {j for one in self.features if one.kind in CHOICES for j in one.columns}
 
     def holds(self, row: Sequence[float]) -> bool:
-        """Whether choices and conditions are true of a row."""
+        """Whether a row satisfies all choices and conditions."""
         for one in self.features:
             ones = sum(row[j] == 1 for j in one.columns)
             if one.kind in CHOICES and (ones > 1 or (ones == 0 and one.kind == "one_hot")):
@@ -343,7 +348,7 @@ class Space:
         return all(self.is_true(formula, row) for formula in self.knowledge)
 
     def is_true(self, formula: Formula, row: Sequence[float]) -> bool:
-        """Whether a condition is true of a row."""
+        """Whether a row satisfies a condition."""
         if "all" in formula:
             return all(self.is_true(part, row) for part in formula["all"])
         if "any" in formula:
@@ -357,9 +362,9 @@ class Space:
         return math.isnan(value) if "gap" in formula else bool(value <= formula["upto"])
 
     def denied(self, sets: Mapping[int, int], entries: Sequence[Entries]) -> bool:
-        """Whether certainly no row of the space has values in some sets of entries, one for each of some columns.
+        """Whether a check proves that no row of the space is in the given sets of entries, one for each named column.
 
-        A column that is not named may have any value. Choices and conditions are looked at one by one.
+        Other columns may have any value. The check looks at choices and conditions one by one, not at combinations.
         """
         if not all(sets.values()):
             return True
@@ -377,7 +382,7 @@ class Space:
         return any(self._certainly(formula, of, entries) is False for formula in self.knowledge)
 
     def _certainly(self, formula: Formula, of: Any, entries: Sequence[Entries]) -> bool | None:
-        """Whether a condition is true of all values in sets of entries; None if that depends (Kleene 1938)."""
+        """Whether a condition is true for all values in sets of entries, or false; None if it depends (Kleene 1938)."""
         if "not" in formula:
             part = self._certainly(formula["not"], of, entries)
             return None if part is None else not part
@@ -402,7 +407,7 @@ def _codes(codes: Sequence[Any]) -> list[int]:
 
 
 def values_of(row: Sequence[float | str | None], n_columns: int) -> FloatArray:
-    """A row of numbers as a file has it; CertificateError if it has not one value for each column."""
+    """Read the numbers of a row from a file; CertificateError if it does not have one value for each column."""
     if len(row) != n_columns:
-        raise CertificateError("a row has not one number, or null, for each column of the table")
+        raise CertificateError(f"a row has {len(row)} values: expected one, or null, for each of {n_columns} columns")
     return np.array([number_or(value, math.nan) for value in row])

@@ -1,9 +1,9 @@
-"""The model of a certificate over the cells of its axes, worked out from values: nothing of it is read.
+"""The model of a certificate over the cells of its axes, derived from the values in the file.
 
-An *axis* is a function of one column of the table: between which of some numbers its value is, whether it is missing,
-or whether it is one of some categories. A test of the model is the literal that says the right thing of each entry of
-its column (:mod:`proofwood.certificates.space`), and a *lemma*, a clause of literals, is accepted if no row of the
-space denies it. So a proof may use a limit only if the space states it.
+An *axis* is a function of one column of the table: the interval between cuts that contains the value, whether the value
+is missing, or whether it is one of some categories. Each test of the model becomes the literal that is true of the same
+entries of its column (:mod:`proofwood.certificates.space`). A *lemma*, a clause of literals, is accepted if no row of
+the space makes it false. So a proof can use a limit only if the space states it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from proofwood.certificates.trees import Cells, Trees
 
 ALWAYS, NEVER = -2, -3
 Region = Mapping[int, int]
-"""Per column of the table the set of entries that rows may have; a column that is not named may have any."""
+"""Per column of the table the set of entries that rows may have; other columns may have any entry."""
 BITS_OF_AN_ENTRY = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A function of one column of the table to cells.
+    """A function from the values of one column of the table to cells.
 
     Parameters
     ----------
-    column : of the table
-    cuts : of numbers: the cell is the number of cuts below the value
-    gap_high : whether a missing number is in the last cell, else in the first
-    flag : whether the cell says that the number is missing
-    codes : of categories: whether the value is one of them
-    single : whether nothing tells these apart
+    column : number of the column in the table
+    cuts : for numbers: the cell is the number of cuts below the value
+    gap_high : whether a missing number is in the last cell, otherwise in the first
+    flag : whether cell 1 means that the number is missing, and cell 0 that it is not
+    codes : for categories: cell 1 means that the value is one of them
+    single : whether no test distinguishes these categories
     """
 
     column: int
@@ -50,30 +50,32 @@ class Axis:
 
     @classmethod
     def read(cls, content: Mapping[str, Any], space: Space) -> Axis:
-        """An axis as a file has it."""
+        """Read an axis from its content in a file."""
         kind = next((name for name in ("cuts", "flag", "codes") if name in content), "cuts")
         fields(content, "axis", ("column", kind, *{"cuts": ("gap_high",), "codes": ("single",)}.get(kind, ())))
         j, none = space.position(content["column"]), np.zeros(0)
         if (kind == "codes") is not space.columns[j].is_category:
-            raise CertificateError("an axis does not go with its column")
+            raise CertificateError("an axis has codes for a column of numbers, or none for a column of categories")
         if kind == "cuts":
             cuts = np.array([number_or(cut, np.nan) for cut in content["cuts"]], dtype=np.float64)
             if not np.all(np.diff(cuts) > 0) or np.isnan(cuts).any() or type(content["gap_high"]) is not bool:
-                raise CertificateError("the cuts of an axis are not numbers that ascend")
+                raise CertificateError(
+                    "the cuts of an axis are not numbers in ascending order, or gap_high is not true or false"
+                )
             return cls(j, cuts, gap_high=content["gap_high"])
         if kind == "flag":
             return cls(j, none, flag=True)
         if not all(type(code) is int for code in content["codes"]) or type(content["single"]) is not bool:
-            raise CertificateError("an axis of categories has no codes")
+            raise CertificateError("the codes of an axis are not integers, or single is not true or false")
         return cls(j, none, codes=frozenset(content["codes"]), single=content["single"])
 
     @property
     def q(self) -> int:
-        """The greatest cell."""
+        """The number of the last cell; cells are numbered from 0."""
         return 1 if self.flag or self.codes is not None else int(self.cuts.size)
 
     def above(self, entries: Entries) -> list[int]:
-        """Per threshold the entries whose cell is above it."""
+        """The set of entries above each threshold."""
         if self.flag:
             return [entries.gap]
         if self.codes is not None:
@@ -92,7 +94,7 @@ class Axis:
 
 
 def bytes_of_model(content: Mapping[str, Any]) -> int:
-    """About how many bytes :class:`Stated` takes."""
+    """An estimate of the bytes that :class:`Stated` takes in memory."""
     axes = len(content["axes"])
     nodes = sum(len(tree["column"]) for tree in content["model"]["trees"])
     cuts = sum(len(axis.get("cuts", (0,))) for axis in content["axes"])
@@ -101,7 +103,7 @@ def bytes_of_model(content: Mapping[str, Any]) -> int:
 
 
 def limits_in(content: Mapping[str, Any], space: Space) -> list[Limit]:
-    """The limits of a region that a certificate names, one for each of some columns."""
+    """The limits of the region of a certificate, at most one per column."""
     limits = [Limit.read(one, space) for one in content.get("limits", ())]
     if len({limit.column for limit in limits}) != len(limits):
         raise CertificateError("a column has two limits")
@@ -109,16 +111,16 @@ def limits_in(content: Mapping[str, Any], space: Space) -> list[Limit]:
 
 
 class Stated(Trees):
-    """The model over its axes, cut down to the space.
+    """The model over its axes, with only the leaves that rows of the space may reach.
 
     Parameters
     ----------
-    content : a file: ``space``, ``model``, ``axes``, ``lemmas``, and ``limits`` of regions
+    content : content of a file: ``space``, ``model``, ``axes``, ``lemmas``, and ``limits`` of regions
 
     Raises
     ------
     CertificateError
-        If something is not what it has to be, a test is on no axis, or a lemma does not follow.
+        If a field is invalid, no axis has a test of the model, or a lemma does not follow from the space.
     """
 
     def __init__(self, content: Mapping[str, Any]) -> None:
@@ -132,14 +134,14 @@ class Stated(Trees):
         self.cells_of_entries = [axis.cells(self.entries[axis.column]) for axis in self.axes]
         known = {j for formula in space.knowledge for j in columns_of(formula)}
         self.tested = nodes.tested | known | {axis.column for axis in self.axes if axis.q}
-        """Columns in which the value of a row makes a difference."""
+        """The columns whose values can change the prediction, or whether a condition is true."""
         self.features = [[g for j in one.columns for g in self.of_column[j]] for one in space.features]
         q = np.array([axis.q for axis in self.axes], dtype=np.int64)
         super().__init__(
             q, nodes.base, nodes.margin, nodes.ties_low, [], [], [list(one) for one in content["lemmas"]], self._flags()
         )
         self.true = [mask for axis in self.axes for mask in axis.above(self.entries[axis.column])]
-        """Per threshold the entries of its column that are above it."""
+        """The set of entries above each threshold, in its column."""
         self._check_lemmas()
         self._check_far()
         self.leaves, self.boxes = self._leaves()
@@ -164,12 +166,12 @@ class Stated(Trees):
         ]
 
     def _flags(self) -> list[tuple[list[int], int]]:
-        """Axes of numbers of each column that has one that says that the number is missing."""
+        """For each column with a flag axis (the number is missing): its axes of numbers, and the flag axis."""
         found = []
         for mine in self.of_column:
             flags = [g for g in mine if self.axes[g].flag]
             if len(flags) > 1:  # each would pay for the missing value that comes
-                raise CertificateError("two axes of a column say that its value is missing")
+                raise CertificateError("two axes of the same column are flags of its missing value")
             if flags:
                 found.append(([g for g in mine if not self.axes[g].flag], flags[0]))
         return found
@@ -177,12 +179,12 @@ class Stated(Trees):
     def _check_lemmas(self) -> None:
         for clause in self.clauses:
             if not all(type(literal) is int and 0 <= literal < 2 * len(self.true) for literal in clause):
-                raise CertificateError("a lemma is about no threshold of an axis")
+                raise CertificateError("a lemma has a literal that is not about a threshold of an axis")
             if not self.space.denied(self._where_false(clause), self.entries):
                 raise CertificateError(f"the lemma {list(clause)} does not follow from the space")
 
     def _check_far(self) -> None:
-        """CertificateError if a bound that words leave out, as no number lies beyond, hides a test or a condition."""
+        """Raise CertificateError if a test or condition is beyond a bound that claims do not mention."""
         known = [one for formula in self.space.knowledge for one in cuts_of(formula)]
         column = np.append(self.nodes.column, np.array([j for j, _ in known], dtype=np.int64))
         cut = np.append(self.nodes.cut, [cut for _, cut in known])  # nan at leaves
@@ -190,10 +192,10 @@ class Stated(Trees):
         below = (low <= -NO_LIMIT) & (cut > -MOST) & (cut < low)
         above = (high >= NO_LIMIT) & (high <= cut) & (cut < MOST) & (cut != FLOAT32)
         for j in column[below | above].tolist():
-            raise CertificateError(f"the column {self.space.columns[j].name!r} has a test far beyond its bounds")
+            raise CertificateError(f"column {self.space.columns[j].name!r} has a test or condition beyond its bounds")
 
     def _where_false(self, clause: Iterable[int]) -> dict[int, int]:
-        """Per column of a clause, the entries for which none of its literals is true."""
+        """Per column of a clause, the set of entries that make all its literals false."""
         found: dict[int, int] = {}
         for literal in clause:
             j = self.axes[self.column[literal >> 1]].column
@@ -203,7 +205,7 @@ class Stated(Trees):
         return found
 
     def _literals(self) -> IntArray:
-        """(n_nodes,) the literal that says that a row goes low, or ALWAYS, or NEVER."""
+        """(n_nodes,) the literal that is true if a row goes low, or ALWAYS, or NEVER."""
         nodes = self.nodes
         found = np.full(nodes.column.size, NEVER)
         for j in nodes.tested:
@@ -223,17 +225,17 @@ class Stated(Trees):
                 found[mine] = [says[mask] for mask in masks]
             except KeyError:
                 name = self.space.columns[j].name
-                raise CertificateError(f"a test of the column {name!r} is on no axis") from None
+                raise CertificateError(f"no axis has a threshold for a test of column {name!r}") from None
         return found
 
     def _says(self, j: int) -> dict[int, int]:
-        """From sets of entries of a column to the literal that is true of just these."""
+        """A dictionary from sets of entries of a column to the literal that is true of exactly these entries."""
         full = self.entries[j].full
         says: dict[int, int] = {}
         literals = [
             2 * v + end for g in self.of_column[j] for v in range(self.first[g], self.first[g + 1]) for end in (0, 1)
         ]
-        if self.space.columns[j].is_category:  # of two classes of codes each has an axis: messages are about its own
+        if self.space.columns[j].is_category:  # two classes of codes have an axis each: prefer its own
             literals.sort(key=lambda literal: literal & 1)
         for literal in literals:
             true = self.true[literal >> 1]
@@ -241,7 +243,7 @@ class Stated(Trees):
         return says | {full: ALWAYS, 0: NEVER}
 
     def _leaves(self) -> tuple[list[list[list[int]]], list[tuple[Cells, Cells]]]:
-        """Per tree the scores and boxes of the leaves that rows of the space may reach."""
+        """The scores and boxes, per tree, of the leaves that rows of the space may reach."""
         nodes, literals = self.nodes, self._literals()
         inner = np.flatnonzero(~nodes.leaf)
         parent = np.full(nodes.column.size, -1)
@@ -282,7 +284,7 @@ class Stated(Trees):
     # -------------------------------------------------------------------------------------------------- rows, regions
 
     def entries_of(self, row: Sequence[float], also: Iterable[int] = ()) -> dict[int, int]:
-        """Per column that makes a difference, and some others, the entry of a row's value.
+        """The entry of each value of a row, by column, in the columns ``tested`` and ``also``.
 
         Raises
         ------
@@ -292,7 +294,7 @@ class Stated(Trees):
         wanted, found = self.tested.union(also), {}
         for j, value in enumerate(row):
             if j not in wanted and math.isnan(value):
-                continue  # no test is about it, and no words are
+                continue  # neither a test nor the claim is about it
             entry = self.entries[j].of(float(value))
             if entry is None:
                 raise CertificateError(f"the row is outside the space in column {self.space.columns[j].name!r}")
@@ -303,24 +305,23 @@ class Stated(Trees):
         return found
 
     def cells_of(self, row: Mapping[int, int]) -> Cells:
-        """(n_axes,) cells of a row, given by its entries."""
+        """(n_axes,) the cells of a row, given its entries by column."""
         cells = zip(self.axes, self.cells_of_entries, strict=True)
         return np.array([int(of[row[axis.column]]) if axis.q else 0 for axis, of in cells], dtype=np.int64)
 
     def alike(self, row: Mapping[int, int], features: Iterable[int]) -> dict[int, int]:
-        """The region of the rows that are in a row's own entries in some features; ``row``: these entries.
+        """The region of the rows that have the same entries as ``row`` in the given features.
 
-        Cells would not do: a condition may tell values of one cell from each other, so that no row has those of this
-        one in some features and those of another in the rest.
+        Equal cells would not be enough, since a condition may distinguish values within one cell.
         """
         return {j: 1 << row[j] for f in features for j in self.space.features[f].columns if j in row}
 
     def inside(self, row: Mapping[int, int], region: Region) -> int | None:
-        """The first column in which a row, given by its entries, is outside a region; None if there is none."""
+        """The first column in which a row, given its entries, is outside a region; None if the row is inside."""
         return next((j for j, mask in region.items() if j in row and not mask >> row[j] & 1), None)
 
     def tells(self, limits: Iterable[Limit]) -> bool:
-        """Whether every entry is wholly inside or outside of some limits."""
+        """Whether every entry is completely inside or completely outside the limits."""
         for limit in limits:
             entries = self.entries[limit.column]
             for cut in limit.cuts:
@@ -330,13 +331,13 @@ class Stated(Trees):
         return True
 
     def region_of(self, limits: Iterable[Limit]) -> dict[int, int]:
-        """The entries inside some limits."""
+        """The region of the entries inside the limits."""
         return {limit.column: limit.mask(self.entries[limit.column]) for limit in limits}
 
     def box_of(self, region: Region) -> tuple[Cells, Cells] | None:
-        """Least and greatest cells around a region; None if it has no row.
+        """The least and greatest cells of a region; None if the region has no row.
 
-        Where it has numbers and the missing value of a column that says which, its numbers' cells are about these.
+        In a column with a flag axis, the axes of numbers ignore the missing value if the region also contains numbers.
         """
         low, high = np.zeros_like(self.q), self.q.copy()
         for j, mask in region.items():

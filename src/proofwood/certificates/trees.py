@@ -1,4 +1,4 @@
-"""An ensemble over the cells of some columns: boxes and scores of its leaves, regions of rows, without any solver."""
+"""An ensemble over cells of columns, without a solver: boxes and scores of its leaves, and regions of rows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ Scores = Sequence[Sequence[int]]
 
 @dataclass(eq=False)
 class Trees:
-    """Boxes and scores of leaves, tree by tree.
+    """The boxes and scores of all leaves, tree by tree.
 
     Parameters
     ----------
     q : (n_columns,) greatest cell of each column
     base : score of each class before any tree
-    margin : rounding changes no difference of two class sums by more
-    ties_low : whether the lowest class wins ties, else the highest
+    margin : the most by which rounding can change the difference of two class sums
+    ties_low : whether the lowest class wins ties, otherwise the highest
     leaves : per tree the scores of each leaf
     boxes : per tree the least and greatest cells (n_leaves, n_columns) of its leaves
-    clauses : what rows satisfy; the literal ``2 v`` says that the cell is above threshold v, ``2 v + 1`` that it is not
-    flags : columns of the numbers of one column of the table, and the 0/1 column that says that it is missing
+    clauses : clauses that all rows satisfy; literal ``2 v`` means that the cell is above threshold v, and literal
+        ``2 v + 1`` that it is not
+    flags : for each number of the table that may be missing: its columns, and a 0/1 column that is 1 if it is missing
     """
 
     q: Cells
@@ -42,24 +43,24 @@ class Trees:
 
     @cached_property
     def first(self) -> list[int]:
-        """First threshold of each column, and their number."""
+        """The number of the first threshold of each column, and last the number of all thresholds."""
         return [0, *np.cumsum(self.q).tolist()]
 
     @cached_property
     def column(self) -> list[int]:
-        """Column of each threshold."""
+        """The column of each threshold."""
         return [c for c, q in enumerate(self.q.tolist()) for _ in range(q)]
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """The number of classes."""
         return len(self.base)
 
     def narrow(self, low: Cells, high: Cells, literals: Sequence[int]) -> None:
-        """Cut a box down to where the literals hold."""
+        """Reduce a box, in place, to the cells for which all literals are true."""
         for literal in literals:
             if not 0 <= literal < 2 * len(self.column):
-                raise CertificateError(f"the literal {literal} is about no threshold of the model")
+                raise CertificateError(f"the literal {literal} is not about a threshold of the model")
             column = self.column[literal >> 1]
             threshold = (literal >> 1) - self.first[column]
             if literal & 1:
@@ -68,11 +69,11 @@ class Trees:
                 low[column] = max(low[column], threshold + 1)
 
     def guards(self, low: Cells, high: Cells) -> list[tuple[list[int], int]]:
-        """Columns of numbers whose ranges in a region hold a missing value as well."""
+        """The flagged columns, with their flag, for which a region contains both numbers and the missing value."""
         return [(columns, flag) for columns, flag in self.flags if low[flag] == 0 and high[flag] == 1]
 
     def box_of_region(self, low: Cells, high: Cells) -> tuple[Cells, Cells, list[tuple[int, int]]]:
-        """A box around a region, and clauses of two literals that cut the region out of it."""
+        """A box around a region, and clauses of two literals that restrict the box to the region."""
         box_low, box_high = low.copy(), high.copy()
         clauses = []
         for columns, flag in self.guards(low, high):
@@ -86,7 +87,7 @@ class Trees:
         return box_low, box_high, clauses
 
     def denied(self, clause: Sequence[int], low: Cells, high: Cells) -> bool:
-        """Whether no row between ``low`` and ``high`` satisfies any literal of the clause."""
+        """Whether every literal of the clause is false for all rows between ``low`` and ``high``."""
         for literal in clause:
             allowed_low, allowed_high = low.copy(), high.copy()
             self.narrow(allowed_low, allowed_high, [literal])
@@ -95,5 +96,5 @@ class Trees:
         return True
 
     def least_to_win(self, k: int, label: int) -> int:
-        """Least score of ``k`` minus that of ``label`` with which ``k`` may win, rounding included."""
+        """The least lead of class ``k`` over ``label`` with which ``k`` may win, including rounding."""
         return (0 if (k < label) == self.ties_low else 1) - self.margin

@@ -1,4 +1,4 @@
-"""What certificates claim, in words, worked out from their values alone."""
+"""The claim of a certificate as text, computed only from the values in the certificate."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from proofwood.certificates.content import SETS
 from proofwood.certificates.space import CHOICES, NO_LIMIT, OTHER, Column, Formula, Limit, Space, columns_of
 
 MOST_TOLD = 8
-"""Weights, categories and columns that a claim names one by one."""
+"""The largest number of weights, categories or columns that a claim lists one by one."""
 ZERO_ONE = "0 or 1"
 
 
 def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = None, *, gaps: bool = True) -> str:
-    """Of which rows something is said, in words that follow a claim; empty where it is all rows.
+    """The text that follows a claim and names the rows it is about; empty if it is about all rows.
 
     Parameters
     ----------
-    space : of a statement
-    tested : columns that make a difference
-    known : the conditions as somebody wrote them; as they are read by default
+    space : space of the statement
+    tested : columns whose values can change the prediction
+    known : texts of the conditions as the user wrote them; by default they are written from ``space``
     gaps : whether to say which values may be missing
     """
     own = sorted(set(tested) | {j for formula in space.knowledge for j in columns_of(formula)})
@@ -44,7 +44,7 @@ def among(space: Space, tested: Iterable[int], known: Sequence[str] | None = Non
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names one after the other; of very many only how many there are."""
+    """The names, separated by commas; of more than 32 names the first eight, and the number of the others."""
     return (
         ", ".join(names)
         if len(names) <= 4 * MOST_TOLD
@@ -53,7 +53,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _held(column: Column, *, categories: bool = False) -> str:
-    """Which values a column holds, if not all; empty if all. Of categories only if that is asked for."""
+    """The text of the values that a column may have; empty if it may have all, or for categories by default."""
     if column.is_category:
         return "" if column.gap or not categories else _some(column.levels)
     low, high = column.low > -NO_LIMIT, column.high < NO_LIMIT
@@ -70,12 +70,12 @@ def _held(column: Column, *, categories: bool = False) -> str:
 
 
 def _some(levels: Sequence[str]) -> str:
-    """Some categories, which are all that a column holds."""
+    """The text "one of ..." of the categories that a column may have."""
     return f"one of {listed([repr(level) for level in levels])}" if levels else "no category"
 
 
 def condition(formula: Formula, space: Space) -> str:
-    """A condition in words."""
+    """The text of a condition, such as "(age <= 3.0)"."""
     for name, joint in (("all", " and "), ("any", " or ")):
         if name in formula:
             parts = [condition(part, space) for part in formula[name]]
@@ -89,14 +89,14 @@ def condition(formula: Formula, space: Space) -> str:
 
 
 def categories(column: Column, codes: Iterable[int]) -> str:
-    """Some categories of a column."""
+    """The text of a set of categories of a column, such as "{'red', 'blue'}"."""
     known = sorted(code for code in set(codes) if code < len(column.levels))
     names = ["any other" if code == OTHER else repr(column.levels[code]) for code in known]
     return "{" + ", ".join(names) + "}"
 
 
 def limit_in_words(limit: Limit, space: Space) -> str:
-    """What a region says of a column."""
+    """The text of the limit of one column, such as "1.5 < age <= 3.0"."""
     column = space.columns[limit.column]
     missing = " or missing" if limit.gap else ""
     if limit.codes is not None:
@@ -111,29 +111,29 @@ def limit_in_words(limit: Limit, space: Space) -> str:
 
 
 def claim_of(content: Mapping[str, Any], space: Space, tested: Iterable[int]) -> str:
-    """What a certificate claims, and about which rows, in words."""
+    """The text of the claim of a certificate, and of the rows that it is about."""
     say = _SAY[content["kind"]]
     return say(_Words(content, space)) + among(space, {*tested, *(one["column"] for one in content.get("limits", ()))})
 
 
 class _Words:
-    """The names in a certificate."""
+    """Texts for the parts of a claim: names of classes and features of a certificate, and phrases with them."""
 
     def __init__(self, content: Mapping[str, Any], space: Space) -> None:
         self.content, self.space = content, space
         self.status: str = content["status"]
 
     def label(self, k: int) -> str:
-        """Name of a class."""
+        """The name of a class."""
         return str(self.content["model"]["classes"][k])
 
     def names(self, features: Iterable[int]) -> str:
-        """Names of features."""
+        """The names of the features, separated by commas."""
         return ", ".join(self.space.features[f].name for f in features) or "no feature at all"
 
     @property
     def stays(self) -> str:
-        """That the class does not change."""
+        """The phrase that the class does not change, such as "has class yes"."""
         targets = self.content["targets"]
         if targets is None:
             return f"has class {self.label(self.content['label'])}"
@@ -141,7 +141,7 @@ class _Words:
 
     @property
     def changes(self) -> str:
-        """That it does."""
+        """The phrase that the class changes, such as "another class than yes"."""
         label, targets = self.label(self.content["label"]), self.content["targets"]
         if targets is None:
             return f"another class than {label}"
@@ -149,24 +149,24 @@ class _Words:
 
     @property
     def why(self) -> str:
-        """Which classes explanations rule out, if not all others."""
+        """The phrase that names the excluded classes; empty if explanations exclude all other classes."""
         targets = self.content["targets"]
         return "" if targets is None else f", of why not {' or '.join(map(self.label, targets))},"
 
     @property
     def fewer(self) -> str:
-        """That no fewer features do."""
+        """The phrase that no fewer features are enough."""
         without = self.content["without"]
         return "no fewer features" + (f" without {self.names(without)}" if without else "") + " are enough for that"
 
     def stay_known(self) -> list[str]:
-        """Names of the columns with a value in the row that other rows may lack: changes of it have a price."""
+        """The names of columns whose value in the row is known and must stay known, but may be missing in the space."""
         told = {one["column"] for one in self.content["limits"] if not one["gap"]}
         columns = enumerate(zip(self.space.columns, self.content["row"], strict=True))
         return [one.name for j, (one, value) in columns if one.missing and value is not None and j not in told]
 
     def limits(self) -> list[str]:
-        """The region, column by column."""
+        """The texts of the limits of the region, column by column."""
         return [limit_in_words(Limit.read(one, self.space), self.space) for one in self.content["limits"]]
 
 

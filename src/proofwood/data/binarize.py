@@ -1,8 +1,8 @@
-"""Columns as 0/1 tests, and models over such tests brought back to the columns.
+"""Convert columns into 0/1 tests, and models over these tests into models over the columns.
 
-Learners that know only 0/1 features (SAT encodings, decision diagrams over tests) see one bit per test; the models
-they return test these bits at 0.5. :meth:`Binarizer.lift` replaces each bit by the test it stands for, so that what
-leaves the library always speaks about the columns the user gave.
+Some learners (SAT encodings, decision diagrams over tests) need 0/1 features. They see one bit per test, and their
+models test these bits at 0.5. :meth:`Binarizer.lift` replaces each bit by its test, so that the user always receives a
+model over the original columns.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ BitArray = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Binarizer:
-    """An ordered list of tests on columns; bit ``i`` of a row is 0 where test ``i`` holds: the row goes low.
+    """An ordered list of tests of columns; bit ``i`` of a row is 0 if test ``i`` is true, so that the row goes low.
 
     Parameters
     ----------
-    feature : (n_tests,) column tested
+    feature : (n_tests,) tested column
     threshold : (n_tests,) the test is ``x[feature] <= threshold``; nan at a level test
-    levels : per test the level codes that go low, or None where the test is a threshold
+    levels : per test the level codes that go low, or None if the test is a threshold
     n_features : number of columns of the data
-    missing_low : (n_tests,) whether the test holds where the value is missing; None for all
-    thinned : columns with more thresholds between their values than are tested, because of ``max_thresholds``
+    missing_low : (n_tests,) whether the test is true for a missing value; None: every test is
+    thinned : columns of which ``max_thresholds`` left out some thresholds
     """
 
     feature: IntArray
@@ -44,20 +44,21 @@ class Binarizer:
 
     @classmethod
     def of(cls, data: Columns | npt.ArrayLike, *, max_thresholds: int | None = None) -> Binarizer:
-        """Tests that tell the rows of ``data`` apart.
+        """Return tests that distinguish the rows of ``data``.
 
-        A column with an order gets thresholds halfway between neighbouring distinct values, a nominal column one test
-        per level that occurs (one test for two levels). A constant column gets none.
+        An ordered column gets thresholds halfway between neighbouring distinct values. A nominal column gets one test
+        per level in the data (one test for two levels). A constant column gets no test.
 
         Parameters
         ----------
-        data : Columns, or (n_rows, n_features) numbers; missing values are left out
-        max_thresholds : at most so many thresholds per column, those nearest to equal shares of the rows; None for all
+        data : Columns, or (n_rows, n_features) numbers; missing values are ignored
+        max_thresholds : the largest number of thresholds per column: those nearest to equal shares of the rows are
+            chosen; None for all
 
         Raises
         ------
         ValueError
-            If ``max_thresholds`` is below 1 or no integer.
+            If ``max_thresholds`` is below 1 or not an integer.
         """
         check_max_thresholds(max_thresholds)
         values = data.values if isinstance(data, Columns) else np.asarray(data, dtype=np.float64)
@@ -78,12 +79,12 @@ class Binarizer:
 
     @classmethod
     def from_parts(cls, parts: Sequence[FloatArray | list[int]], *, thinned: Collection[int] = ()) -> Binarizer:
-        """The tests of one column after the other: ascending thresholds, or a list of level codes, one test each.
+        """Return the tests of all columns, in order: one test per threshold or per level code.
 
         Parameters
         ----------
-        parts : per column
-        thinned : columns with more thresholds than these
+        parts : per column an array of ascending thresholds, or a list of level codes
+        thinned : columns of which some thresholds were left out
         """
         sizes = [len(part) for part in parts]
         threshold = [np.full(len(part), np.nan) if isinstance(part, list) else part for part in parts]
@@ -103,11 +104,11 @@ class Binarizer:
 
     @property
     def n_tests(self) -> int:
-        """Number of tests, the number of bits per row."""
+        """The number of tests, which is the number of bits per row."""
         return int(self.feature.size)
 
     def transform(self, X: npt.ArrayLike) -> BitArray:
-        """(n_rows, n_tests) bits, 0 where the test holds."""
+        """(n_rows, n_tests) bits: 0 if the test is true of the row, otherwise 1."""
         values = np.asarray(X, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.n_features:
             raise ValueError(f"X has shape {values.shape}, expected (n_rows, {self.n_features})")
@@ -119,7 +120,7 @@ class Binarizer:
         return bits
 
     def only(self, tests: Sequence[int]) -> Binarizer:
-        """Some of the tests, in the order given."""
+        """Return a binarizer with only the given tests, in the given order."""
         chosen = np.asarray(tests, dtype=np.int64)
         return replace(
             self,
@@ -130,13 +131,13 @@ class Binarizer:
         )
 
     def without(self, tests: Sequence[int]) -> Binarizer:
-        """The same without some tests."""
+        """Return a binarizer without the given tests."""
         return self.only(np.delete(np.arange(self.n_tests), tests).tolist())
 
     def lift(self, table: NodeTable) -> NodeTable:
-        """``table`` over the bits of :meth:`transform` as the same model over the columns.
+        """Convert a model over the bits of :meth:`transform` into an equal model over the columns.
 
-        ``evaluate.predict(self.lift(table), X) == evaluate.predict(table, self.transform(X))`` for every ``X``.
+        For every ``X``, ``evaluate.predict(self.lift(table), X) == evaluate.predict(table, self.transform(X))``.
 
         Raises
         ------
@@ -146,13 +147,13 @@ class Binarizer:
         inner = table.feature != LEAF
         tested = table.feature[inner]
         if np.any(tested == OBLIQUE):
-            raise ValueError("an oblique test has no single bit to lift: expected tests of one bit each")
+            raise ValueError("the model has an oblique test: expected tests of one bit each")
         if table.levels is not None and any(low is not None for low in table.levels):
-            raise ValueError("a level test is not a test of a bit: expected thresholds")
+            raise ValueError("the model has a level test: expected only thresholds of bits")
         if np.any(tested >= self.n_tests):
-            raise ValueError(f"the model tests bit {int(tested.max())}, but there are {self.n_tests}")
+            raise ValueError(f"the model tests bit {int(tested.max())}, but the rows have only {self.n_tests} bits")
         if np.any(table.threshold[inner] < 0) or np.any(table.threshold[inner] >= 1):
-            raise ValueError("a bit is tested at a threshold in [0, 1), usually 0.5")
+            raise ValueError("the model has a threshold outside [0, 1): expected one inside for each bit, usually 0.5")
         feature, threshold = table.feature.copy(), table.threshold.copy()
         feature[inner], threshold[inner] = self.feature[tested], self.threshold[tested]
         low = [self.levels[bit] if is_inner else None for bit, is_inner in zip(table.feature, inner, strict=True)]
@@ -163,7 +164,7 @@ class Binarizer:
 
 
 def check_max_thresholds(value: int | None) -> int | None:
-    """``value`` if it is None or an integer from 1, else ValueError."""
+    """Return ``value``; ValueError if it is neither None nor an integer from 1."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
         raise ValueError(f"max_thresholds={value!r}: expected an integer from 1, or None for all")
     return value
@@ -175,12 +176,12 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
     Parameters
     ----------
     values : (n_rows,) numbers, NaN where missing
-    max_thresholds : keep at most so many, each the one nearest to an equal share of the rows
+    max_thresholds : the largest number of thresholds; those nearest to equal shares of the rows are chosen
 
     Returns
     -------
     (n_thresholds,) float64
-        For neighbouring values a < b the threshold t has ``a <= t < b`` in float64: their middle, where that fits.
+        For neighbouring values a < b the threshold t satisfies ``a <= t < b`` in float64; usually it is their midpoint.
     """
     column = np.asarray(values, dtype=np.float64)
     distinct, counts = np.unique(column[~np.isnan(column)], return_counts=True)
@@ -189,13 +190,16 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
 
 
 def tested_levels(present: FloatArray) -> list[int]:
-    """The level codes that get a test, ascending: one if two occur, all if more do."""
+    """The level codes that get a test, ascending: the first of two codes, all of more, or none of one."""
     codes = present.astype(np.int64).tolist()
     return codes[:1] if len(codes) == 2 else codes if len(codes) > 2 else []
 
 
 def nearest_to_equal_shares(counts: IntArray, most: int) -> IntArray:
-    """At most ``most`` cuts between neighbouring values (rows per value: ``counts``) near equal shares of the rows."""
+    """The positions of at most ``most`` cuts between values that divide the rows almost equally.
+
+    ``counts`` is the number of rows with each value; cut ``i`` is between values ``i`` and ``i + 1``.
+    """
     if counts.size - 1 <= most:
         return np.arange(counts.size - 1)
     below = np.cumsum(counts)[:-1]  # rows at or below each cut

@@ -1,4 +1,4 @@
-"""Named data sets for examples, tests and comparisons: real ones that come with scikit-learn, and generated ones."""
+"""Named data sets for examples, tests and comparisons: real data sets of scikit-learn, and generated ones."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from proofwood.printable import nearest
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table to learn from.
+    """A table of training data.
 
     Parameters
     ----------
     name : str
     X : (n_rows, n_features) float64, read-only
-    y : (n_rows,) labels, text where the classes have names
+    y : (n_rows,) labels; text if the classes have names
     feature_names : n_features names
-    target : what the labels say
+    target : name of the predicted quantity
     """
 
     name: str
@@ -45,14 +45,14 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the catalog: what the data is, and the function that makes it."""
+    """An entry of the catalog: a description of the data set, and the function that makes it."""
 
     about: str
     make: Callable[[], Dataset]
 
 
 def load_dataset(name: str) -> Dataset:
-    """A bundled data set; no network is used.
+    """Return a data set by its name, without using a network.
 
     Parameters
     ----------
@@ -61,32 +61,34 @@ def load_dataset(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        With ``X``, ``y`` and ``feature_names``.
+        It has ``X``, ``y`` and ``feature_names``.
 
     Raises
     ------
     DataError
-        If there is no such name; the message lists those that exist.
+        If no data set has this name; the message lists the names.
     """
     if name not in CATALOG:
         near = nearest(name, CATALOG)
-        hint = f"did you mean {near!r}? " if near else ""
-        raise DataError(f"no data set {name!r}: {hint}There are {', '.join(CATALOG)}.")
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise DataError(f"no data set {name!r}.{hint} The data sets are {', '.join(CATALOG)}.")
     return CATALOG[name].make()
 
 
 def checkerboard(n_rows: int = 400, *, cells: int = 2, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """Two classes on a board of ``cells`` x ``cells`` fields: greedy trees see nothing, optimal ones the pattern.
+    """Generate two classes on a checkerboard: optimal trees find the pattern, greedy trees do not.
 
     Parameters
     ----------
     n_rows : number of rows
-    cells : fields per side; depth ``2 * ceil(log2(cells))`` suffices for a tree without error
-    noise : share of labels turned over, in [0, 1]
-    seed : of the random generator
+    cells : number of fields per side; a tree of depth ``2 * ceil(log2(cells))`` can be without errors
+    noise : probability that a label is changed to the other class, in [0, 1]
+    seed : seed of the random generator
     """
     if n_rows < 1 or cells < 1 or not 0 <= noise <= 1:
-        raise ValueError(f"n_rows={n_rows}, cells={cells}, noise={noise}: expected from 1, from 1, and in [0, 1]")
+        raise ValueError(
+            f"n_rows={n_rows}, cells={cells}, noise={noise}: expected n_rows and cells from 1, and noise in [0, 1]"
+        )
     random = np.random.default_rng(seed)
     X = random.random((n_rows, 2))
     dark = (np.floor(X * cells).astype(np.int64).sum(axis=1) % 2).astype(bool)
@@ -95,29 +97,29 @@ def checkerboard(n_rows: int = 400, *, cells: int = 2, noise: float = 0.0, seed:
 
 
 def credit(n_rows: int = 1000, *, penalty: float = 1.5, seed: int = 0) -> Dataset:
-    r"""Loans granted by an unfair bank, for learners that must be fair: a generated table whose bias is known.
+    r"""Generate loan decisions of an unfair bank, as training data with a known bias for fair learners.
 
-    Two in five applicants are of group b; their incomes are a fifth lower, and the bank holds their group against them:
-    a loan is approved where
+    Two in five applicants are in group b. Their incomes are a fifth lower, and the bank subtracts a penalty from the
+    score of this group. The bank approves a loan if
 
     .. math:: \frac{income}{8} + \frac{savings}{10} + \frac{years\_employed}{10} - \frac{debts}{8}
-              - \frac{[purpose = 4]}{2} - penalty \cdot [group = b] + noise > 4,
+              - \frac{[purpose = 4]}{2} - penalty \cdot [group = b] + noise > 4.
 
-    ``noise`` being logistic of scale 1/2. At the defaults group b is approved 0.37 times as often as group a, and much
-    of that is left in models that do not see the group, by way of the income.
+    ``noise`` has a logistic distribution of scale 1/2. With the defaults, the approval rate of group b is 0.37 times
+    that of group a. Models without the column ``group`` still have much of this bias, because of the income.
 
     Parameters
     ----------
     n_rows : number of applicants
-    penalty : what is taken off the score of group b; 0 leaves the unequal incomes only
-    seed : of the random generator
+    penalty : number that is subtracted from the score of group b; with 0, only the incomes are unequal
+    seed : seed of the random generator
 
     Returns
     -------
     Dataset
-        Columns ``age``, ``income``, ``savings``, ``years_employed`` and ``debts`` (whole years, thousands), ``purpose``
-        (0 car, 1 furniture, 2 repairs, 3 schooling, 4 business), and last ``group``, which is sensitive: 0 is group a,
-        1 is group b. Labels are ``"approved"`` and ``"denied"``.
+        Columns: ``age`` and ``years_employed`` (whole years), ``income``, ``savings`` and ``debts`` (thousands),
+        ``purpose`` (0 car, 1 furniture, 2 repairs, 3 schooling, 4 business), and last the sensitive ``group`` (0 is
+        group a, 1 is group b). Labels are ``"approved"`` and ``"denied"``.
     """
     if n_rows < 1 or not np.isfinite(penalty):
         raise ValueError(f"n_rows={n_rows}, penalty={penalty}: expected rows from 1, and a finite penalty")
@@ -161,4 +163,4 @@ CATALOG: Mapping[str, Entry] = MappingProxyType(
         ),
     }
 )
-"""Name -> entry of every data set that needs no file."""
+"""The entry of each data set that needs no file, by its name."""

@@ -1,7 +1,8 @@
-"""Cells of files without types, read as the values that a model takes.
+"""Read the cells of files without types as the values that a model accepts.
 
-A text table writes the number 1 and the text "1" alike, and so may a sheet. What is meant is known to the model: a cell
-becomes the one category that is written so, or a number, or stays a text. What may be meant otherwise is refused.
+A text file writes the number 1 and the text "1" in the same way, and a spreadsheet may do so too. The categories of the
+model decide: a cell becomes the one category with this text, or a number, or stays a text. Ambiguous cells raise an
+error.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from proofwood.exceptions import DataError
 from proofwood.printable import shown
 
 GAPS = frozenset({"", "na", "#n/a", "n/a", "<na>", "nan", "-nan", "null", "none", "nat"})
-"""Texts that libraries read as a missing value, or write for one, in lower case."""
+"""Texts that libraries read or write as a missing value, in lower case."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_TYPES = "Files of Parquet or Arrow keep the types of values"
+_TYPES = "use a Parquet or Arrow file, which stores the types of values"
 
 
-# A column read by its own looks turned the categories "1" and "2" of a model into numbers:
+# Without the model, a reader turned its categories "1" and "2" into numbers:
 # decisions/0071-cells-as-the-model-takes-them.
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A table, with the cells of its columns as they are written.
+    """A table, with access to the original text of its cells.
 
     Parameters
     ----------
-    frame : typed by what the cells look like
-    path : of the file
-    written : names of columns -> these columns as text, of a file without types; None of one whose columns have types
+    frame : the table, with types guessed from the cells
+    path : path of the file
+    written : function from names of columns to these columns as text; None if the file has types
     """
 
     frame: pl.DataFrame
@@ -67,16 +68,16 @@ class Cells:
         )
 
     def taken(self, takes: Mapping[str, Taken]) -> pl.DataFrame:
-        """The table, some of its columns read as a model takes them.
+        """Return the table, with the named columns read as the model accepts them.
 
         Parameters
         ----------
-        takes : by the name of a column; others are typed by what their cells look like
+        takes : accepted values by column name; the types of other columns are guessed from their cells
 
         Raises
         ------
         DataError
-            If a cell is not what the model takes, or may be meant in several ways; the message names column and row.
+            If the model does not accept a cell, or a cell is ambiguous; the message names its column and row.
         """
         if self.written is None:
             return self.frame
@@ -90,10 +91,9 @@ class Cells:
 
 
 def as_numbers(column: pl.Series) -> pl.Series | None:
-    """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for missing values; None if one is
-    neither.
+    """Convert texts into integers, floats or booleans; return None if a text is neither.
 
-    Truth values are true and false in any case.
+    Spaces around a text, and the case of true and false, do not matter. Marks such as ``?`` become missing values.
     """
     bare = column.str.strip_chars()
     gap = bare.is_null() | bare.str.to_lowercase().is_in(list(MISSING_MARKS))
@@ -108,12 +108,12 @@ def as_numbers(column: pl.Series) -> pl.Series | None:
 
 
 def _read(cells: pl.Series, taken: Taken, path: Path) -> pl.Series:
-    """A column as the model takes it: of texts, or of a sheet, whose numbers are such."""
+    """Return a column as the model accepts it; a column of a spreadsheet may have numbers instead of texts."""
     if cells.dtype != pl.String:
         texts = [value for value in taken.values if isinstance(value, str)]
         if len(texts) == len(taken.values) > 0 and cells.null_count() < len(cells):
             raise DataError(
-                f"{path}: column {cells.name!r} holds values of type {cells.dtype}, and the categories of the model "
+                f"{path}: column {cells.name!r} holds values of type {cells.dtype}, but the categories of the model "
                 f"are texts, such as {texts[0]!r}: format the column as text"
             )
         return cells
@@ -129,13 +129,13 @@ def _read(cells: pl.Series, taken: Taken, path: Path) -> pl.Series:
 
 
 def _no_number(cells: pl.Series, path: Path) -> DataError:
-    """The error about a column of numbers with a cell that is not a number."""
+    """Return the error for a column of numbers with a cell that is not a number."""
     words = [text for text in cells if text is not None and text.strip().lower() not in MISSING_MARKS]
     text = next(text for text in words if pl.Series([text.strip()]).cast(pl.Float64, strict=False).null_count())
     comma = _NUMBER.fullmatch(text.strip().replace(",", ".", 1))
     return DataError(
-        f"{_where(cells, text, path)}, where the model takes numbers: "
-        + ("write decimals with a point" if comma else "write a number, and leave the cell empty where there is none")
+        f"{_where(cells, text, path)}, but the model expects numbers: "
+        + ("write decimals with a point" if comma else "write a number, or leave the cell empty if it is missing")
     )
 
 
@@ -144,7 +144,7 @@ def _where(cells: pl.Series, text: str, path: Path) -> str:
 
 
 class _Categories:
-    """The categories of a column, whether it has missing values as well, and the cells looked up among them."""
+    """The categories of a column, and a search for each cell among them; ``gaps``: missing values are a category."""
 
     def __init__(self, values: Sequence[Any], cells: pl.Series, path: Path, *, gaps: bool) -> None:
         self.values = [
@@ -162,15 +162,15 @@ class _Categories:
             self.others |= dict.fromkeys(_keys_of(value), value)
 
     def read(self) -> pl.Series:
-        """The cells as categories of the model, and those that are none as values of the same type."""
+        """Return the cells as categories of the model; unknown categories become values of the same type."""
         name, written = self.cells.name, self.cells.to_list()
         found = {text: self._meant(text) for text in dict.fromkeys(written) if text is not None}
         values = [None if text is None else found[text] for text in written]
         kinds = {type(value) for value in (*found.values(), *self.values) if value is not None}
         if str in kinds and len({type(value) for value in found.values()}) > 1:
             raise DataError(
-                f"{self.path}: the model has texts and values of other types among the categories of the column "
-                f"{name!r}, and no table holds both: give the rows to Explainer in Python, in a frame of pandas"
+                f"{self.path}: the categories of column {name!r} in the model are texts and values of other types, and "
+                "one column of a table cannot contain both: pass the rows to Explainer in Python, as a pandas frame"
             )
         if any(map(_is_date, found.values())):
             return pl.Series(name, np.array(values, dtype="M8[ns]"))
@@ -184,23 +184,23 @@ class _Categories:
             raise self._refused(largest, "a whole number beyond 64 bits", _TYPES) from None
 
     def _require_quotes(self, *, gaps: bool) -> None:
-        """Refuse empty cells that may be a text or a missing value, where not some have quotes and others have none."""
+        """Raise if empty cells may be either a text or a missing value; a file that has both kinds is clear."""
         quoted, empty = bool((self.cells == "").any()), self.cells.null_count() > 0
         if empty == quoted or (quoted and not gaps):
             return
-        cells = 'cells of "" alone' if quoted else "empty cells"
+        cells = 'only cells of ""' if quoted else "empty cells"
         raise DataError(
             f"{self.path}: column {self.cells.name!r} has {cells}, which may be missing values or the category '' of "
-            f'the model: write the category as "", and leave the cell empty where a value is missing. {_TYPES}'
+            f'the model: write the category as "", and leave a cell empty only if its value is missing; or {_TYPES}'
         )
 
     def _meant(self, text: str) -> Any:
-        """The value that a cell stands for; None for a missing one."""
+        """The value that the text of a cell means; None for a missing value."""
         said = _said(text)
         other = self.others.get(said)
         if text in self.texts:
             if other is not None:
-                raise self._refused(text, f"which the model knows as a text and as {other!r}", _TYPES)
+                raise self._refused(text, f"which the model knows both as a text and as {other!r}", _TYPES)
             return text
         if other is not None:
             return other
@@ -213,23 +213,23 @@ class _Categories:
             return value  # a category of the same type that the model does not know
         known = shown(self.values, 5, str)
         raise self._refused(
-            text, f"and the categories of the model are {known}", "write one of these, or a value of their type"
+            text, f"but the categories of the model are {known}", "write one of these, or a value of their type"
         )
 
     def _unknown_text(self, text: str) -> str:
-        """A text that is not a category of the model, unless it may be meant as something else."""
+        """Return a text that is not a category of the model; raise if it may mean a category or a missing value."""
         twin = self.near.get(_said(text, comma=True))
         if twin is not None:
             raise self._refused(
                 text,
-                f"which is not a category of the model, and may be meant as {twin!r}",
-                f"write it as the model has it. {_TYPES}, if it is another one",
+                f"which is not a category of the model, but may mean {twin!r}",
+                f"write it as in the model. If it is another category, {_TYPES}",
             )
         if text.strip().lower() in GAPS:
             raise self._refused(
                 text,
-                "which is not a category of the model, and may stand for a missing value",
-                f"leave the cell empty, without quotes, where a value is missing. {_TYPES}, if it is a category",
+                "which is not a category of the model, but may mean a missing value",
+                f"leave the cell empty, without quotes, if the value is missing. If it is a category, {_TYPES}",
             )
         return text
 
@@ -238,11 +238,11 @@ class _Categories:
 
 
 Key = tuple[str, Any]
-"""What a cell says: the kind of a value, and the value."""
+"""The meaning of a cell: the kind of its value, and the value."""
 
 
 def _keys_of(value: Any) -> Sequence[Key]:
-    """What a cell may say to stand for a value that is not text; 0 and 1 stand for false and true."""
+    """The keys of all cells that may mean a value that is not text; 0 and 1 may mean false and true."""
     if isinstance(value, bool):
         return [("truth", value), ("number", int(value))]
     if isinstance(value, int | float):
@@ -252,7 +252,7 @@ def _keys_of(value: Any) -> Sequence[Key]:
 
 
 def _said(text: str, *, comma: bool = False) -> Key:
-    """What a cell says, however it is written; with ``comma``, a decimal comma is a point."""
+    """The meaning of a cell, independent of how it is written; with ``comma``, a decimal comma counts as a point."""
     bare = text.strip()
     if bare.lower() in ("true", "false"):
         return "truth", bare.lower() == "true"
@@ -268,7 +268,7 @@ def _number(text: str) -> int | float:
 
 
 def _moment(value: Any) -> Any:
-    """A day or a moment without a zone to the nanosecond; None if it is none."""
+    """The day or moment without a zone, to the nanosecond; None if the value is not one."""
     try:
         return np.datetime64(value, "ns")
     except (ValueError, OverflowError):

@@ -1,7 +1,7 @@
-"""Arrays and data frames as float64 columns, and what each column means.
+"""Convert arrays and data frames into float64 columns, each with its meaning.
 
-Values become float64 exactly or not at all: an integer that float64 cannot hold is an error, because rounding would
-merge it with its neighbour. Text and categories become level codes, the position in ``Column.levels``; dates and times
+Integers are never rounded: an integer that is not exact in float64 raises an error, because rounding would merge it
+with its neighbours. Text and categories become level codes, which are positions in ``Column.levels``. Dates and times
 become the numbers of :mod:`~proofwood.data.moments`.
 """
 
@@ -28,17 +28,17 @@ from proofwood.model.sums import holds_infinity
 from proofwood.printable import first_line, shown
 
 EXACT_DECIMALS = 10**15
-"""Decimals of fewer digits than this number has are different numbers in float64, wherever their point is."""
+"""Different decimals with at most 15 digits are different numbers in float64."""
 _VALUE_BYTES = 8
 EXACT_INTEGERS = 2**53
-"""Every integer up to this magnitude is a float64; beyond it only some are."""
+"""Every integer up to this magnitude is exact in float64; of the larger ones only some are."""
 
 
-# Exports compare a level as what it is and show local time: a text that stands for a number, or UTC read as local time,
-# sent rows elsewhere without an error: decisions/0063-levels-and-zones.
+# Exports compare levels by their type and show local time. A level compared as text instead of a number, or UTC read as
+# local time, sent rows to the wrong side without an error: decisions/0063-levels-and-zones.
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Meaning of one column.
+    """The meaning of one column.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ class Column:
     unit : unit of measurement, for pictures and texts, or None
     levels : text of code 0, 1, ...; empty unless the kind is ordered or nominal
     missing : number of missing values in the data that was read
-    bounds : least and greatest value that is present, or None if there is none
-    zone : of moments that have one, as :mod:`~proofwood.data.moments` names it; their numbers are in UTC
-    level_type : what the levels are in the data, if these are categories
-    level_numbers : of levels that are not text, the number of each, in the unit of their kind; without ``levels``, the
-        codes themselves are these numbers
-    form : how the texts of training write numbers or dates, see :func:`proofwood.data.text_forms.saved_form`
-    absent : values that stand for a missing one, as the user says
+    bounds : least and greatest value, or None if all values are missing
+    zone : time zone of moments with a zone, named as in :mod:`~proofwood.data.moments`; their numbers are in UTC
+    level_type : type of the levels in the data of the user
+    level_numbers : for levels that are not text, the number of each, in the unit of their kind; without ``levels``, the
+        codes are these numbers
+    form : how numbers or dates are written in a column of text, see :func:`proofwood.data.text_forms.saved_form`
+    absent : values that mean a missing value, from the user
     """
 
     name: str
@@ -69,7 +69,7 @@ class Column:
     absent: tuple[str | float, ...] = ()
 
     def level_number(self, code: int) -> int | float | None:
-        """The number of a level that is not text, by its code; None of a text."""
+        """The number of the level with this code; None if levels are text."""
         if self.level_type.kind is None:
             return None
         return self.level_numbers[code] if self.levels else code
@@ -77,12 +77,12 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Numbers and their meaning: ``values[:, j]`` belongs to ``columns[j]``.
+    """A table of numbers and the meaning of its columns: ``columns[j]`` describes ``values[:, j]``.
 
     Parameters
     ----------
     values : (n_rows, n_columns) float64, NaN where missing, level codes for ordered and nominal columns
-    columns : n_columns descriptions with distinct names
+    columns : descriptions of the columns, with distinct names
     plain_text : indices of columns of text that no type declares as categories
     """
 
@@ -99,23 +99,23 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
+        """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
 
 def is_frame(data: object) -> bool:
-    """Whether ``data`` is a data frame: of pandas, polars (lazy or not), Arrow, DuckDB, or any that narwhals reads."""
+    """Whether ``data`` is a frame of pandas, polars (also lazy), Arrow, DuckDB, or another library for narwhals."""
     return is_pandas(data) or is_polars(data) or (_may_be_frame(data) and _is_other_frame(data))
 
 
 def is_pandas(data: object) -> bool:
-    """Whether ``data`` is a pandas data frame; pandas is not imported for it."""
+    """Whether ``data`` is a pandas data frame; this does not import pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
 def is_polars(data: object) -> bool:
-    """Whether ``data`` is a polars data frame; polars is not imported for it."""
+    """Whether ``data`` is a polars data frame; this does not import polars."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(data, polars.DataFrame)
 
@@ -135,24 +135,24 @@ def _is_other_frame(data: object) -> bool:
 
 
 def _is_batch(data: object) -> bool:
-    """Whether ``data`` is a record batch of Arrow, which narwhals does not read; pyarrow is not imported for it."""
+    """Whether ``data`` is a record batch of Arrow, which narwhals cannot read; this does not import pyarrow."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(data, arrow.RecordBatch)
 
 
 def as_frame(data: Any) -> Any:
-    """A frame of pandas or polars: ``data`` itself, or what narwhals makes of another frame, rows in their order.
+    """Return a frame of pandas or polars: ``data`` itself, or another frame converted by narwhals, with rows in order.
 
-    What is lazy, such as a query of polars or a relation of DuckDB, is collected.
+    Lazy frames, such as a query of polars or a relation of DuckDB, are collected.
 
     Raises
     ------
     DataError
-        If the frame holds what polars cannot read.
+        If polars cannot read the frame.
     """
     if is_pandas(data) or is_polars(data):
         return data
-    # Start-up time: frames of pandas and polars do without.
+    # Start-up time: frames of pandas and polars do not need narwhals.
     import narwhals.stable.v2 as nw
     import polars as pl
 
@@ -163,30 +163,28 @@ def as_frame(data: Any) -> Any:
         return (frame.collect(backend="polars") if isinstance(frame, nw.LazyFrame) else frame).to_polars()
     except pl.exceptions.ComputeError as error:
         raise DataError(
-            f"this {type(data).__name__} cannot be read as a table ({first_line(error)}): convert the column that it "
-            "names, for example to text, or leave it out"
+            f"this {type(data).__name__} cannot be read as a table ({first_line(error)}): convert the named column, "
+            "for example to text, or remove it"
         ) from error
 
 
 def as_table(data: Any) -> Any:
-    """Any container of rows in one of few forms: a frame of pandas or polars, a sparse matrix, else ``data`` itself."""
+    """Return ``data`` as a frame of pandas or polars if it is a data frame, otherwise ``data`` itself."""
     return as_frame(data) if is_frame(data) else data
 
 
 def is_sparse(data: object) -> bool:
-    """Whether ``data`` is a sparse matrix or array of scipy; scipy is not imported for it."""
+    """Whether ``data`` is a sparse matrix or array of scipy; this does not import scipy."""
     return hasattr(data, "tocsr") and hasattr(data, "nnz") and hasattr(data, "toarray")
 
 
 def as_dense(data: Any) -> Any:
-    """A sparse matrix as an array, 0 where it stores nothing; anything else as it is.
-
-    Searches sort columns, so that they need every value.
+    """Return a sparse matrix as a dense array, since searches need every value; return other data unchanged.
 
     Raises
     ------
     MemoryLimitError
-        If the array is larger than the memory that may be used.
+        If the array is larger than the permitted memory.
     """
     if not is_sparse(data) or len(data.shape) != 2:
         return data
@@ -195,9 +193,9 @@ def as_dense(data: Any) -> Any:
     room = memory.room() if memory.limited() else memory.available()
     if needed > memory.ASKED and room is not None and needed > room:
         raise memory.MemoryLimitError(
-            f"X is sparse, with {n_rows:,} rows and {n_columns:,} columns of which {data.nnz:,} values are stored; as "
-            f"plain numbers, which the learners need, it takes {memory.shown(needed)}, and {memory.shown(room)} may be "
-            "used: keep fewer columns, for example with sklearn.feature_selection.SelectKBest, take fewer rows, or "
+            f"X is a sparse matrix with {n_rows:,} rows, {n_columns:,} columns and {data.nnz:,} stored values. As a "
+            f"dense array, which the learners need, it takes {memory.shown(needed)}, but only {memory.shown(room)} may "
+            "be used: keep fewer columns, for example with sklearn.feature_selection.SelectKBest, use fewer rows, or "
             "raise memory_limit"
         )
     return data.toarray()
@@ -219,16 +217,15 @@ def read_columns(
 
     Parameters
     ----------
-    data : (n_rows, n_columns) array-like, or a frame: of pandas, polars (lazy too), or another that narwhals reads
-    names : names for the columns of an array (default ``x0``, ``x1``, ...); a frame brings its own
+    data : (n_rows, n_columns) array-like, or a frame of pandas, polars (also lazy), or another that narwhals reads
+    names : names for the columns of an array (default ``x0``, ``x1``, ...); a frame has its own names
     units : unit per column name
-    levels : levels per column name, in the order of their codes; a text that is not among them gets the code
-        ``len(levels)``
-    like : columns of earlier data by name, to read new data as that was read
-    dates : read text as dates where every text of a column is an ISO 8601 date, with or without a time
+    levels : levels per column name, in the order of their codes; other texts get the code ``len(levels)``
+    like : columns of earlier data by name; new data is read in the same way
+    dates : read text as dates if all texts of a column are ISO 8601 dates, with or without a time
     skip : names of columns that are not read: their values are 0
-    apart : refuse a column with different decimals that are one number in float64
-    absent : values that stand for a missing one, per column name
+    apart : refuse a column in which different decimals become the same float64
+    absent : values that mean a missing value, per column name
 
     Returns
     -------
@@ -237,14 +234,14 @@ def read_columns(
     Raises
     ------
     DataError
-        If columns hold what is not a number, text, date or time, or integers that float64 cannot hold exactly. The
-        message names every such column.
+        If columns have values other than numbers, text, dates and times, or integers that are not exact in float64.
+        The message names every such column.
     ValueError
-        If the data has not two dimensions, or ``names`` does not fit.
+        If the data does not have two dimensions, or the number of ``names`` is wrong.
     """
     if is_frame(data):
         if names is not None:
-            raise ValueError("names is for arrays: a data frame brings its own column names")
+            raise ValueError("names is given, but a data frame has its own column names: pass names only for arrays")
         data = as_frame(data)
         labels = [str(name) for name in data.columns]
         pandas = is_pandas(data)
@@ -257,7 +254,7 @@ def read_columns(
             raise ValueError(f"data has {array.ndim} dimensions, expected 2: a row per sample, a column per feature")
         labels = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
         if len(labels) != array.shape[1]:
-            raise ValueError(f"{len(labels)} names for {array.shape[1]} columns")
+            raise ValueError(f"names has {len(labels)} names, but the data has {array.shape[1]} columns")
 
         def raw(j: int) -> _Raw:
             return _Raw(array[:, j])
@@ -290,18 +287,16 @@ def read_columns(
 
 
 def refuse(problems: Sequence[tuple[str, str]]) -> None:
-    """Raise DataError if there are problems: pairs of the name of a column and a message that names it."""
+    """Raise DataError if ``problems`` is not empty; each is a pair of a column name and a message."""
     if len(problems) == 1:
         raise DataError(problems[0][1])
     if problems:
         listed = "".join(f"\n- {message}" for _, message in problems)
-        raise DataError(
-            f"{len(problems)} columns cannot be used as they are ({shown([n for n, _ in problems], None)}):{listed}"
-        )
+        raise DataError(f"{len(problems)} columns cannot be used ({shown([n for n, _ in problems], None)}):{listed}")
 
 
 def require_no_infinity(X: FloatArray, names: Sequence[str] = ()) -> None:
-    """Raise DataError if ``X`` holds infinity; the message names each such column, by its number without ``names``."""
+    """Raise DataError if ``X`` contains infinity; the message names each such column, or gives its number."""
     if not holds_infinity(X):
         return
     problems = []
@@ -309,7 +304,7 @@ def require_no_infinity(X: FloatArray, names: Sequence[str] = ()) -> None:
         row = int(np.flatnonzero(np.isinf(X[:, j]))[0])
         message = (
             f"column {repr(names[j]) if names else f'{j} of X'} holds an infinite value (inf) in row {row}: expected "
-            "finite numbers. Replace it by a large number that keeps the order, or drop the row"
+            "finite numbers. Replace it by a number beyond all others of the column, or drop the row"
         )
         problems.append((names[j] if names else f"x{j}", message))
     refuse(problems)
@@ -321,7 +316,7 @@ def require_exact_integers(values: npt.NDArray[Any], where: str) -> None:
     Parameters
     ----------
     values : array of any shape, of an integer type or of Python objects
-    where : what the message calls it
+    where : name of the values in the message
     """
     if values.dtype.kind in "iu":
         large = values[(values > EXACT_INTEGERS) | (values < -EXACT_INTEGERS)]
@@ -333,18 +328,18 @@ def require_exact_integers(values: npt.NDArray[Any], where: str) -> None:
     for number in candidates:
         if abs(number) > sys.float_info.max or int(float(number)) != number:
             raise DataError(
-                f"{where} holds the integer {number}, which float64 cannot hold exactly, so that it would merge with "
-                "its neighbours: subtract a constant from the column, or drop it if it is an identifier"
+                f"{where} holds the integer {number}, which float64 cannot hold exactly, so it would be rounded to "
+                "another integer: subtract a constant from the column, or drop it if it is an identifier"
             )
 
 
 def require_told_apart(values: npt.NDArray[Any], where: str) -> None:
-    """Raise DataError if different numbers of ``values``, with more digits than float64 has, are one number in it.
+    """Raise DataError if different numbers of ``values`` become the same float64.
 
     Parameters
     ----------
-    values : array of any shape, of a type wider than float64 or of Python objects, decimals among them
-    where : what the message calls it
+    values : array of any shape; only types wider than float64 and decimals among Python objects are checked
+    where : name of the values in the message
     """
     if values.dtype.kind == "O":
         different = {value for value in values.ravel().tolist() if isinstance(value, Decimal) and value.is_finite()}
@@ -357,7 +352,7 @@ def require_told_apart(values: npt.NDArray[Any], where: str) -> None:
         other = first.setdefault(float(number), number)
         if other is not number:
             raise DataError(
-                f"{where} holds {other!s} and {number!s}, which are one number in float64: round the column to 15 "
+                f"{where} holds {other!s} and {number!s}, which are the same number in float64: round the column to 15 "
                 "digits, or subtract a constant from it"
             )
 
@@ -367,7 +362,7 @@ def require_told_apart(values: npt.NDArray[Any], where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """Values of one column as numpy has them, and what its source said about them."""
+    """The values of one column as a NumPy array, and what the source of the data says about them."""
 
     values: npt.NDArray[Any]
     missing: npt.NDArray[np.bool_] | None = None  # None: to be found in the values
@@ -404,7 +399,7 @@ def _read(
     values = raw.values
     missing = _missing(values) if raw.missing is None else raw.missing
     if like is not None and like.level_numbers and raw.categories and not isinstance(raw.categories[0], str):
-        raw = replace(raw, kind=None, categories=None)  # what they are, not how they are written
+        raw = replace(raw, kind=None, categories=None)  # use the values, not their texts
     kind = _kind(name, values[~missing]) if raw.kind is None else raw.kind
     ours = like is not None and like.level_numbers and (kind not in CATEGORIES or like.level_type.kind in MOMENTS)
     if like is not None and ours and not np.all(missing):
@@ -453,7 +448,7 @@ def _read_written(texts: list[str], missing: npt.NDArray[np.bool_], like: Column
 
 
 def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[FloatArray, Column]:
-    """Booleans, numbers, dates or times as codes of the levels that they are."""
+    """Return booleans, numbers, dates or times as codes of the levels of ``like``, and the column."""
     kind = like.level_type.kind
     assert kind is not None
     missing = _missing(raw.values) if raw.missing is None else raw.missing
@@ -474,11 +469,12 @@ def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[
 
 
 def as_levels(numbers: FloatArray, column: Column) -> tuple[FloatArray, Column]:
-    """A column of booleans, dates or times as one of categories: each value is a level.
+    """Convert a column of booleans, dates or times into a categorical column, with one level per value.
 
     Parameters
     ----------
-    numbers : (n_rows,) of the column, NaN where missing
+    numbers : (n_rows,) numbers of the column, NaN where missing
+    column : description of the column
     """
     found = sorted({number for number in numbers.tolist() if number == number})
     if column.kind is Kind.BOOLEAN:
@@ -498,14 +494,14 @@ def as_levels(numbers: FloatArray, column: Column) -> tuple[FloatArray, Column]:
 
 
 def _with_levels(column: Column, raw: _Raw, texts: list[str]) -> Column:
-    """A column of categories with its levels: the texts that occur, or those that its type declares, of any type."""
+    """Return a categorical column with its levels: those that its type declares, of any type, or else all its texts."""
     if raw.categories is None:
         return replace(column, levels=tuple(sorted(set(texts))))
     levels = tuple(map(str, raw.categories))
     if len(set(levels)) < len(levels):
         twice = next(level for level in levels if levels.count(level) > 1)
         raise DataError(
-            f"column {column.name!r} has several categories that are written {twice!r}, such as a number and a text: "
+            f"column {column.name!r} has several categories with the same text {twice!r}, such as a number and a text: "
             "rename one of them"
         )
     return replace(column, levels=levels, **_typed(raw.categories, column.name))
@@ -523,9 +519,9 @@ _LEVEL_TYPES = {
 
 
 def _typed(categories: tuple[Any, ...], name: str) -> dict[str, Any]:
-    """What categories are, and the numbers that stand for them: fields of a column. Texts say nothing more.
+    """The type of the categories and their numbers, as fields of a Column; empty for text categories.
 
-    Objects of one other type, such as intervals, are known by their texts, as they are in files.
+    Objects of one other type, such as intervals, are represented by their texts, as in files.
     """
     if not categories or all(isinstance(value, str) for value in categories):
         return {}
@@ -547,20 +543,18 @@ def _typed(categories: tuple[Any, ...], name: str) -> dict[str, Any]:
 
 
 def _require_like(name: str, kind: Kind, like: Column) -> None:
-    """Refuse new values of another sort than those of training."""
+    """Raise DataError if new values have another type than the values in training."""
     sorts = {**dict.fromkeys(CATEGORIES, "text"), **dict.fromkeys(MOMENTS, "dates or times")}
     now, before = sorts.get(kind, "numbers"), sorts.get(like.kind, "numbers")
     if now != before:
         example = f", such as {like.levels[0]!r}" if like.levels else ""
-        raise DataError(
-            f"column {name!r} holds {now}, and held {before} in training{example}: convert it to what it was then"
-        )
+        raise DataError(f"column {name!r} holds {now}, but held {before} in training{example}: convert it to {before}")
 
 
 def _moments_of(
     raw: _Raw, values: npt.NDArray[Any], texts: list[str], column: Column, like: Column | None
 ) -> tuple[FloatArray, Column]:
-    """Dates and times without missing values as numbers of the kind of ``like``, or of the one that suits them."""
+    """Return dates and times, without missing values, as numbers of the kind of ``like`` or of their own kind."""
     name, kind, zone = column.name, column.kind, raw.zone
     if texts:
         present = moments.numbers_of(texts, kind, name)
@@ -583,12 +577,14 @@ def _moments_of(
     elif like.kind is Kind.MOMENT and kind is Kind.DATE:
         present = present * moments.DAY
     elif like.kind is not kind:
-        raise DataError(f"column {name!r} holds values of kind {kind}, and held those of kind {like.kind} in training")
+        raise DataError(
+            f"column {name!r} holds values of kind {kind}, but held values of kind {like.kind} in training: convert it"
+        )
     return present, replace(column, kind=like.kind, zone=like.zone)
 
 
 _ABSENT = frozenset({"NAType", "NaTType"})
-"""Names of the types of what pandas puts in place of a missing value."""
+"""Names of the types that pandas uses for missing values."""
 
 
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -601,7 +597,7 @@ def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.zeros(values.shape, dtype=bool)
 
 
-_EXPECTED = "expected numbers, booleans, text, dates or times, of one kind in a column. Convert the column, or drop it."
+_EXPECTED = "expected numbers, booleans, text, dates or times, one kind per column. Convert the column, or drop it."
 
 
 def _kind(name: str, present: npt.NDArray[Any]) -> Kind:
@@ -631,7 +627,7 @@ def _kind(name: str, present: npt.NDArray[Any]) -> Kind:
 
 
 def _pandas_values(series: Any) -> _Raw:
-    """A pandas series as numpy values; every missing marker of pandas is found."""
+    """Return a pandas series as NumPy values, with all missing values of pandas marked."""
     import pandas as pd
 
     missing = series.isna().to_numpy(dtype=bool)
@@ -662,10 +658,10 @@ def _pandas_values(series: Any) -> _Raw:
 
 
 def _polars_values(series: Any) -> _Raw:
-    """A polars series as numpy values; null and NaN are missing.
+    """Return a polars series as NumPy values; null and NaN are missing.
 
-    No expression of polars is evaluated here, as ``fill_null`` would be: expressions run on threads that a process made
-    by fork does not have, and it would wait for them for ever.
+    This function evaluates no polars expression, such as ``fill_null``: expressions run on threads that do not exist
+    in a forked process, which would wait for them forever.
     """
     import polars as pl
 
@@ -704,7 +700,7 @@ def _polars_values(series: Any) -> _Raw:
 
 
 def _polars_moments(series: Any, missing: npt.NDArray[np.bool_]) -> _Raw:
-    """Dates, times and durations as numbers; what polars counts in nanoseconds is checked for whole microseconds."""
+    """Return dates, times and durations as numbers; values in nanoseconds must be whole microseconds."""
     import polars as pl
 
     counted = _spread(series.filter(~series.is_null()).to_physical().to_numpy(), missing)
@@ -722,7 +718,7 @@ def _polars_moments(series: Any, missing: npt.NDArray[np.bool_]) -> _Raw:
 
 
 def _spread(present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """The present values in their places, 0 in the places of the missing ones."""
+    """Return an array of all rows: the present values at their places, and 0 for missing values."""
     values = np.zeros(missing.shape, dtype=present.dtype)
     values[~missing] = present
     return values

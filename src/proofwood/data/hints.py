@@ -15,12 +15,12 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import shown
 
 FEW_ROWS = 60
-"""Rows up to which no column is left out for its levels."""
+"""In a table with at most this number of rows, no column is left out because of its levels."""
 
 DROPPED, EMPTY, CONSTANT = "dropped", "no values", "constant"
-"""Reasons to leave a column out: the user says so, or no test of it parts the rows. All others are its levels,"""
+"""Reasons to leave out a column: the user drops it, or its tests cannot separate rows."""
 UNREAD = "not read as numbers or dates"
-"""or texts of which most are numbers or dates."""
+"""Another reason: most of its texts are numbers or dates."""
 
 
 class About(StrEnum):
@@ -100,7 +100,7 @@ def _left_out(reasons: Mapping[str, str], before: Sequence[Hint]) -> list[Hint]:
     seen = "left out: " + "; ".join(f"{shown(names, None)} ({reason})" for reason, names in by_reason.items())
     told = {name for hint in before for name in hint.columns}
     words = [name for reason, names in by_reason.items() if reason not in (EMPTY, CONSTANT) for name in names]
-    again = "to have a column of text all the same, name it in "
+    again = "to use a column of text anyway, name it in "
     ways = ("", "") if told.issuperset(words) else (f"{again}categorical_features", f"{again}--categorical")
     return [Hint(About.LEFT_OUT, tuple(name for names in by_reason.values() for name in names), seen, *ways)]
 
@@ -110,8 +110,8 @@ def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
     found = [column.name for numbers, column in tested if column.kind is Kind.INTEGER and _counts_rows(numbers)]
     if not found:
         return []
-    seen = f"{shown(found, None)} rise{'s' if len(found) == 1 else ''} from row to row as row numbers do"
-    if_so = "if they say nothing about new rows"
+    seen = f"{shown(found, None)} rise{'s' if len(found) == 1 else ''} from row to row, like row numbers"
+    if_so = f"if {'it has' if len(found) == 1 else 'they have'} no meaning for new rows"
     options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
     return [Hint(About.ROW_NUMBERS, tuple(found), seen, f"pass drop={found!r} {if_so}", f"say {options} {if_so}")]
 

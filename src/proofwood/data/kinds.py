@@ -1,4 +1,4 @@
-"""What the numbers of a column are, and what a model takes in one."""
+"""The kinds of columns, the types of levels, and the values that a model accepts in a column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What the numbers of a column are."""
+    """The meaning of the numbers of a column."""
 
     NUMERIC = "numeric"
     INTEGER = "integer"
@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
 
 class LevelType(StrEnum):
-    """What the levels of a column of categories are in the tables of the user."""
+    """The type of the levels of a categorical column in the tables of the user."""
 
     TEXT = "text"
     BOOLEAN = "boolean"
@@ -36,26 +36,26 @@ class LevelType(StrEnum):
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of the numbers that stand for such levels; None of levels that only their texts stand for."""
+        """The kind of the numbers of such levels; None for text and mixed levels, which have no numbers."""
         return None if self in (LevelType.TEXT, LevelType.MIXED) else Kind(self.value)
 
 
 CATEGORIES = (Kind.NOMINAL, Kind.ORDERED)
-"""Kinds whose numbers are codes of levels."""
+"""The kinds whose numbers are codes of levels."""
 NUMBERS = (Kind.NUMERIC, Kind.INTEGER)
-"""Kinds whose numbers are those of the user."""
+"""The kinds whose numbers are those of the data."""
 MOMENTS = (Kind.DATE, Kind.MOMENT, Kind.TIME, Kind.DURATION)
-"""Kinds of points in time and stretches of it."""
+"""The kinds of points in time and durations."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a model takes in a column.
+    """The values that a model accepts in a column.
 
     Parameters
     ----------
-    values : its categories, of any type; a missing value among them says that it knows these, too
-    text : whether cells stay as they are written, where there are no categories; else they are numbers
+    values : its categories, of any type; they include a missing value if the model knows missing values
+    text : for a column without categories: True if cells stay text, False if they are numbers
     """
 
     values: tuple[Any, ...] = ()

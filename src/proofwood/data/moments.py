@@ -1,11 +1,11 @@
-"""Dates, times and durations as whole numbers, and back as text.
+"""Convert dates, times and durations into whole numbers, and numbers back into text.
 
-A date counts days since 1970-01-01. A moment counts microseconds since 1970-01-01 00:00, in UTC where it has a zone. A
-time of day counts microseconds since midnight, a duration microseconds. All are float64 exactly: microseconds up to
-the year 2255, and beyond it those that are divisible by a power of two.
+A date is a number of days since 1970-01-01. A moment is a number of microseconds since 1970-01-01 00:00, in UTC if it
+has a zone. A time of day is a number of microseconds since midnight, and a duration a number of microseconds. All are
+exact in float64: every microsecond up to the year 2255, and later only multiples of a power of two.
 
-The moments of a column all have a zone, or none has. The zone of a column is a name (``Europe/Berlin``), an offset
-(``+02:00``) or ``UTC``: moments are shown in it, with their offset.
+Either all moments of a column have a zone, or no moment has one. The zone of a column is a name (``Europe/Berlin``), an
+offset (``+02:00``) or ``UTC``. Moments are shown in this zone, with their offset.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 
-EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all moments are in UTC, without saying so
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all moments are in UTC, as naive datetimes
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -33,10 +33,10 @@ _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?( ?(
 
 
 def kind_of_texts(texts: list[str]) -> Kind | None:
-    """What texts are if all of them are ISO 8601 dates, or moments; None if one is neither.
+    """The kind of texts that are all ISO 8601 dates, or all moments; None for other texts.
 
-    ``2024-05-03`` is a date, ``2024-05-03 14:30``, ``2024-05-03T14:30:00.25Z`` and ``2024-05-03 14:30 +02:00`` are
-    moments.
+    For example, ``2024-05-03`` is a date. ``2024-05-03 14:30``, ``2024-05-03T14:30:00.25Z`` and
+    ``2024-05-03 14:30 +02:00`` are moments.
     """
     if not texts:
         return None
@@ -47,7 +47,7 @@ def kind_of_texts(texts: list[str]) -> Kind | None:
 
 
 def _exist(texts: list[str]) -> bool:
-    """Whether the calendar has all these days."""
+    """Whether all these days exist in the calendar."""
     try:
         for text in texts:
             _from_iso(text)
@@ -57,21 +57,21 @@ def _exist(texts: list[str]) -> bool:
 
 
 def _from_iso(text: str) -> datetime:
-    """The moment of an ISO text, with or without a blank before its offset; ValueError if there is no such day."""
+    """The moment of an ISO text, with or without a space before its offset; ValueError if the day does not exist."""
     date_and_time, blank, offset = text.strip().rpartition(" ")
     return datetime.fromisoformat(date_and_time + offset if blank and offset[0] in "+-Z" else text.strip())
 
 
 def numbers_of(values: list[Any], kind: Kind, name: str) -> FloatArray:
-    """Dates, moments, times or durations of Python, or ISO texts, as float64; DataError at anything else.
+    """Convert dates, moments, times or durations of Python, or ISO texts, into float64; DataError for other values.
 
-    Whether they have a zone is not looked at: see :func:`zone_of` and :func:`require_zone`.
+    This function does not check zones, see :func:`zone_of` and :func:`require_zone`.
 
     Parameters
     ----------
-    values : no missing ones among them
-    kind : that of the column
-    name : of the column, for the message
+    values : values without missing ones
+    kind : kind of the column
+    name : name of the column, for the message
     """
     numbers = np.empty(len(values))
     for row, value in enumerate(values):
@@ -79,7 +79,10 @@ def numbers_of(values: list[Any], kind: Kind, name: str) -> FloatArray:
         if number is None:
             raise DataError(f"column {name!r} holds {value!r}: expected {_EXPECTED[kind]}, as in training")
         if abs(number) > 2**53 and int(float(number)) != number:
-            raise DataError(f"column {name!r} holds {value!r}, whose microseconds float64 cannot hold exactly")
+            raise DataError(
+                f"column {name!r} holds {value!r}, whose number of microseconds float64 cannot hold exactly: drop the "
+                "column"
+            )
         numbers[row] = number
     return numbers
 
@@ -93,7 +96,7 @@ _EXPECTED = {
 
 
 def number_of(value: Any, kind: Kind) -> int | None:
-    """One date, moment, time or duration of Python, or an ISO text, as a number of a kind; None if it is none."""
+    """Convert a date, moment, time or duration of Python, or an ISO text, into a number of a kind; None if not one."""
     if isinstance(value, str) and kind in (Kind.DATE, Kind.MOMENT):
         text = value.strip()
         if not (_DATE if kind is Kind.DATE else _MOMENT).fullmatch(text) and not _DATE.fullmatch(text):
@@ -119,7 +122,9 @@ def number_of(value: Any, kind: Kind) -> int | None:
 
 
 def of_numpy(values: npt.NDArray[Any], name: str) -> tuple[FloatArray, Kind]:
-    """``datetime64`` or ``timedelta64`` without missing values as numbers; dates where every moment is a midnight.
+    """Convert ``datetime64`` or ``timedelta64`` without missing values into numbers, and return these and their kind.
+
+    Moments become dates if all of them are midnights.
 
     Raises
     ------
@@ -130,7 +135,7 @@ def of_numpy(values: npt.NDArray[Any], name: str) -> tuple[FloatArray, Kind]:
     micro = values.astype(f"{letter}8[us]")
     if np.any(micro.astype(values.dtype) != values):
         raise DataError(
-            f"column {name!r} holds times with parts below a microsecond: round them, for example with "
+            f"column {name!r} holds times with fractions of a microsecond: round them, for example with "
             'dt.round("us"), or drop the column'
         )
     counted = micro.astype(np.int64)
@@ -148,17 +153,17 @@ def of_numpy(values: npt.NDArray[Any], name: str) -> tuple[FloatArray, Kind]:
 
 
 def zone_of(values: Sequence[Any], name: str) -> str | None:
-    """The zone of moments of Python, or of ISO texts: None if none of them has one, UTC if they have several.
+    """The zone of moments of Python, or of ISO texts: None if they have no zone, and UTC if they have several.
 
     Parameters
     ----------
-    values : no missing ones among them
-    name : of the column, for the message
+    values : values without missing ones
+    name : name of the column, for the message
 
     Raises
     ------
     DataError
-        If some have a zone and others have none: nothing says which instants the others are.
+        If some moments have a zone and others do not, since the instants of the others are then unknown.
     """
     zones: dict[tzinfo | None, Any] = {}
     for value in values:
@@ -168,29 +173,29 @@ def zone_of(values: Sequence[Any], name: str) -> str | None:
         other = next(value for zone, value in zones.items() if zone is not None)
         raise DataError(
             f"column {name!r} mixes times without a time zone ({zones[None]}) and with one ({other}): "
-            'give all of them one, for example with dt.tz_localize("UTC"), or none'
+            'give all of them a zone, for example with dt.tz_localize("UTC"), or remove all zones'
         )
     names = {zone_name(zone) for zone in zones if zone is not None}
     return None if not names else names.pop() if len(names) == 1 else "UTC"
 
 
 def require_zone(now: str | None, before: str | None, name: str) -> None:
-    """Raise DataError unless new moments have a zone where those of training had one, and none where they had none."""
+    """Raise DataError if only the new moments have a time zone, or only those of training had one."""
     if (now is None) == (before is None):
         return
     if before is None:
         raise DataError(
-            f"column {name!r} holds times with a time zone ({now}), and training had none: take it away, in the zone "
-            'that training was in, for example with dt.tz_convert("Europe/Berlin").dt.tz_localize(None)'
+            f"column {name!r} holds times with a time zone ({now}), but training had no zone: convert them to the zone "
+            'of training and remove it, for example with dt.tz_convert("Europe/Berlin").dt.tz_localize(None)'
         )
     raise DataError(
-        f"column {name!r} holds times without a time zone, and training had one ({before}): say which zone they are "
-        f"in, for example with dt.tz_localize({before!r})"
+        f"column {name!r} holds times without a time zone, but training had one ({before}): add their zone, for "
+        f"example with dt.tz_localize({before!r})"
     )
 
 
 def zone_name(zone: tzinfo) -> str:
-    """A zone as :func:`text_of` takes it: its name, its offset if that is always the same, or else UTC."""
+    """The text of a zone for :func:`text_of`: its name, its offset if it is constant, or otherwise UTC."""
     for name in (getattr(zone, "key", None), getattr(zone, "zone", None)):  # those of zoneinfo and of pytz
         if isinstance(name, str) and _has_rules(name):
             return "UTC" if name in ("UTC", "Etc/UTC") else name
@@ -199,7 +204,7 @@ def zone_name(zone: tzinfo) -> str:
 
 
 def known_zone(name: str) -> str:
-    """A zone by its name or offset if :func:`text_of` can show it; else UTC, which shows the same instants."""
+    """Return the name or offset of a zone if :func:`text_of` can use it; otherwise UTC, for the same instants."""
     return name if name == "UTC" or _OFFSET.fullmatch(name) or _has_rules(name) else "UTC"
 
 
@@ -208,7 +213,7 @@ _OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})(?::(\d{2}))?")
 
 @cache
 def _has_rules(name: str) -> bool:
-    """Whether the rules of a zone are installed here."""
+    """Whether the rules of a time zone are installed on this computer."""
     try:
         ZoneInfo(name)
     except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
@@ -217,7 +222,7 @@ def _has_rules(name: str) -> bool:
 
 
 def _in_zone(moment: datetime, zone: str) -> datetime:
-    """A moment in UTC as local time with its offset; in UTC where the rules of the zone are not installed."""
+    """Convert a moment in UTC to local time with its offset; to UTC if the rules of the zone are not installed."""
     offset = _OFFSET.fullmatch(zone)
     local: tzinfo = UTC
     if offset is not None:
@@ -230,7 +235,10 @@ def _in_zone(moment: datetime, zone: str) -> datetime:
 
 
 def in_local_time(numbers: FloatArray, zone: str | None) -> FloatArray:
-    """Moments as microseconds since 1970-01-01 00:00 of local time, NaN where missing; as they are without a zone."""
+    """Convert moments in UTC to microseconds since 1970-01-01 00:00 local time; without a zone, return them unchanged.
+
+    Missing values are NaN.
+    """
     if zone is None or zone == "UTC":
         return numbers
     found, place = np.unique(numbers, return_inverse=True)
@@ -239,14 +247,14 @@ def in_local_time(numbers: FloatArray, zone: str | None) -> FloatArray:
 
 
 def _offset(number: float, zone: str) -> int:
-    """How far local time is ahead of UTC, in microseconds."""
+    """The difference between local time and UTC, in microseconds; positive if local time is ahead."""
     offset = _in_zone(EPOCH + timedelta(microseconds=number), zone).utcoffset()
     assert offset is not None
     return offset // timedelta(microseconds=1)
 
 
 def _offset_text(offset: timedelta) -> str:
-    """An offset as ``+02:00``, with seconds where it has some."""
+    """The text of an offset, such as ``+02:00``; with seconds only if they are not 0."""
     seconds = round(offset.total_seconds())
     sign, seconds = "-" if seconds < 0 else "+", abs(seconds)
     text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}"
@@ -257,13 +265,13 @@ def _offset_text(offset: timedelta) -> str:
 
 
 def text_of(number: float, kind: Kind, zone: str | None = None) -> str:
-    """The last date, moment, time or duration at or before a number, as text: what "at most" speaks of.
+    """The text of the last date, moment, time or duration that is not after a number, such as a threshold.
 
     Parameters
     ----------
-    number : of the kind
+    number : number of the kind
     kind : a date, moment, time or duration
-    zone : of moments; the text then is local time with its offset
+    zone : zone of moments; the text is then local time with its offset
 
     Examples
     --------
@@ -296,5 +304,5 @@ def _local(moment: datetime, zone: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """Without seconds that are 0."""
+    """The text without seconds if they are 0."""
     return text.removesuffix(":00") if text.count(":") == 2 else text

@@ -1,7 +1,7 @@
-"""What workbooks of Excel before 2007 (.xls) take in memory, by what they say of themselves.
+"""Estimate the memory that an old Excel workbook (.xls, before 2007) takes, from the sizes that the file declares.
 
-Such a file holds streams in sectors, as a disk does. The stream of the workbook is records: of shared texts, of where
-sheets begin, and of cells, each with its place in the sheet.
+Such a file consists of sectors, like a disk, and each stream of data is a chain of sectors. The stream of the workbook
+has records of shared texts, of the beginnings of sheets, and of cells, each with its position in the sheet.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from collections.abc import Iterator, Sequence
 from proofwood.data.sizes import CELL, TEXT
 
 OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How such a file begins."""
+"""The first bytes of such a file."""
 _NONE = 0xFFFFFFFA
-"""Numbers from here on are not sectors: the end of a chain, or one that is not used."""
+"""Numbers from this one on are not sectors: they mark the end of a chain or an unused entry."""
 _SMALL = 4096
-"""Streams of fewer bytes are in small sectors, which are in a stream of their own."""
+"""Streams with fewer bytes are in small sectors, which are parts of a separate stream."""
 _END, _SHEET, _TEXTS, _MORE, _SIZE, _TEXT, _RUN, _FORMULA = 0x0A, 0x85, 0xFC, 0x3C, 0x200, 0xFD, 0xBD, 0x06
 _CELLS = {_TEXT, _RUN, _FORMULA, 0x203, 0x204, 0x205, 0x27E}
-"""Records of cells that are read; blank ones are not."""
+"""The types of records of cells that are read; blank cells are not read."""
 
 
 def bytes_of_old_workbook(data: bytes, most: int) -> int:
-    """What the sheets take: a sheet is a rectangle from its first cell to its last, texts in each cell.
+    """An estimate of the bytes that the sheets take: each is a rectangle from its first to its last cell, with texts.
 
     Parameters
     ----------
-    data : the file
-    most : where counting ends: a greater number may be too small
+    data : content of the file
+    most : the count stops above this number, so a larger result may be too small
 
     Raises
     ------
     ValueError
-        If it is damaged, or says that its parts are larger than it is.
+        If the file is damaged, or declares parts that are larger than the file.
     """
     try:
         stream = _workbook(data)
@@ -46,14 +46,14 @@ def bytes_of_old_workbook(data: bytes, most: int) -> int:
                 sheets.append(struct.unpack_from("<I", stream, start)[0])
         total = len(data) + sum(texts)
         known: dict[int, int] = {}
-        for place in sheets:  # several may be the same one, and each is laid out
+        for place in sheets:  # several entries may be the same sheet, and each is read into memory
             if place not in known:
                 known[place] = _bytes_of_sheet(stream, place, texts)
             total += known[place]
             if total > most:
                 break
     except (struct.error, IndexError) as error:
-        raise ValueError("its records are damaged") from error
+        raise ValueError("the records are damaged") from error
     return total
 
 
@@ -61,14 +61,14 @@ def bytes_of_old_workbook(data: bytes, most: int) -> int:
 
 
 def _workbook(data: bytes) -> bytes:
-    """The stream of the workbook; empty if there is none."""
+    """The stream of the workbook; empty if the file has no such stream."""
     shift = struct.unpack_from("<H", data, 30)[0]
     if shift not in (9, 12):
-        raise ValueError(f"its sectors have 2^{shift} bytes: expected 2^9 or 2^12")
+        raise ValueError(f"the sectors have 2^{shift} bytes: expected 2^9 or 2^12")
     n_directory, n_table, directory, _, _, small, n_small, more, n_more = struct.unpack_from("<9I", data, 40)
     room = len(data) >> shift
     if max(n_directory, n_table, n_small, n_more) > room:
-        raise ValueError("it says that it has more sectors than it has")
+        raise ValueError("the file declares more sectors than it has")
 
     def sector(number: int) -> bytes:
         return data[(number + 1) << shift : (number + 2) << shift]
@@ -80,17 +80,17 @@ def _workbook(data: bytes) -> bytes:
         *found, more = _numbers(sector(more))
         tables += found
     else:
-        raise ValueError("the list of its sectors leads back to its beginning")
+        raise ValueError("the list of sectors is a loop")
     tables = [number for number in tables if number < _NONE]
     if len(tables) > room:
-        raise ValueError("it says that it has more sectors than it has")
+        raise ValueError("the file declares more sectors than it has")
     after = [number for table in tables for number in _numbers(sector(table))]
 
     def chain(number: int, size: int | None) -> bytes:
         parts: list[bytes] = []
         while number < _NONE:
             if len(parts) > room:
-                raise ValueError("a chain of its sectors leads back to its beginning")
+                raise ValueError("a chain of sectors is a loop")
             parts.append(sector(number))
             number = after[number]
         return b"".join(parts)[:size]
@@ -101,7 +101,7 @@ def _workbook(data: bytes) -> bytes:
             start, size = _entry(entries, at, shift)
             if at and entries[at : at + 64].decode("utf-16-le", "replace").partition("\0")[0] == name:
                 if size > len(data) or _entry(entries, 0, shift)[1] > len(data):
-                    raise ValueError("it says that a part of it is larger than it is")
+                    raise ValueError("the file declares a part that is larger than the file itself")
                 if size >= _SMALL:
                     return chain(start, size)
                 return _in_small(chain(_entry(entries, 0, shift)[0], None), chain(small, None), start, size)
@@ -109,18 +109,18 @@ def _workbook(data: bytes) -> bytes:
 
 
 def _entry(entries: bytes, at: int, shift: int) -> tuple[int, int]:
-    """Where a stream begins, and its size."""
+    """The first sector of a stream, and the size of the stream."""
     start, low, high = struct.unpack_from("<3I", entries, at + 116)
     return start, low if shift == 9 else low | high << 32
 
 
 def _in_small(sectors: bytes, table: bytes, number: int, size: int) -> bytes:
-    """A stream in sectors of 64 bytes."""
+    """A stream that is stored in small sectors of 64 bytes."""
     following = _numbers(table)
     parts: list[bytes] = []
     while number < _NONE:
         if len(parts) > _SMALL // 64:
-            raise ValueError("a chain of its sectors leads back to its beginning")
+            raise ValueError("a chain of sectors is a loop")
         parts.append(sectors[64 * number : 64 * number + 64])
         number = following[number]
     return b"".join(parts)[:size]
@@ -134,13 +134,13 @@ def _numbers(sector: bytes) -> tuple[int, ...]:
 
 
 def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:
-    """Kind, place and size of each record from a place to the next end."""
+    """Yield the kind, position and size of each record from a position to the next end record."""
     while at + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, at)
         if kind == _END:
             return
         if at + 4 + size > len(stream):
-            raise ValueError("a record is longer than what is left")
+            raise ValueError("a record is longer than the rest of the file")
         yield kind, at + 4, size
         at += 4 + size
 
@@ -164,17 +164,17 @@ def _bytes_of_sheet(stream: bytes, place: int, texts: Sequence[int]) -> int:
 
 
 def _declared(stream: bytes, start: int, size: int) -> int:
-    """Cells for which a sheet says that it has room, which is taken before any is read."""
+    """The number of cells that a sheet declares; readers allocate memory for all of them."""
     top, bottom, left, right = struct.unpack_from("<4H" if size < 14 else "<IIHH", stream, start)
     if bottom == 0 or right == 0:  # empty
         return 1
     if bottom < top or right < left:
-        raise ValueError("a sheet says that it ends before it begins")
+        raise ValueError("a sheet declares that it ends before its beginning")
     return int((bottom - top) * (right - left))
 
 
 class _Rectangle:
-    """The places of some cells."""
+    """The smallest rectangle that contains all added cells."""
 
     def __init__(self) -> None:
         self.top = self.left = 1 << 16
@@ -190,7 +190,7 @@ class _Rectangle:
 
 
 def _texts(stream: bytes, start: int, size: int) -> list[int]:
-    """Bytes of each shared text. If a text goes on in the next record, that record says how wide its characters are."""
+    """The bytes of each shared text. If a text continues in the next record, that record has a new character width."""
     pieces = [(start, start + size)]
     for kind, at, length in _records(stream, start + size):
         if kind != _MORE:
@@ -199,7 +199,7 @@ def _texts(stream: bytes, start: int, size: int) -> list[int]:
     pieces.reverse()
     count = struct.unpack_from("<i", stream, start + 4)[0]
     if not 0 <= 3 * count <= sum(end - begin for begin, end in pieces):
-        raise ValueError("it says that it has more texts than it has")
+        raise ValueError("the file declares more texts than it has")
     found: list[int] = []
     at, end = pieces.pop()
     at += 8

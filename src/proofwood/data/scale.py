@@ -1,7 +1,7 @@
-"""Columns scaled to [0, 1], and oblique models over them brought back to the columns.
+"""Scale columns to [0, 1], and convert oblique models over scaled columns into models over the original ones.
 
-Engines that choose hyperplanes see scaled columns, so that one set of tolerances fits all data. What leaves the library
-speaks about the columns the user gave: :meth:`Scaling.lift` is to hyperplanes what ``Binarizer.lift`` is to tests.
+Engines that choose hyperplanes use scaled columns, so that the same tolerances fit all data. :meth:`Scaling.lift`
+converts the hyperplanes back, so that the user receives a model over the original columns.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, Int
 from proofwood.model.reshape import preorder
 
 _CELLS_AT_ONCE = 100_000
-"""Numbers scaled between two calls of ``check``."""
+"""How many numbers are scaled between two calls of ``check``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """``(x - minimum) / span``, column by column; a constant column becomes 0.
+    """The scaling of each column to ``(x - minimum) / span``; a constant column becomes 0.
 
     Parameters
     ----------
     minimum : (n_features,) least value of each column
-    span : (n_features,) greatest less least value, 0 for a constant column
+    span : (n_features,) greatest value minus least value, 0 for a constant column
     """
 
     minimum: FloatArray
@@ -36,12 +36,12 @@ class Scaling:
 
     @classmethod
     def of(cls, X: FloatArray) -> Scaling:
-        """The scaling that maps each column of ``X`` (n_rows, n_features) onto [0, 1].
+        """Return the scaling that maps each column of ``X`` (n_rows, n_features) onto [0, 1].
 
         Raises
         ------
         DataError
-            If the values of a column lie too far apart for float64 to subtract them.
+            If the difference between two values of a column is too large for float64.
         """
         minimum = X.min(axis=0)
         with np.errstate(over="ignore"):
@@ -49,15 +49,15 @@ class Scaling:
         if not np.all(np.isfinite(span)):
             column = int(np.flatnonzero(~np.isfinite(span))[0])
             raise DataError(
-                f"column {column} goes from {X[:, column].min():g} to {X[:, column].max():g}, too far for float64 to "
-                "subtract: divide the column by a constant"
+                f"column {column} has values from {X[:, column].min():g} to {X[:, column].max():g}, whose difference "
+                "is too large for float64: divide the column by a constant"
             )
         return cls(minimum, span)
 
     def transform(self, X: FloatArray, check: Callable[[], None] = lambda: None) -> FloatArray:
-        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was made of.
+        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was computed from.
 
-        ``check`` is called again and again, and may raise what ends the work.
+        ``check`` is called repeatedly, and may raise an exception to stop the work.
         """
         varying = self.span > 0
         divisor = np.where(varying, self.span, 1.0)
@@ -72,11 +72,11 @@ class Scaling:
         return out
 
     def lift(self, table: NodeTable, X: FloatArray) -> NodeTable:
-        """``table`` over scaled columns as a model over the columns that sends each row of ``X`` the same way.
+        """Convert a model over scaled columns into a model over the columns; each row of ``X`` takes the same path.
 
         ``a @ scaled <= b`` becomes ``(a / span) @ x <= b + sum(a * minimum / span)``, divided by its largest
-        coefficient, sides exchanged if that is negative. The threshold then moves half way between the sums that it
-        separates. A test with one coefficient becomes a test of that column.
+        coefficient. If this is negative, the two sides are exchanged. The threshold then moves halfway between the sums
+        that it separates. A test with one coefficient becomes a test of that column.
 
         Parameters
         ----------
@@ -86,10 +86,10 @@ class Scaling:
         Raises
         ------
         DataError
-            If rounding makes weighted sums equal that must differ, whatever the threshold.
+            If rounding makes two weighted sums equal, so that no threshold can separate them.
         """
         if np.any(table.feature >= 0):
-            raise ValueError("a test of a single column is not a weighted sum: expected oblique tests only")
+            raise ValueError("the table has a test of a single column: expected only oblique tests (weighted sums)")
         if table.normals is None:
             return table
         scaled = self.transform(X)
@@ -104,8 +104,9 @@ class Scaling:
             node = int(np.flatnonzero(largest >= least)[0])
             columns = ", ".join(map(str, table.normals.row(node)[0].tolist()))
             raise DataError(
-                f"rounding loses a hyperplane over the columns {columns}: their values differ by too little of their "
-                "size. Subtract a constant from such columns, for example with sklearn.preprocessing.MinMaxScaler."
+                f"float64 rounding destroys a hyperplane over the columns {columns}: the differences between their "
+                "values are too small compared with the values. Subtract a constant from such columns, for example "
+                "with sklearn.preprocessing.MinMaxScaler."
             )
         threshold = lifted.threshold.copy()
         both = np.isfinite(largest) & np.isfinite(least)
@@ -116,13 +117,13 @@ class Scaling:
         lifted = replace(lifted, threshold=threshold)
         for rows, nodes, low in _steps(table, scaled):
             if np.any(goes_low(lifted, X, rows, nodes) != (low != turned[nodes])):
-                raise AssertionError(f"node {int(nodes[0])} of the lifted model sends a row another way")
+                raise AssertionError(f"node {int(nodes[0])} of the converted model sends a row to the other side")
         return preorder(lifted)
 
     def _rewritten(self, table: NodeTable) -> tuple[NodeTable, BoolArray]:
-        """Tests in the unit of the columns, and (n_nodes,) whether a node's sides were exchanged.
+        """Return the tests in the units of the columns, and (n_nodes,) whether the sides of a node were exchanged.
 
-        The largest coefficient of each test is 1; a test with no other coefficient becomes one of a single column.
+        The largest coefficient of each test becomes 1; a test with one coefficient becomes a test of a single column.
         """
         assert table.normals is not None
         feature, low, high = table.feature.copy(), table.low.copy(), table.high.copy()
@@ -141,7 +142,7 @@ class Scaling:
             factor = float(values[np.abs(values).argmax()])
             values = values / factor
             cut = float(threshold[node]) * (scale / factor) + float(values @ self.minimum[columns])
-            if factor < 0:  # sum <= cut holds where the test does not, except for ties, which the caller sees to
+            if factor < 0:  # sum <= cut is true if the test is false, except for ties, which the caller handles
                 turned[node], low[node], high[node] = True, table.high[node], table.low[node]
             threshold[node] = cut
             if columns.size == 1:
@@ -160,7 +161,7 @@ class Scaling:
 
 
 def _steps(table: NodeTable, X: FloatArray) -> list[tuple[IntArray, IntArray, BoolArray]]:
-    """Rows at inner nodes, step by step, and whether they go low."""
+    """The rows at splits, in batches: for each visit the row, the node, and whether the row goes low."""
     visits = []
     for rows, nodes in walk(table, X):
         inner = table.feature[nodes] != LEAF

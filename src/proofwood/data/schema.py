@@ -1,9 +1,9 @@
-"""Tables as people have them: what the columns of training are, and new rows read as those were.
+"""The schema of the training table, and the conversion of new rows by this schema.
 
-A learner looks at every column that can be tested: numbers, booleans, dates and times, categories, each with or without
-gaps. What cannot be used at all is refused, in one message for all columns. What can be used and would mislead is left
-out, in one warning for all columns: constant columns, columns without values, text that is different in almost every
-row. A column that is named in ``categorical_features`` is never left out for its many levels.
+A learner uses every column that can be tested: numbers, booleans, dates and times, and categories, with or without
+missing values. Columns that cannot be used raise one error for all. Columns that are useless or misleading are left
+out, with one warning for all: constant columns, columns without values, and text that differs in almost every row. A
+column in ``categorical_features`` is never left out because of its many levels.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from proofwood.model.sums import holds_nan
 from proofwood.printable import shown
 
 MOST_LEVELS = 255
-"""Levels of a column of text above which it is left out, unless it is named."""
+"""A text column with more levels is left out, unless the user names it as categorical."""
 ROWS_PER_LEVEL = 30
-"""Rows that a level must have on average; a column of text with fewer is left out, unless it is named,"""
+"""A text column with fewer rows per level, on average, is left out if it has more than ``FEW_LEVELS`` levels."""
 FEW_LEVELS = 32
-"""or has no more levels than this."""
+"""A text column with at most this number of levels is not left out because of few rows per level."""
 
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """What the columns of the training data are.
+    """The description of the columns of the training data.
 
     Parameters
     ----------
-    columns : one per column; of an array of numbers without names too
+    columns : one description per column, also for an array without names
     by_name : whether the data was a frame
-    left_out : index of a column that nothing tests -> the reason
-    named : columns that the user declared as categories
+    left_out : the reason for each column that is left out, by its index
+    named : columns that the user declared as categorical
     """
 
     columns: tuple[Column, ...]
@@ -63,34 +63,34 @@ class Schema:
 
     @cached_property
     def categories(self) -> dict[int, Column]:
-        """The columns of categories, by index."""
+        """The categorical columns, by index."""
         return {j: column for j, column in enumerate(self.columns) if column.kind in CATEGORIES}
 
     @cached_property
     def nominal(self) -> tuple[int, ...]:
-        """The columns of categories without order."""
+        """The indices of the categorical columns without order."""
         return tuple(j for j, column in enumerate(self.columns) if column.kind is Kind.NOMINAL)
 
     @cached_property
     def gaps(self) -> frozenset[int]:
-        """The columns with missing values in training."""
+        """The indices of the columns with missing values in training, except those that are left out."""
         return frozenset(j for j, column in enumerate(self.columns) if column.missing and j not in self.left_out)
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
-        """The columns with different values that are left out although the user did not drop them."""
+        """The indices of the columns that are left out because of their levels."""
         return tuple(j for j, reason in self.left_out.items() if reason not in (DROPPED, EMPTY, CONSTANT))
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing but numbers without missing values."""
+        """Whether all columns are numbers without missing values, and no column is left out."""
         return not self.left_out and all(
             column.missing == 0 and column.kind not in (*CATEGORIES, *MOMENTS) for column in self.columns
         )
 
 
 def taken_by(schema: Schema) -> dict[int, Taken]:
-    """How the cells of files without types are read, column by column; columns that are left out do not matter."""
+    """The values that a model accepts in each column that is not left out, to read files without types."""
     return {j: _taken(column) for j, column in enumerate(schema.columns) if j not in schema.left_out}
 
 
@@ -115,19 +115,19 @@ def training_table(
     missing_values: Any = None,
     written_as: Mapping[Any, str] | None = None,
 ) -> tuple[Any, Schema, list[Hint]]:
-    """The training data as numbers, what its columns are, and what the user should know of them.
+    """Convert the training data into numbers, and describe its columns.
 
     Parameters
     ----------
-    X : a frame or an array-like, as given to ``fit``
+    X : a frame or an array-like, the argument of ``fit``
     categorical_features : indices or names of columns, one boolean per column, or None
     drop : indices or names of columns to leave out, or None
-    missing_values : values that stand for a missing one: one, a list, or lists by the names or indices of columns
+    missing_values : a value that means a missing value, a list of these, or lists by the names or indices of columns
     written_as : by the name or index of a column of text, an example of a number or a date as it is written there
 
     Returns
     -------
-    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is not a table, which a later check says
+    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is not a table, for a later check
     schema : Schema
     hints : what the user should know of the columns
 
@@ -186,13 +186,13 @@ def training_table(
 
 
 def _array(X: Any) -> npt.NDArray[Any] | None:
-    """``X`` as a two-dimensional array, of objects if it is a list; None if it is none."""
+    """Return ``X`` as a two-dimensional array, of objects if ``X`` is a list; None if this is not possible."""
     if hasattr(X, "tocsr"):
         return None
     try:
         array = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
     except ValueError:
-        return None  # ragged: an error says so where numbers are checked
+        return None  # rows of different lengths: the later check of numbers raises the error
     return array if array.ndim == 2 and array.dtype.kind in "biufOUST" else None
 
 
@@ -201,7 +201,7 @@ def _holds_text(array: npt.NDArray[Any] | None) -> bool:
 
 
 def _is_text(values: npt.NDArray[Any]) -> bool:
-    """Whether a column holds text that is not a number."""
+    """Whether a column contains text that is not a number."""
     for value in values.tolist():
         if isinstance(value, (str, bytes)):
             try:
@@ -212,7 +212,7 @@ def _is_text(values: npt.NDArray[Any]) -> bool:
 
 
 def _numbers(array: Any) -> Any:
-    """An array without text as float64; as it is where that fails, so that the check of scikit-learn says why."""
+    """Return an array as float64; if this fails, return it unchanged, so that scikit-learn raises the error."""
     if array.dtype.kind in "iuO":
         for j in range(array.shape[1]):
             require_exact_integers(array[:, j], f"column {j} of X")
@@ -229,7 +229,7 @@ def _is_none(array: npt.NDArray[Any]) -> BoolArray:
 
 
 def _plain_columns(values: Any, names: Sequence[str]) -> list[Column]:
-    """Columns of an array of numbers."""
+    """The descriptions of the columns of an array of numbers."""
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
         return [Column(name) for name in names]
     if not holds_nan(values):
@@ -239,21 +239,21 @@ def _plain_columns(values: Any, names: Sequence[str]) -> list[Column]:
 
 
 def _as_category(given: FloatArray, column: Column) -> Column:
-    """A column that the user declares to hold categories."""
+    """Return the description of a column that the user declares as categorical; DataError if numbers are not codes."""
     if column.kind in CATEGORIES:
         return replace(column, kind=Kind.NOMINAL)
     bad = given[~np.isnan(given) & ((given < 0) | (given != np.floor(given)) | (given > 2**31))]
     if bad.size:
         raise DataError(
-            f"column {column.name!r} is declared categorical and holds {bad[0]:g}: expected whole "
-            "numbers from 0 as codes, or text. Turn the values into text, for example with .astype(str)."
+            f"column {column.name!r} is declared as categorical, but holds {bad[0]:g}: expected whole numbers from 0 "
+            "as codes, or text. Convert the values into text, for example with .astype(str)."
         )
     level_type = LevelType.INTEGER if column.kind is Kind.INTEGER else LevelType.NUMERIC
     return replace(column, kind=Kind.NOMINAL, level_type=level_type)
 
 
 def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:
-    """Columns whose rows are all alike."""
+    """The columns with only missing values or one constant value, and the reason for each."""
     found = {}
     for j, column in enumerate(columns):
         if j in dropped or values.shape[0] < 2:
@@ -272,7 +272,7 @@ def _too_many_levels(
     left_out: Mapping[int, str],
     unread: Collection[str],
 ) -> dict[int, str]:
-    """Columns of text with so many levels that no side of a test would mean anything for new rows."""
+    """The text columns with too many levels for tests that are useful for new rows, and the reason for each."""
     found: dict[int, str] = {}
     n = values.shape[0]
     for j, column in enumerate(columns):
@@ -290,7 +290,7 @@ def _too_many_levels(
 
 
 def _without(values: FloatArray, left_out: Collection[int]) -> FloatArray:
-    """``values`` with 0 in all rows of the columns that are left out."""
+    """Return ``values`` with 0 in all rows of the columns that are left out."""
     if left_out:
         values = values.copy()
         values[:, list(left_out)] = 0.0
@@ -355,14 +355,15 @@ def _with_absent(read: Columns, absent: Mapping[str, tuple[str | float, ...]]) -
 
 
 def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
-    """New rows as numbers, in the codes of training.
+    """Convert new rows into numbers, with the codes of training.
 
     Parameters
     ----------
-    X : a frame or an array-like, as given to ``predict``
-    schema : of the training data
-    unseen : ``"majority"``: a level that training did not have gets the code after the last, which no level test
-        lists; of ordered categories it is read as missing. ``"error"``: DataError
+    X : a frame or an array-like, the argument of ``predict``
+    schema : schema of the training data
+    unseen : treatment of levels that are not in the training data. ``"majority"``: such a level gets a code after the
+        last one, which no level test lists; in a column of ordered categories it counts as missing. ``"error"``: raise
+        DataError
     """
     frame = is_frame(X)
     array = None if frame else _array(X)
@@ -389,13 +390,13 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
     for j, column in enumerate(read.columns):
         if column.kind in MOMENTS and names[j] not in {*like, *skip} and not np.isnan(values[:, j]).all():
             raise DataError(
-                f"column {names[j]!r} holds values of kind {column.kind}, and held numbers in training: convert it to "
-                "what it was then"
+                f"column {names[j]!r} holds values of kind {column.kind}, but held numbers in training: convert it to "
+                "numbers"
             )
         if column.kind not in CATEGORIES or names[j] in skip or not column.levels:
             continue
         if names[j] not in like:
-            raise DataError(f"column {names[j]!r} holds text, and held numbers in training: convert it to numbers")
+            raise DataError(f"column {names[j]!r} holds text, but held numbers in training: convert it to numbers")
         strange = values[:, j] == len(column.levels)
         if not strange.any():
             continue
@@ -407,13 +408,13 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
 
 
 def _require_no_text_before(schema: Schema, array: npt.NDArray[Any] | None) -> None:
-    """Refuse an array without text where training had text."""
+    """Raise DataError if a column held text in training and the array has no text."""
     for j, column in enumerate(schema.columns):
         if column.levels and j not in schema.left_out and array is not None:
             where = repr(column.name) if schema.by_name else j
             raise DataError(
-                f"column {where} held text when the model was fitted (such as {column.levels[0]!r}), and X holds "
-                "numbers: pass a frame with the columns of the training data, or an array of the same texts"
+                f"column {where} held text in training (such as {column.levels[0]!r}), but X holds only numbers: pass "
+                "a frame with the columns of the training data, or an array of the same texts"
             )
 
 
@@ -421,13 +422,13 @@ def _unseen(table: Any, j: int, row: int, column: Column, *, frame: bool) -> str
     value = table[row, j] if not frame or not hasattr(table, "iloc") else table.iloc[row, j]
     known = shown(column.levels, 5)
     return (
-        f"column {column.name!r} holds {value!r} in row {row}, which training did not have (it had {known}): correct "
-        'it, or fit with unseen="majority"'
+        f"column {column.name!r} holds {value!r} in row {row}, which was not in the training data (it had {known}): "
+        'correct it, or fit with unseen="majority"'
     )
 
 
 def _without_columns(values: Any, schema: Schema) -> Any:
-    """``values`` without the columns that were left out, if it is as wide as the training data."""
+    """Return ``values`` with 0 in the columns that were left out, if it has as many columns as the training data."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.shape[1] == len(schema.columns):
         return _without(values, schema.left_out)
     return values
@@ -437,14 +438,14 @@ def _without_columns(values: Any, schema: Schema) -> Any:
 
 
 def columns_of(given: Any, n_columns: int, names: Sequence[str], parameter: str) -> list[int]:
-    """Indices that a parameter names: indices, names, or a mask; none if it is None.
+    """Return the indices of the columns that a parameter names; an empty list if it is None.
 
     Parameters
     ----------
-    given : the parameter
-    n_columns : of the data
-    names : of the columns, empty if they have none
-    parameter : its name, for messages
+    given : value of the parameter: indices, names, or a mask
+    n_columns : number of columns of the data
+    names : names of the columns, empty if they have no names
+    parameter : name of the parameter, for messages
     """
     if given is None:
         return []
@@ -456,7 +457,7 @@ def columns_of(given: Any, n_columns: int, names: Sequence[str], parameter: str)
     items = list(given)
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
         if len(items) != n_columns:
-            raise ValueError(f"{parameter} is a mask of {len(items)} values for {n_columns} columns: {what}")
+            raise ValueError(f"{parameter} is a mask of {len(items)} values, but X has {n_columns} columns: {what}")
         return [j for j, item in enumerate(items) if item]
     indices = []
     for item in items:

@@ -1,6 +1,6 @@
-"""What tables take in memory, by what their files say of themselves: nothing is unpacked for it.
+"""Estimate the memory that tables take, from the sizes in their files, before a reader unpacks them.
 
-Packed forms repeat a value a billion times in a few bytes, or declare lengths that are not there.
+This protects against compressed files of a few bytes that repeat a value a billion times, or declare false lengths.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from typing import Any
 from proofwood.files import CHUNK
 
 NUMBER = 8
-"""Bytes of a number."""
+"""The bytes of a number."""
 TEXT = 16
-"""Bytes of a text besides its characters."""
+"""The bytes of a text, in addition to its characters."""
 CELL = 32
-"""Bytes of a cell of a sheet, empty ones between others too."""
+"""The bytes of a cell of a sheet; empty cells between other cells count too."""
 
 # ------------------------------------------------------------------------------------------------------------- Parquet
 
 
 def bytes_of_parquet(data: bytes) -> int:
-    """By the metadata at its end: of each part of a column how many values it has, and what its pages unpack to.
+    """An estimate of the bytes of a Parquet table, from the metadata at its end: counts of values and unpacked sizes.
 
     Raises
     ------
     ValueError
-        If there are none.
+        If the metadata are missing or damaged.
     """
     try:
         (length,) = struct.unpack_from("<i", data, len(data) - 8)
         if data[-4:] != b"PAR1" or not 0 <= length <= len(data) - 8:
-            raise ValueError("it does not end as Parquet does")
+            raise ValueError("the file does not have the end of a Parquet file")
         metadata = _Thrift(data, len(data) - 8 - length).structure(0)
         total = 0
         for group in metadata.get(4, []):
@@ -48,11 +48,11 @@ def bytes_of_parquet(data: bytes) -> int:
                 )
         return max(total, int(metadata.get(3, 0)))
     except (IndexError, struct.error, AttributeError, TypeError) as error:
-        raise ValueError("its metadata are damaged") from error
+        raise ValueError("the metadata are damaged") from error
 
 
 class _Thrift:
-    """The compact form of Thrift: structures as mappings from the numbers of their fields."""
+    """A reader of the compact format of Thrift: a structure becomes a dictionary from field numbers to values."""
 
     DEEPEST = 32
 
@@ -69,7 +69,7 @@ class _Thrift:
 
     def _value(self, kind: int, depth: int) -> Any:
         if depth > self.DEEPEST:
-            raise ValueError("its metadata are nested too deeply")
+            raise ValueError("the metadata are nested too deeply")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
@@ -85,11 +85,11 @@ class _Thrift:
             head = self._byte()
             n = head >> 4 if head >> 4 < 15 else self._varint()
             if n > len(self.data):
-                raise ValueError("its metadata have a list that is longer than the file")
+                raise ValueError("the metadata have a list that is longer than the file")
             return [self._byte() if head & 15 in (1, 2) else self._value(head & 15, depth + 1) for _ in range(n)]
         if kind == 12:
             return self.structure(depth + 1)
-        raise ValueError(f"its metadata have a value of the unknown type {kind}")
+        raise ValueError(f"the metadata have a value of the unknown type {kind}")
 
     def _byte(self) -> int:
         self.at += 1
@@ -105,7 +105,7 @@ class _Thrift:
         while (byte := self._byte()) & 128:
             found, shift = found | (byte & 127) << shift, shift + 7
             if shift > 63:
-                raise ValueError("its metadata have a number of more than 64 bits")
+                raise ValueError("the metadata have a number of more than 64 bits")
         return found | byte << shift
 
     def _whole(self) -> int:
@@ -117,17 +117,17 @@ class _Thrift:
 
 
 def bytes_of_arrow(data: bytes) -> int:
-    """By the heads of its batches: how many values a column has, and what each buffer unpacks to.
+    """An estimate of the bytes of an Arrow table, from the headers of its batches: counts of values, unpacked sizes.
 
     Raises
     ------
     ValueError
-        If they are damaged.
+        If the headers are damaged.
     """
     try:
         (length,) = struct.unpack_from("<i", data, len(data) - 10)
         if data[-6:] != b"ARROW1" or not 0 < length <= len(data) - 10:
-            raise ValueError("it does not end as an Arrow file does")
+            raise ValueError("the file does not have the end of an Arrow file")
         footer = FlatTable.root(data, len(data) - 10 - length)
         total = 0
         for field in (2, 3):  # dictionaries, batches of rows
@@ -135,7 +135,7 @@ def bytes_of_arrow(data: bytes) -> int:
                 total += _bytes_of_batch(data, at)
         return total
     except (IndexError, struct.error) as error:
-        raise ValueError("its heads are damaged") from error
+        raise ValueError("the headers are damaged") from error
 
 
 def _bytes_of_batch(data: bytes, block: int) -> int:
@@ -158,7 +158,7 @@ def _bytes_of_batch(data: bytes, block: int) -> int:
 
 
 class FlatTable:
-    """A table of FlatBuffers."""
+    """A table in the format FlatBuffers."""
 
     def __init__(self, data: bytes, at: int) -> None:
         if at < 0:
@@ -171,38 +171,38 @@ class FlatTable:
 
     @classmethod
     def root(cls, data: bytes, at: int) -> FlatTable:
-        """The table that a place refers to."""
+        """The table to which the offset at a position refers."""
         return cls(data, at + struct.unpack_from("<I", data, at)[0])
 
     def _place(self, field: int) -> int:
-        """The place of a field; 0 if it is absent."""
+        """The position of a field; 0 if it is absent."""
         entry = 4 + 2 * field
         offset = struct.unpack_from("<H", self.data, self._fields + entry)[0] if entry + 2 <= self._size else 0
         return self.at + offset if offset else 0
 
     def has(self, field: int) -> bool:
-        """Whether a field stands there."""
+        """Whether the table has a field."""
         return self._place(field) > 0
 
     def number(self, field: int, form: str) -> int:
-        """A field of a form of ``struct``; 0 if it does not stand there."""
+        """The value of a field in a format of ``struct``; 0 if the field is absent."""
         place = self._place(field)
         return int(struct.unpack_from("<" + form, self.data, place)[0]) if place else 0
 
     def table(self, field: int) -> FlatTable:
-        """A field that is a table; IndexError if it does not stand there."""
+        """The table in a field; IndexError if the field is absent."""
         place = self._place(field)
         if not place:
             raise IndexError
         return FlatTable(self.data, place + struct.unpack_from("<I", self.data, place)[0])
 
     def tables(self, field: int) -> Iterator[FlatTable]:
-        """The items of a list of tables; several may be the same one."""
+        """Yield the items of a list of tables; several items may be the same table."""
         for at in self.places(field, 4):
             yield FlatTable(self.data, at + struct.unpack_from("<I", self.data, at)[0])
 
     def places(self, field: int, size: int) -> range:
-        """Where the items of a list of structures of one size stand."""
+        """The positions of the items in a list of structures of equal size."""
         place = self._place(field)
         if not place:
             return range(0)
@@ -228,17 +228,17 @@ _TIMES = re.compile(rb'number-(?:rows|columns)-repeated="([0-9]{1,12})"')
 
 
 def bytes_of_workbook(data: bytes, most: int) -> int:
-    """Bytes that the sheets of a workbook take: a sheet is a rectangle from its first to its last cell, with texts.
+    """An estimate of the bytes that the sheets take: each is a rectangle from its first to its last cell, with texts.
 
     Parameters
     ----------
-    data : a ZIP archive. Its parts are unpacked bit by bit, whatever sizes the archive says that they have
-    most : where counting ends: a greater number may be too small
+    data : a ZIP archive; its parts are unpacked in small pieces, and the sizes in the archive are not trusted
+    most : the count stops above this number, so a larger result may be too small
 
     Raises
     ------
     zipfile.BadZipFile, ValueError
-        If it is not such an archive.
+        If ``data`` is not such an archive, or is damaged.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -260,12 +260,12 @@ def bytes_of_workbook(data: bytes, most: int) -> int:
             elif part.filename.startswith("xl/worksheets/"):
                 total += _bytes_of_sheet(whole, texts, binary=part.filename.endswith(".bin"))
     except (struct.error, zlib.error, NotImplementedError) as error:
-        raise ValueError("it cannot be unpacked: it is damaged") from error
+        raise ValueError("the archive is damaged and cannot be unpacked") from error
     return total
 
 
 def _unpacked(data: bytes, part: zipfile.ZipInfo, most: int) -> bytes | None:
-    """A part of an archive; None if it has more bytes than ``most``."""
+    """The unpacked content of a part of an archive; None if it has more bytes than ``most``."""
     pieces: list[bytes] = []
     for piece in _inflated(data, part):
         most -= len(piece)
@@ -298,7 +298,7 @@ def _bytes_of_sheet(sheet: bytes, texts: list[int], *, binary: bool) -> int:
 
 
 def _area_of_sheet(sheet: bytes) -> int:
-    """Cells of the rectangle that holds all cells; one that does not say where it is comes behind the one before."""
+    """The number of cells of the rectangle around all cells; a cell without a position follows the one before it."""
     places = _PLACE.findall(sheet)
     columns = [_column(letters) for letters in {letters for letters, _ in places}]
     rows = [int(row) for _, row in places]
@@ -319,7 +319,7 @@ def _column(letters: bytes) -> int:
 
 
 def _area_of_records(sheet: bytes) -> int:
-    """The size of a binary sheet: records of rows (type 0) and of cells (1 to 11), each with a length."""
+    """The number of cells of a binary sheet, from its records of rows (type 0) and cells (types 1 to 11)."""
     at = 0
     rows: list[int] = []
     columns: list[int] = []
@@ -335,7 +335,7 @@ def _area_of_records(sheet: bytes) -> int:
 
 
 def _packed_number(data: bytes, at: int, most: int) -> tuple[int, int]:
-    """A number of at most so many bytes of seven bits, and the place behind it."""
+    """Read a number of at most ``most`` bytes with seven bits each; return it and the position after it."""
     found = 0
     for k in range(most):
         byte = data[at] if at < len(data) else 0
@@ -346,7 +346,7 @@ def _packed_number(data: bytes, at: int, most: int) -> tuple[int, int]:
 
 
 def _bytes_of_ods(content: bytes) -> int:
-    """Of OpenDocument, where rows and cells say how often they are repeated; empty ones at the end are not kept."""
+    """The bytes of an OpenDocument table, with its repeated rows and cells; empty ones at the end do not count."""
     total = rows = width = filled = times = 0
     text, places = 0, [match.start() for match in _ODS.finditer(content)]
     ends = [*places[1:], len(content)]

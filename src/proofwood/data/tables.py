@@ -1,6 +1,6 @@
-"""Files of tables as polars frames with a header, and the split into features and labels.
+"""Read files of tables with a header as polars frames, and split them into features and labels.
 
-polars needs no other package, reads CSV and Parquet alike, and says where a file is wrong
+polars needs no other package, reads both CSV and Parquet, and reports the position of an error in a file
 (decisions/0001-one-table-reader).
 """
 
@@ -44,17 +44,17 @@ ARROW = (".arrow", ".feather", ".ipc")
 EXCEL = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 JSON_LINES = (".jsonl", ".ndjson")
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""How packed files begin."""
+"""The first bytes of packed files."""
 PACKED_CHUNK = 2**10
 """Bytes that are unpacked at once: Zstandard makes at most 2**15 times as many of them."""
 FORMS = "CSV, TSV or JSON lines (also packed, .gz or .zst), Parquet, Arrow, Excel, SQLite or DuckDB"
-"""What can be read."""
+"""The file formats that can be read."""
 MAX_PACKED = 100
-"""Largest ratio of unpacked to packed size of a text or sheet; a file beyond it is a bomb, not a table."""
+"""The largest ratio of unpacked to packed size of a text or sheet; larger ones are refused as decompression bombs."""
 MAX_CELL = 2**20
-"""Most bytes of a text in a cell."""
+"""The largest number of bytes of a text in a cell."""
 MAX_NAME = 1000
-"""Most characters of a column name."""
+"""The largest number of characters of a column name."""
 FOREIGN = {
     b"PK\x03\x04": "an Excel workbook or ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -63,7 +63,7 @@ FOREIGN = {
     b"ARROW1": "an Arrow file",
     b"PAR1": "a Parquet file",
 }
-"""Beginnings of files that are often renamed to .csv."""
+"""The first bytes of files that are often renamed to .csv."""
 ENDINGS = {
     SQLITE_BEGINS: ".sqlite",
     b"PK\x03\x04": ".xlsx",
@@ -71,45 +71,48 @@ ENDINGS = {
     b"ARROW1": ".arrow",
     b"PAR1": ".parquet",
 }
-"""What those of them that can be read should be called."""
+"""The correct endings of those of these files that can be read."""
 MOST_NAMED = 50
-"""Missing columns that a message names."""
+"""The largest number of missing columns that a message names."""
 
 
 def read_table(path: str | Path, *, sheet: str | None = None, max_bytes: int | None = None) -> pl.DataFrame:
     """Read a table with a header: CSV (also .tsv, also gzipped), Parquet, Arrow (Feather), or a sheet of a workbook.
 
-    The ending of the file says what it is. The separator of a text table is found from its header. Columns of numbers
-    that are padded with spaces become numbers; everything else that is not a number stays text.
+    The ending of the file name decides the format. The separator of a text table is found from its header. Columns of
+    numbers with spaces around them become numbers; all other text stays text.
 
     Parameters
     ----------
-    path : file
-    sheet : name of the sheet of an Excel workbook; None where one alone holds something
-    max_bytes : that the table may take in memory, by what the file says of itself; by default 4 GiB, and no more than a
-        packed file can hold that is not made to fill the memory
+    path : path of the file
+    sheet : name of the sheet of an Excel workbook; None if only one sheet is not empty
+    max_bytes : the most memory that the table may take, by the sizes that the file declares; 4 GiB by default. A packed
+        file whose table is far larger than the file is also refused
 
     Raises
     ------
     DataError
         If the file is missing, too large, empty, without a header, or not readable; the message names the file and
-        what to do.
+        says what to do.
     ImportError
-        If the file is a workbook, and the package that reads these is not installed.
+        If the file is a workbook, and the package that reads workbooks is not installed.
     """
     with allowing(max_bytes):
         return read_cells(path, sheet=sheet).frame
 
 
 def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
-    """The same with the cells as they are written: :meth:`~proofwood.data.cells.Cells.taken` reads them for a model."""
+    """Read a table as :func:`read_table` does, with the original text of its cells.
+
+    With this text, :meth:`~proofwood.data.cells.Cells.taken` reads the cells for a model.
+    """
     path = Path(path)
     _require_file(path)
     ending = path.suffix.lower()
     if asked_table() is not None and ending not in (*SQLITE, *DUCKDB):
         raise DataError(f"{path} is no database, so there is no table {asked_table()!r}: leave the table out")
     if sheet is not None and ending not in EXCEL:
-        raise DataError(f"{path} has no sheets, so there is no sheet {sheet!r}: leave the sheet out")
+        raise DataError(f"{path} is not a workbook, so it has no sheet {sheet!r}: remove the option sheet")
     try:
         if ending in EXCEL:
             return _read_excel(path, sheet)
@@ -129,7 +132,7 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
 
 
 def column_names(path: str | Path) -> list[str]:
-    """Names of the columns of a file that :func:`read_table` takes; of text and Parquet without reading its rows.
+    """The names of the columns of a file that :func:`read_table` can read; rows of text and Parquet are not read.
 
     Raises
     ------
@@ -161,22 +164,22 @@ def _require_file(path: Path) -> None:
 
 
 def drop_columns(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """``frame`` without the columns ``names``; DataError with suggestions if some do not exist."""
+    """Return ``frame`` without the columns ``names``; DataError with suggestions if a column does not exist."""
     names = list(names)
     require_columns(frame.columns, names)
     return frame.drop(names)
 
 
 def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.NDArray[Any]]:
-    """The features, and the labels in column ``target``, as the file has them.
+    """Return the features, and the labels in column ``target``.
 
-    Integers, booleans, floats, text, dates, times and durations keep their type. Decimals, times of day, and times
-    with a zone become the text that the table shows.
+    Labels that are integers, booleans, floats, text, dates, moments or durations keep their type. Decimals, times of
+    day, and moments with a zone become text.
 
     Raises
     ------
     DataError
-        If the column does not exist, has missing labels or what is not a label (lists, bytes), or is the only one.
+        If the column does not exist, has missing labels or invalid ones (lists, bytes), or is the only column.
     """
     require_column(frame.columns, target)
     labels = frame.get_column(target)
@@ -188,7 +191,7 @@ def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.ND
         )
     features = frame.drop(target)
     if features.width == 0:
-        raise DataError(f"the table has no column but the target {target!r}: expected at least one feature")
+        raise DataError(f"the table has only the target column {target!r}: expected at least one feature")
     return features, _labels(labels)
 
 
@@ -208,12 +211,12 @@ def _labels(labels: pl.Series) -> npt.NDArray[Any]:
 
 
 def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The columns ``names`` in that order, whatever the order in ``frame``; other columns are left out.
+    """Return a frame with only the columns ``names``, in this order.
 
     Raises
     ------
     DataError
-        If columns are missing; the message names them, and the column that may be meant.
+        If columns are missing; the message names them, and similar columns of ``frame``.
     """
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -228,12 +231,12 @@ def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def require_column(columns: Sequence[str], name: str) -> None:
-    """Raise DataError unless ``name`` is one of ``columns``; the message suggests the nearest, or lists them."""
+    """Raise DataError if ``name`` is not one of ``columns``; the message suggests a similar name, or lists all."""
     require_columns(columns, [name])
 
 
 def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
-    """Raise DataError unless all ``names`` are ``columns``; one message for all, with the nearest ones or a list."""
+    """Raise one DataError if any of ``names`` are not in ``columns``; the message has similar names or lists all."""
     absent = [name for name in dict.fromkeys(names) if name not in columns]
     if not absent:
         return
@@ -262,8 +265,8 @@ def _read_arrow(path: Path) -> pl.DataFrame:
     data = _whole(path)
     if not data.startswith(b"ARROW1"):
         raise DataError(
-            f"{path} is not an Arrow file by its content: a stream, or another format, has to be written as an Arrow "
-            "(Feather) file first, for example with write_ipc of polars"
+            f"the content of {path} is not an Arrow file, but perhaps an Arrow stream or another format: write it as "
+            "an Arrow (Feather) file, for example with write_ipc of polars"
         )
     with _read_errors(f"{path} as Arrow (Feather)"):
         _require_room(path, bytes_of_arrow(data), len(data))
@@ -274,7 +277,7 @@ def _read_arrow(path: Path) -> pl.DataFrame:
 
 @contextmanager
 def _read_errors(what: str, then: str = "") -> Iterator[None]:
-    """What polars raises about ``what`` as one DataError, and what is said then."""
+    """A context in which errors of polars become a DataError: "cannot read ``what``", the error, and ``then``."""
     try:
         yield
     except DataError:
@@ -286,7 +289,7 @@ def _read_errors(what: str, then: str = "") -> Iterator[None]:
 
 
 def _require_room(path: Path, estimate: int, size: int, *, ratio: int = RATIO) -> None:
-    """Refuse a table that takes more memory than it may, see :func:`proofwood.files.permitted`."""
+    """Raise DataError if a table takes more memory than permitted, see :func:`proofwood.files.permitted`."""
     refusal = beyond(path, estimate, size, ratio=ratio)
     if refusal is not None:
         raise DataError(refusal)
@@ -322,9 +325,9 @@ def _read_excel(path: Path, sheet: str | None) -> Cells:
 
 @contextmanager
 def _silent_natively() -> Iterator[None]:
-    """While it lasts, what compiled code writes to standard error is lost: threads of polars write their panics there.
+    """A context that discards what compiled code writes to standard error, such as panics of polars threads.
 
-    The error itself is raised all the same, in one line.
+    The error itself is still raised, in one line.
     """
     sys.stderr.flush()
     kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -342,7 +345,7 @@ def _read_text(path: Path) -> Cells:
     _check_header(layout.header, path)
     layout.require_equal_rows()
     content, separator = layout.content.encode(), layout.separator
-    fields = f". Expected {len(layout.header)} fields on every line, as in the header, and quotes that close."
+    fields = f". Expected {len(layout.header)} fields on every line, and a closing quote for each opening one."
     with _read_errors(f"{path} as a table", fields):
         cells = content.count(separator.encode()) + content.count(b"\n")
         _require_room(path, len(content) + TEXT * cells, len(content))
@@ -356,7 +359,7 @@ def _read_text(path: Path) -> Cells:
     called = dict(zip(frame.columns, own, strict=True))
 
     def written(names: Sequence[str]) -> pl.DataFrame:
-        """Columns as they are written; those that are text already need no second look at the file."""
+        """Return columns as their original text; only columns with another type are read again."""
         others = [name for name in names if frame.schema[name] != pl.String]
         again = _written(content, separator, [called[name] for name in others]) if others else []
         texts = dict(zip(others, again, strict=True))
@@ -368,7 +371,7 @@ def _read_text(path: Path) -> Cells:
 
 
 def _written(content: bytes, separator: str, names: Sequence[str]) -> list[pl.Series]:
-    """Columns of a text table as they are written, by the names that polars gives them."""
+    """Return columns of a text table, named as polars names them, as their original text."""
     frame = pl.read_csv(content, separator=separator, has_header=True, infer_schema=False, columns=list(names))
     return frame.select(names).get_columns()
 
@@ -382,7 +385,7 @@ def _thousands(frame: pl.DataFrame, content: bytes, separator: str) -> list[pl.S
 
 
 def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> pl.DataFrame:
-    """``frame`` with codes such as postal codes as text: whole numbers that are written with zeros before them."""
+    """Return ``frame`` with columns of whole numbers as text if a number has leading zeros, such as a postal code."""
     whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
     if not whole or re.search(rb"(^|[\n\r\"" + re.escape(separator).encode() + rb"]) {0,20}0\d", content) is None:
         return frame
@@ -393,7 +396,7 @@ def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> 
 
 
 def _bytes(path: Path) -> bytes:
-    """The content of a file, unpacked: no more than the limits allow is ever held."""
+    """Return the unpacked content of a file; DataError before it takes more memory than permitted."""
     data = _whole(path)
     if not data.startswith((GZIP, ZSTD)):
         return data
@@ -443,8 +446,8 @@ def _text(path: Path) -> str:
     for begins, what in FOREIGN.items():
         if data.startswith(begins):
             ending = ENDINGS.get(begins)
-            todo = f"give it the ending {ending}, or save it as CSV" if ending else "save it as CSV in UTF-8"
-            raise DataError(f"{path} is {what} by its content: {todo}")
+            todo = f"change its ending to {ending}, or save it as CSV" if ending else "save it as CSV in UTF-8"
+            raise DataError(f"the content of {path} is {what}: {todo}")
     return decoded(data, path)
 
 
@@ -459,7 +462,7 @@ def _check_header(header: Sequence[str], path: Path) -> None:
             "with a header?"
         )
     if all(_is_number(name) for name in header):
-        raise DataError(f"{path}: the first line holds only numbers; expected a header with the column names")
+        raise DataError(f"{path}: the first line contains only numbers: expected a header with the column names")
 
 
 def _checked(frame: pl.DataFrame, path: Path, size: int) -> pl.DataFrame:
@@ -473,9 +476,9 @@ def _checked(frame: pl.DataFrame, path: Path, size: int) -> pl.DataFrame:
 
 
 def _bytes_of_texts(column: pl.Series, path: Path) -> int:
-    """Bytes of the texts of a column, which many cells may share until they are looked at.
+    """The bytes of all texts of a column, each cell counted, although polars may store equal texts once.
 
-    Cells that are not values of a table, such as all lines behind a quote that does not close, are refused.
+    A very long cell, such as all lines after an unclosed quote, raises DataError.
     """
     if column.dtype != pl.String:
         return 0
@@ -484,16 +487,16 @@ def _bytes_of_texts(column: pl.Series, path: Path) -> int:
     if isinstance(longest, int) and longest > MAX_CELL:
         raise DataError(
             f"{path}: column {column.name!r} has a text of {longest:,} bytes in row {sizes.arg_max()}, "
-            f"expected at most {MAX_CELL:,}: does a quote not close?"
+            f"expected at most {MAX_CELL:,}: is a closing quote missing?"
         )
-    return int(sizes.cast(pl.UInt64).sum())  # in 32 bits they would begin anew at 4 GiB
+    return int(sizes.cast(pl.UInt64).sum())  # a sum in 32 bits would overflow at 4 GiB
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Text that stands for numbers or truth values as such: with padding, and with marks such as ``?`` for missing
-    values.
+    """Convert a text column into numbers or booleans if all its texts are such; otherwise return it unchanged.
 
-    Codes with leading zeros stay text, and so does any column with another word in it.
+    Spaces around a text do not matter, and marks such as ``?`` become missing values. Codes with leading zeros stay
+    text.
     """
     if column.dtype != pl.String:
         return column
@@ -526,5 +529,5 @@ def _is_number(text: str) -> bool:
 
 
 def _is_read_error(error: BaseException) -> bool:
-    """Errors of polars, also a panic of its reader, which is not an Exception."""
+    """Whether an error is one of reading a file, including a panic of polars, which is not an Exception."""
     return isinstance(error, (pl.exceptions.PolarsError, OSError, ValueError)) or "Panic" in type(error).__name__

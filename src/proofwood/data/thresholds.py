@@ -1,22 +1,22 @@
-"""The number of a test: where a threshold lies between the two values that it separates.
+"""Choose the number of a threshold between the two values that it separates.
 
-A search knows a threshold as a place between two neighbouring values ``a < b``; every number ``t`` with ``a <= t < b``
-sends the rows the same way. :func:`placed` chooses this number once, after the search, and it is the number of the
-model: what it predicts by, what texts and pictures show, and what exports hold.
+A search finds a threshold as a position between two neighbouring values ``a < b``; every number ``t`` with
+``a <= t < b`` sends the rows to the same sides. :func:`placed` chooses this number once, after the search. The model
+predicts with this number, texts and pictures show it, and exports contain it.
 
-By the rule ``"shortest"`` it is a number that a person can read, write down and compare with:
+The rule ``"shortest"`` chooses a number that a person can easily read, write and compare:
 
-- of numbers, the decimal of fewest significant digits with ``a < t < b``, of these the one nearest the middle;
-- of whole numbers, the whole one of fewest digits with ``a <= t < b``, of these the one nearest the middle;
-- of the numbers 0 and 1, and of false and true, 0.5;
-- of dates, moments, times and durations, the whole day with ``a <= t < b`` that is nearest the middle; where there is
-  none, the hour, the minute, the second or the microsecond;
-- of categories with an order, the level nearest the middle;
-- of weighted sums, the decimal as of numbers, once each coefficient is rounded to as few digits as leave the two sides
-  at least half of their distance.
+- for numbers, a decimal with the fewest significant digits and ``a < t < b``;
+- for whole numbers, a whole number with the fewest digits and ``a <= t < b``;
+- for 0 and 1, and for false and true, 0.5;
+- for dates, moments, times and durations, a whole day with ``a <= t < b``; if there is no such day, a whole hour,
+  minute, second or microsecond;
+- for categories with an order, a level;
+- for weighted sums, a decimal as for numbers, after each coefficient is rounded to the fewest digits that preserve at
+  least half of the distance between the two sides.
 
-If two are equally near, the lower one is taken; if nothing lies between, ``a`` is. By the rule ``"midpoint"``, that
-of the papers, it is the middle of ``a`` and ``b``.
+Of several such numbers, the rule takes the one nearest to the middle, and of two equally near ones the lower. If no
+number lies between, it takes ``a``. The rule ``"midpoint"``, as in the papers, takes the middle of ``a`` and ``b``.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from proofwood.model.evaluate import check_rows, goes_low, neighbours, walk
 from proofwood.model.node_table import OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 
 _MOST_DIGITS = 17
-"""Significant digits that tell all float64 numbers apart."""
+"""The number of significant digits that distinguish all float64 numbers."""
 _CLOSEST = 2e-4
-"""Least distance of the two sides that shorter coefficients leave, as a share of what the sum could span: twice that by
-which the engines of oblique diagrams hold rows apart."""
+"""The least distance between the two sides with rounded coefficients, as a share of the largest possible range of the
+sum: twice the margin of the engines of oblique diagrams."""
 _EXACT = Context(prec=2500, Emin=-9999, Emax=9999)
-"""Sums and differences of any two float64 numbers are exact in so many digits."""
+"""With this number of digits, sums and differences of any two float64 numbers are exact."""
 
 
 class ThresholdRule(StrEnum):
-    """Which of the numbers that separate two values is the threshold."""
+    """The rule that chooses a threshold among the numbers that separate two values."""
 
     SHORTEST = "shortest"
     MIDPOINT = "midpoint"
 
 
 class _Values(Enum):
-    """What lies between two values of a column."""
+    """The type of the possible thresholds between two values of a column."""
 
     REAL = "any number"
     WHOLE = "whole numbers"
-    FLAG = "nothing that the column could hold: 0 and 1"
-    STEP = "days, or levels with an order: whole numbers whose digits mean nothing"
-    MICROSECOND = "microseconds, which make up seconds, minutes, hours and days"
+    FLAG = "no value of the column, which has only 0 and 1"
+    STEP = "days, or levels with an order: whole numbers whose digits have no meaning"
+    MICROSECOND = "microseconds, of which seconds, minutes, hours and days consist"
     OF_DAY = "microseconds since midnight"
 
 
@@ -68,11 +68,11 @@ _UNITS = {
     _Values.MICROSECOND: (DAY, HOUR, MINUTE, SECOND, 1),
     _Values.OF_DAY: (HOUR, MINUTE, SECOND, 1),
 }
-"""What a threshold is a multiple of, the coarsest first."""
+"""The units of which a threshold is a multiple, the largest first."""
 
 
-# The number is chosen once, after the search, for predict, texts and exports alike, because a text that rounds a
-# threshold states another model: decisions/0060-one-number-per-split.
+# The number is chosen once, after the search, and used by predict, texts and exports. A text that rounds a threshold
+# would describe another model: decisions/0060-one-number-per-split.
 def placed(
     table: NodeTable,
     X: npt.ArrayLike,
@@ -81,25 +81,25 @@ def placed(
     rule: ThresholdRule = ThresholdRule.SHORTEST,
     of_tests: bool = False,
 ) -> NodeTable:
-    """``table`` with the threshold of each test of a column where the rule puts it; every row of ``X`` goes its way.
+    """Return ``table`` with thresholds chosen by the rule; every row of ``X`` takes the same path as before.
 
-    For the test ``x <= t`` they are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
-    ``X`` that reach the node; among all rows of ``X`` if none of those lies on one of the sides. A test keeps its
-    threshold if no row of ``X`` lies on one of its sides, as a test for missing values does. Weighted sums are compared
-    likewise at each node; the rule ``"midpoint"`` leaves them as they are.
+    For the test ``x <= t``, ``a`` is the largest value ``a <= t`` and ``b`` the smallest value ``b > t`` among the rows
+    of ``X`` at the node, or among all rows of ``X`` if one side of the node has no row. If no row of ``X`` is on one of
+    the sides, as in a test for missing values, the threshold does not change. Weighted sums are treated in the same way
+    at each node, but the rule ``"midpoint"`` does not change them.
 
     Parameters
     ----------
     table : NodeTable
     X : (n_samples, n_features) training rows, NaN where missing
-    kinds : what the numbers of each column are; of columns that are not named, numbers
+    kinds : kind of each column; columns without one are numeric
     rule : ThresholdRule
-    of_tests : whether equal tests stay equal: ``a`` and ``b`` are always those of all rows
+    of_tests : whether equal tests must stay equal: ``a`` and ``b`` are then always values among all rows
 
     Raises
     ------
     AssertionError
-        If a row of ``X`` would go another way.
+        If a row of ``X`` would take another path.
     """
     rows = check_rows(table, X)
     if rule is ThresholdRule.SHORTEST and table.normals is not None:
@@ -116,20 +116,20 @@ def placed(
     if rule is ThresholdRule.MIDPOINT:
         threshold[tests] = midpoints(below[tests], above[tests])
     else:
-        between = cache(_between)  # in a table of many rows nodes far apart lie between the same two values
+        between = cache(_between)  # in a table of many rows, many nodes separate the same two values
         columns = {j: _values(rows[:, j], _kind(kinds, j)) for j in np.unique(table.feature[tests]).tolist()}
         for node in tests.tolist():
             of = columns[int(table.feature[node])]
             threshold[node] = between(float(below[node]), float(above[node]), of)
     if not np.all((below[tests] <= threshold[tests]) & (threshold[tests] < above[tests])):
-        raise AssertionError("a threshold does not separate the rows that the search separated by it")
+        raise AssertionError("a new threshold does not separate the same rows as the threshold of the search")
     return table.changed(threshold=threshold)
 
 
 def shortest_between(low: float, high: float) -> float:
-    """The number of fewest significant digits with ``low < t < high``; ``low`` if no float64 lies there.
+    """The number with the fewest significant digits and ``low < t < high``; ``low`` if no float64 is between.
 
-    Of several, the one nearest the middle, and of two the lower one.
+    If several have the fewest digits, return the one nearest to the middle; of two equally near ones, the lower.
 
     >>> shortest_between(19800.12, 20396.64), shortest_between(0.1, 0.2), shortest_between(-1.0, 1.0)
     (20000.0, 0.15, 0.0)
@@ -138,9 +138,9 @@ def shortest_between(low: float, high: float) -> float:
 
 
 def shortest_whole_between(low: float, high: float) -> float:
-    """The whole number of fewest digits, except for zeros at its end, with ``low <= t < high``, two whole numbers.
+    """The whole number with the fewest digits before its final zeros, and ``low <= t < high``, both whole numbers.
 
-    Of several, the one nearest the middle, and of two the lower one.
+    If several have the fewest digits, return the one nearest to the middle; of two equally near ones, the lower.
 
     >>> shortest_whole_between(45, 46), shortest_whole_between(41, 49), shortest_whole_between(1234, 5678)
     (45.0, 45.0, 3000.0)
@@ -149,9 +149,9 @@ def shortest_whole_between(low: float, high: float) -> float:
 
 
 def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
-    """Thresholds half way between ``a < b`` that separate them in float64: ``a <= t < b``.
+    """The thresholds halfway between ``a`` and ``b`` (with ``a < b``), such that ``a <= t < b`` in float64.
 
-    ``(a + b) / 2`` correctly rounded, also where ``a + b`` overflows; ``a`` where that rounds to ``b``.
+    This is ``(a + b) / 2``, correctly rounded, also if ``a + b`` overflows. If it rounds to ``b``, it is ``a``.
     """
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -164,7 +164,7 @@ def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
 
 
 def _shorter_sums(table: NodeTable, X: FloatArray) -> NodeTable:
-    """The table with few digits in the coefficients and thresholds of weighted sums, equal on every row."""
+    """Return the table with fewer digits in coefficients and thresholds of weighted sums; all rows keep their paths."""
     assert table.normals is not None
     values, threshold = table.normals.values.copy(), table.threshold.copy()
     for node, rows in _visitors(table, X).items():
@@ -187,14 +187,17 @@ def _shorter_sums(table: NodeTable, X: FloatArray) -> NodeTable:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Between the greatest sum of the rows that go low and the least of those that go high; infinite without rows."""
+    """The interval from the greatest sum of rows that go low to the least sum of rows that go high.
+
+    An end is infinite if its side has no rows.
+    """
 
     low: float
     high: float
 
     @property
     def width(self) -> float:
-        """0 if there is nothing between, or nothing on a side."""
+        """The width of the interval; 0 if it is empty, or a side has no rows."""
         return max(0.0, self.high - self.low) if math.isfinite(self.high - self.low) else 0.0
 
 
@@ -203,7 +206,7 @@ def _gap(sums: FloatArray, low: BoolArray) -> _Gap:
 
 
 def _sums(X: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Weighted sums of the columns of ``X``, added up as a model adds them up."""
+    """The weighted sums of the columns of ``X``, added up in the same order as in a model."""
     total = np.zeros(X.shape[0])
     for column, coefficient in zip(X.T, coefficients.tolist(), strict=True):
         total += coefficient * column
@@ -211,7 +214,7 @@ def _sums(X: FloatArray, coefficients: FloatArray) -> FloatArray:
 
 
 def _visitors(table: NodeTable, X: FloatArray) -> dict[int, IntArray]:
-    """The rows of ``X`` that reach each node with a weighted sum."""
+    """The rows of ``X`` that reach each node with an oblique test, by node."""
     found: dict[int, list[IntArray]] = {}
     for rows, nodes in walk(table, X):
         for node in np.unique(nodes[table.feature[nodes] == OBLIQUE]).tolist():
@@ -224,13 +227,13 @@ def _kind(kinds: Sequence[Kind], column: int) -> Kind:
 
 
 def _around(values: FloatArray, threshold: float) -> tuple[float, float]:
-    """The largest value up to a threshold and the smallest above it; NaN where there is none."""
+    """The largest value that is at most the threshold, and the smallest above it; NaN if there is no such value."""
     low, high = values[values <= threshold], values[values > threshold]
     return float(low.max()) if low.size else math.nan, float(high.min()) if high.size else math.nan
 
 
 def _values(values: FloatArray, kind: Kind) -> _Values:
-    """What lies between two values of a column, by its kind and by all of its values."""
+    """The type of possible thresholds of a column, by its kind and all its values."""
     if kind in (Kind.DATE, Kind.ORDERED):
         return _Values.STEP
     if kind in MOMENTS:
@@ -238,13 +241,13 @@ def _values(values: FloatArray, kind: Kind) -> _Values:
     present = values[~np.isnan(values)]
     if kind is Kind.BOOLEAN or np.all((present == 0) | (present == 1)):
         return _Values.FLAG
-    # A column of whole numbers with missing values is one of floats in many tables, so that the values tell it, not
-    # their type.
+    # In many tables, a column of whole numbers with missing values has the type float, so the values decide, not the
+    # type.
     return _Values.WHOLE if np.all(present == np.floor(present)) else _Values.REAL
 
 
 def _between(low: float, high: float, of: _Values) -> float:
-    """The threshold by the rule ``"shortest"``."""
+    """The threshold between two values by the rule ``"shortest"``."""
     if of is _Values.FLAG:
         return 0.5
     if of is _Values.REAL:
@@ -257,11 +260,11 @@ def _between(low: float, high: float, of: _Values) -> float:
         found = _nearest((first, first + unit), middle, lambda t: low <= t < high)
         if found is not None:
             return found
-    return low  # whose neighbours float64 cannot hold
+    return low  # float64 cannot hold a whole number between
 
 
 def _shortest(low: float, middle: Decimal, fits: Callable[[float], bool], *, whole: bool = False) -> float:
-    """The number nearest the middle that fits, of those of the fewest significant digits; ``low`` if none does."""
+    """The number with the fewest significant digits that fits, and of these the nearest to the middle; else ``low``."""
     for digits in range(1, _MOST_DIGITS + 1):
         found = _nearest(_beside(middle, digits, whole=whole), middle, fits)
         if found is not None:
@@ -270,9 +273,9 @@ def _shortest(low: float, middle: Decimal, fits: Callable[[float], bool], *, who
 
 
 def _beside(middle: Decimal, digits: int, *, whole: bool) -> tuple[Decimal, Decimal]:
-    """The nearest decimals on both sides of a number, among those (or the whole ones) of so many significant digits.
+    """The nearest decimals (or whole numbers) with this many significant digits, below and above a number.
 
-    Whatever decimal fits on one side of the middle, this one does, which is nearer.
+    If any such decimal on a side fits, so does the nearest one.
     """
     if whole and digits > middle.adjusted():
         return middle.to_integral_value(ROUND_FLOOR, _EXACT), middle.to_integral_value(ROUND_CEILING, _EXACT)
@@ -285,7 +288,7 @@ def _context(digits: int, rounding: str) -> Context:
 
 
 def _nearest(decimals: tuple[Decimal, Decimal], middle: Decimal, fits: Callable[[float], bool]) -> float | None:
-    """The one of two decimals (the lower one first) that fits, as float64; if both do, the nearer to the middle."""
+    """The decimal that fits, of a lower and an upper one, as float64; the nearer to the middle if both fit."""
     down, up = decimals
     found = [one for one in (down, up) if fits(float(one))]
     if len(found) == 2 and _EXACT.subtract(middle, down) > _EXACT.subtract(up, middle):
@@ -294,5 +297,5 @@ def _nearest(decimals: tuple[Decimal, Decimal], middle: Decimal, fits: Callable[
 
 
 def _middle(low: float, high: float) -> Decimal:
-    """The middle of two numbers, exactly."""
+    """The exact middle of two numbers."""
     return _EXACT.multiply(_EXACT.add(Decimal(low), Decimal(high)), Decimal("0.5"))

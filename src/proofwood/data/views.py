@@ -1,16 +1,16 @@
-"""Columns with missing values and categories as columns of plain numbers, and models over these brought back.
+"""Convert columns with missing values and categories into columns of numbers, and models over these back.
 
 A search over thresholds needs an order, and a number for a missing value. A *view* of a column gives both:
 
-- numbers, dates and ordered categories without missing values have one view, their own order;
-- with missing values they have two, in which these are below all others, and above. A threshold then says where missing
-  values go, and the lowest threshold of the first view asks whether the value is missing;
-- categories without order are tested by sets of their levels, and a missing value is a further level; or each set is a
-  column of 0 and 1 (:func:`set_ranks`); or the levels are put into one order first (:func:`level_order`), in which
-  thresholds are sets of levels; or they keep their codes, for learners that test levels one by one.
+- Numbers, dates and ordered categories without missing values have one view, with their own order.
+- With missing values they have two views: missing values are below all others in the first, and above in the second. A
+  threshold then decides where missing values go, and the lowest threshold of the first view tests for missing values.
+- Categories without order are tested by sets of levels; a missing value is one more level. Alternatively, each set is a
+  column of 0 and 1 (:func:`set_ranks`), or the levels are first put into one order (:func:`level_order`), in which a
+  threshold is a set of levels, or the levels keep their codes, for learners that test levels one by one.
 
-A tree over the views is optimal over all thresholds with missing values on either side, and over all sets of levels or
-over those of the order. :meth:`Views.lift` writes it over the columns.
+A tree over the views is optimal over all thresholds with missing values on either side, and over all sets of levels, or
+all sets given by the order. :meth:`Views.lift` converts it into a tree over the columns.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from proofwood.model.sums import holds_nan
 
 
 class Limit(Enum):
-    """Why tests of a column are not among those that a search sees."""
+    """The reason why a search does not use all possible tests of a column."""
 
-    ORDERED = "levels without order are in one order, and only its cuts are tested"
-    ORDERED_ABOVE = "so they are above the last two tests of a path"
-    POOLED = "several levels of few rows are one level"
+    ORDERED = "levels without order are put into one order, and only cuts of this order are tested"
+    ORDERED_ABOVE = "this is so for all tests except the last two of a path"
+    POOLED = "several levels with few rows are treated as one level"
     SINGLE = "levels are tested one by one"
     FREQUENT = "only the most frequent levels are tested"
-    THRESHOLDS = "there are more thresholds than are tested"
-    LEFT_OUT = "the column is not looked at, though nobody dropped it and it has several values"
+    THRESHOLDS = "only some of the thresholds are tested"
+    LEFT_OUT = "the column has several values but is left out, and the user did not drop it"
 
 
-# Engines, bounds and proofs of thresholds hold as they are, since each view is a column of numbers:
+# Engines, bounds and proofs for thresholds stay valid, since each view is a column of numbers:
 # decisions/0018-tables-by-views.
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """One way to see a column as numbers.
+    """A conversion of a column into numbers.
 
     Parameters
     ----------
     column : index of the column
-    gap : number of a missing value
-    rank : (n_levels,) place of each level in the order, of a column of unordered categories; else None. Levels of equal
-        rank stay together
-    levels : (n_levels,) their codes, ascending; None: 0, 1, ... A code is a name and may be as large as a name may be,
-        so that nothing is as long as the largest of them
-    by_sets : whether sets of ranks are tested, and not thresholds on them
+    gap : number that represents a missing value
+    rank : (n_levels,) position of each level in the order, for unordered categories; otherwise None. Levels of equal
+        rank always go to the same side
+    by_sets : whether sets of ranks are tested instead of thresholds
+    levels : (n_levels,) codes of the levels, ascending; None means 0, 1, ... Codes may be very large, so no array has
+        one entry for each possible code
     """
 
     column: int
@@ -63,27 +63,27 @@ class View:
     levels: IntArray | None = None
 
     def ranks(self, codes: FloatArray) -> IntArray:
-        """(n_rows,) rank of the level of each row; all of them are levels of the view."""
+        """(n_rows,) rank of the level of each row; each code must be a level of the view."""
         assert self.rank is not None
         at = codes.astype(np.int64)
         return np.asarray(self.rank[at if self.levels is None else np.searchsorted(self.levels, at)])
 
     def codes(self, chosen: BoolArray) -> frozenset[int]:
-        """The codes of the levels that ``chosen`` marks, of shape (n_levels,)."""
+        """The codes of the levels for which ``chosen``, of shape (n_levels,), is true."""
         places = np.flatnonzero(chosen)
         return frozenset((places if self.levels is None else self.levels[places]).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """Ways to see the columns of a table.
+    """The views of all columns of a table.
 
     Parameters
     ----------
-    views : in the order of the columns
+    views : the views, in the order of the columns
     n_columns : number of columns of the table
-    by_level : places in ``views`` of columns that are tested level by level
-    limits : columns whose tests the views do not show in full, and why
+    by_level : positions in ``views`` of columns that are tested level by level
+    limits : for each reason, the columns of which the views do not allow all tests
     """
 
     views: tuple[View, ...]
@@ -93,7 +93,7 @@ class Views:
 
     @property
     def by_sets(self) -> tuple[int, ...]:
-        """Places in ``views`` of columns that are tested by sets of levels."""
+        """The positions in ``views`` of columns that are tested by sets of levels."""
         return tuple(v for v, view in enumerate(self.views) if view.by_sets)
 
     @classmethod
@@ -105,14 +105,14 @@ class Views:
         by_level: Collection[int] = (),
         left_out: Collection[int] = (),
     ) -> Views:
-        """The views of a table.
+        """Return the views of a table.
 
         Parameters
         ----------
-        X : (n_rows, n_columns) training rows, NaN where missing, level codes in columns of categories
-        given : by column, all views of it
+        X : (n_rows, n_columns) training rows, NaN where missing, level codes in categorical columns
+        given : for some columns, all their views, by column
         by_level : columns of unordered categories that are tested level by level
-        left_out : columns that nothing is to test
+        left_out : columns without views, which no test uses
         """
         given = given or {}
         if not given and not by_level and not left_out and not holds_nan(X):
@@ -136,7 +136,7 @@ class Views:
         return cls(tuple(views), X.shape[1], frozenset(levels))
 
     def values(self, X: FloatArray) -> FloatArray:
-        """(n_rows, n_views) numbers without NaN; ``X`` itself where nothing changes."""
+        """(n_rows, n_views) numbers without NaN; ``X`` itself if nothing changes."""
         if len(self.views) == self.n_columns and all(view.rank is None for view in self.views) and not holds_nan(X):
             return X
         gaps = np.isnan(X)
@@ -151,7 +151,7 @@ class Views:
         return numbers
 
     def tests(self, over: Binarizer) -> Binarizer:
-        """Tests of the columns that do what the tests ``over`` the views do."""
+        """Convert the tests ``over`` the views into equal tests of the columns."""
         feature = np.array([view.column for view in self.views], dtype=np.int64)[over.feature]
         threshold, levels = over.threshold.copy(), list(over.levels)
         missing_low = np.array([view.gap for view in self.views])[over.feature] <= threshold
@@ -171,7 +171,7 @@ class Views:
         )
 
     def lift(self, table: NodeTable) -> NodeTable:
-        """A tree or diagram over the views as one over the columns, equal on every row of the table."""
+        """Convert a tree or diagram over the views into one over the columns, equal on every row of the table."""
         feature, threshold, missing_low = table.feature.copy(), table.threshold.copy(), table.missing_low.copy()
         levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
         for node in np.flatnonzero(table.feature >= 0).tolist():
@@ -182,7 +182,7 @@ class Views:
 
 
 def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tuple[float, frozenset[int] | None, bool]:
-    """Threshold, levels and side of missing values of the test of a column that is this test of its view."""
+    """The test of a column that is equal to a test of its view: threshold, levels, and if missing values go low."""
     if view.by_sets and levels is not None:
         assert view.rank is not None
         return np.nan, view.codes(np.isin(view.rank, list(levels))), view.gap in levels
@@ -196,16 +196,16 @@ def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tup
 
 @lru_cache(maxsize=64)
 def _plain(n_columns: int) -> tuple[View, ...]:
-    """The views of columns of numbers without missing values."""
+    """The views of ``n_columns`` numeric columns without missing values."""
     return tuple(View(j) for j in range(n_columns))
 
 
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
-    """(n_levels,) place of each level in an order that puts levels of like classes side by side.
+    """(n_levels,) position of each level in an order in which levels with similar class shares are neighbours.
 
-    For two classes it is the order by the share of a class: some threshold in it is the best of all level sets at a
-    node with two leaves [1]_. For more it is the order along the direction in which the shares differ most [2]_.
-    Levels of equal shares keep the order of their codes.
+    For two classes, levels are ordered by the share of one class: at a node with two leaves, the best threshold in this
+    order is as good as the best level set [1]_. For more classes, levels are ordered along the direction in which the
+    shares differ most [2]_. Levels with equal shares keep the order of their codes.
 
     Parameters
     ----------
@@ -237,13 +237,13 @@ def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
 
 
 def set_ranks(place: IntArray, present: IntArray, *, gaps: bool) -> Iterator[IntArray]:
-    """Each set of levels that splits them, except for its complement, as ranks 0 and 1.
+    """Yield each way to split the levels into two sets, as ranks 0 and 1; a set and its complement count once.
 
     Parameters
     ----------
-    place : (n_levels,) levels of equal place stay together
-    present : level codes that training has; all others have rank 1
-    gaps : whether there are missing values, which are a further level, that of rank 1
+    place : (n_levels,) positions of levels; levels with equal positions stay together
+    present : level codes that occur in training; all others have rank 1
+    gaps : whether missing values occur; they are one more level, with rank 1
 
     Yields
     ------
@@ -258,12 +258,12 @@ def set_ranks(place: IntArray, present: IntArray, *, gaps: bool) -> Iterator[Int
 
 
 def pooled(place: IntArray, few: BoolArray, shares: FloatArray, weights: FloatArray) -> IntArray:
-    """The places where the levels ``few`` are one level: an order of the others and of these together.
+    """The positions of levels in an order in which the levels ``few`` are treated as one level.
 
     Parameters
     ----------
-    place : unused levels and all others, as :func:`level_order` gives them
-    few : (n_levels,) levels to be put together
+    place : positions of all levels, the result of :func:`level_order`
+    few : (n_levels,) whether a level is one of those that are treated as one
     shares, weights : as in :func:`level_order`
     """
     if np.count_nonzero(few) < 2:
@@ -301,18 +301,19 @@ def with_directions(
     *,
     of_tests: bool = False,
 ) -> NodeTable:
-    """``table`` with a side for what training did not have, at each test the side of the larger training weight.
+    """Return ``table`` with tests that send values unknown in training to the side with more training weight.
 
-    A missing value goes there where its column had no missing value in training. A level that training did not have
-    goes there always: the levels that a test lists are those of its lighter side, which is low.
+    A missing value goes to this side if its column had no missing values in training. A level that was not in training
+    always goes there: each level test is changed so that its listed levels, which go low, are those of the side with
+    less weight.
 
     Parameters
     ----------
-    table : over the columns
+    table : model over the columns
     gaps : columns with missing values in training
-    seen : level codes that training had, of each column that is tested by levels
+    seen : level codes in training, for each column that is tested by levels
     low_weight : (n_nodes,) training weight that goes low at each node
-    of_tests : one side for all nodes that ask the same, by their weight together; else one for each node
+    of_tests : whether all nodes with the same test use one side, by their total weight; otherwise each has its own
     """
     low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
     levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
@@ -324,7 +325,7 @@ def with_directions(
     for node in table.splits():
         column, codes = int(table.feature[node]), levels[node]
         low_surplus = asked[_test(table, node) if of_tests else node]
-        if column >= 0 and column not in gaps:  # with what training did not have, where both sides weigh the same
+        if column >= 0 and column not in gaps:  # at equal weight, to the side of values unknown in training
             missing_low[node] = low_surplus > 0 if codes is not None else low_surplus >= 0
         if codes is not None and low_surplus > 0:
             low[node], high[node] = high[node], low[node]
@@ -336,7 +337,7 @@ def with_directions(
 
 
 def _test(table: NodeTable, node: int) -> Hashable:
-    """What an inner node asks, except for missing values; each weighted sum is a test of its own."""
+    """The test of a split without its side of missing values; each weighted sum counts as a different test."""
     if table.feature[node] < 0:
         return node, "sum"
     codes = None if table.levels is None else table.levels[node]

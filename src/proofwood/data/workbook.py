@@ -1,4 +1,4 @@
-"""Sheets of Excel workbooks as polars frames."""
+"""Read sheets of Excel workbooks as polars frames."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from proofwood.files import permitted
 from proofwood.printable import first_line, nearest
 
 PACKED = b"PK"
-"""How workbooks begin that are ZIP archives; those of Excel before 2007 are not packed."""
+"""The first bytes of workbooks that are ZIP archives; those of Excel before 2007 are not."""
 
 
 def read_sheet(data: bytes, path: Path, sheet: str | None, require_room: Callable[[int], None]) -> pl.DataFrame:
-    """The sheet called ``sheet``, or the only one that holds something; its first row has the names of the columns.
+    """Read the sheet ``sheet``, or the only sheet that is not empty; its first row has the names of the columns.
 
     Parameters
     ----------
     data : content of the file
-    path : its name, for messages
-    sheet : name, or None
-    require_room : refuses a number of bytes that the workbook takes in memory, if it is too large
+    path : path of the file, for messages
+    sheet : name of the sheet, or None
+    require_room : function that raises if the estimated number of bytes in memory is too large
 
     Raises
     ------
     DataError
-        If it is not a workbook, has no such sheet, or has several and none is named.
+        If the file is not a workbook, does not have this sheet, or has several sheets and ``sheet`` is None.
     ImportError
         If fastexcel is not installed.
     """
@@ -57,24 +57,24 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, require_room: Callabl
         if sheet is not None and sheet not in names:
             near = nearest(sheet, names)
             hint = f": did you mean {near!r}?" if near else ""
-            raise DataError(f"{path} has no sheet {sheet!r}, it has {', '.join(map(repr, names))}{hint}")
+            raise DataError(f"{path} has no sheet {sheet!r}, only {', '.join(map(repr, names))}{hint}")
         frames = {name: book.load_sheet(name).to_polars() for name in (names if sheet is None else [sheet])}
     except fastexcel.FastExcelError as error:
         raise DataError(f"cannot read {path} as an Excel workbook: {first_line(error)}") from error
     full = [name for name, frame in frames.items() if frame.width]
     if len(full) > 1:
         raise DataError(
-            f"{path} has the sheets {', '.join(map(repr, full))}: name one of them (--sheet on the command line)"
+            f"{path} has several sheets: {', '.join(map(repr, full))}. Name one of them (--sheet on the command line)"
         )
     if not full:
-        raise DataError(f"{path} is empty: expected a row of names and one row per sample")
+        raise DataError(f"{path} is empty: expected a first row with the names of the columns, and one row per sample")
     frame: pl.DataFrame = frames[full[0]]
     frame.columns = [name.strip() for name in frame.columns]
     return frame.with_columns([_as_meant(column) for column in frame.get_columns()])
 
 
 def _as_meant(column: pl.Series) -> pl.Series:
-    """A column of a workbook, which knows only floats and moments, as integers or dates where all values are such."""
+    """Convert floats or moments into integers or dates if all values of a column are; workbooks lack these types."""
     present = column.drop_nulls()
     if len(present) and column.dtype == pl.Float64:
         whole = ((present == present.floor()) & (present.abs() <= 2**53)).all()

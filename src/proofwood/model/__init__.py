@@ -1,1 +1,1 @@
-"""The one model representation and pure functions on it; imports nothing else of the package."""
+"""The node table, which represents every model of the package, and pure functions on it."""

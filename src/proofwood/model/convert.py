@@ -1,10 +1,10 @@
-"""Node tables as scikit-learn's decision trees, and the rounding of its inputs.
+"""Convert node tables into scikit-learn's decision trees, and thresholds of these trees into float64 thresholds.
 
 scikit-learn rounds its inputs to float32 and compares them with float64 thresholds; a node table compares float64
-inputs as they are. For inputs that float32 holds exactly the two agree without any change. For the others a tree of
-scikit-learn becomes a table that predicts the same by :func:`last_rounded_low`, and :func:`to_sklearn` cannot do the
-like for all inputs: values that differ in float64 and not in float32 end on one side. For given rows it can, or says
-which rows it cannot distinguish.
+inputs without rounding. For inputs that are exact in float32 the two agree. For other inputs, :func:`last_rounded_low`
+makes a table predict the same as a tree of scikit-learn. The other direction, :func:`to_sklearn`, is not possible for
+all inputs: two values that are equal in float32 go to the same side. For given rows it is possible, or the function
+names rows that float32 cannot distinguish.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ def to_sklearn(
     codes: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
 ) -> DecisionTreeClassifier:
-    """A fitted scikit-learn ``DecisionTreeClassifier`` that predicts what ``table`` predicts.
+    """Return a fitted scikit-learn ``DecisionTreeClassifier`` that predicts the same as ``table``.
 
-    It does so for every input whose values float32 holds exactly; other inputs are rounded to float32 first, so values
-    closer than that to a threshold can change sides. With ``X``, thresholds are moved where needed, so that these rows
-    keep their sides. Class probabilities are those of the table, except at a leaf whose label is not the first of its
-    heaviest classes: there the label gets probability 1, because scikit-learn predicts the likeliest class.
+    The predictions are the same for every input that is exact in float32. scikit-learn rounds other inputs to float32
+    first, so values very close to a threshold can change sides. If ``X`` is given, thresholds are moved if necessary,
+    so that these rows keep their sides. Class probabilities are those of the table, with one exception: scikit-learn
+    predicts the first most probable class, so if this is not the label of a leaf, the label gets probability 1 there.
 
     A diagram is unrolled into its tree, and a test of a level set becomes thresholds over the codes of the levels. The
-    rows that reach a node which is there more than once are not in the table: they are counted from ``X`` and
-    ``codes``, or else shared out, by ``low_weight`` between low and high and evenly between runs of levels. No
-    prediction depends on them; pictures show them, and the weights of SHAP values come from them.
+    table does not say how many rows reach each copy of a node. They are counted from ``X`` and ``codes`` if given.
+    Otherwise they are divided, by ``low_weight`` between low and high, and evenly between runs of levels. Predictions
+    do not depend on these counts, but pictures show them and SHAP values use them as weights.
 
     Parameters
     ----------
     table : NodeTable without oblique tests
     classes : (n_classes,) sorted distinct labels of the class codes; ``0..n_classes - 1`` by default
-    n_features : number of columns; by default that of ``feature_names``, else as many as the table tests
+    n_features : number of columns; by default the number of ``feature_names``, or the least that the table needs
     feature_names : names of the columns
-    low_weight : (n_nodes, n_classes) weight that takes the low edge of each node; needed by diagrams if ``X`` and
+    low_weight : (n_nodes, n_classes) weight that takes the low edge of each node; diagrams need it if ``X`` and
         ``codes`` are not given
     X, codes, sample_weight : training rows, their class codes and weights
 
     Raises
     ------
     ValueError
-        If the table holds oblique tests, numbers of classes or columns disagree, or a diagram has neither
+        If the table has oblique tests, numbers of classes or columns disagree, or a diagram has neither
         ``low_weight`` nor rows.
     PrecisionError
-        If the model tells rows of ``X`` apart that float32 does not, or levels are numbers that it does not hold.
+        If the model distinguishes rows of ``X`` that are equal in float32, or a level is not exact in float32.
     """
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import Tree
@@ -82,7 +82,7 @@ def to_sklearn(
     if columns < max(table.n_columns, 1):
         if n_features is not None or feature_names:
             raise ValueError(f"n_features is {columns}, but the model tests column {table.n_columns - 1}")
-        columns = 1  # a lone leaf; scikit-learn knows no data without columns
+        columns = 1  # a lone leaf; scikit-learn needs at least one column
     if feature_names is not None and len(feature_names) != columns:
         raise ValueError(f"feature_names has {len(feature_names)} names, expected {columns}")
 
@@ -122,10 +122,10 @@ def to_sklearn(
 
 
 def last_rounded_low(threshold: npt.ArrayLike) -> FloatArray:
-    """The largest float64 that, rounded to float32, is at most ``threshold``.
+    """The largest float64 that is at most ``threshold`` after rounding to float32.
 
-    With ``a`` the largest float32 at most the threshold and ``b`` its successor, numbers up to their midpoint round to
-    ``a``, and the midpoint itself does if the last bit of ``a`` is 0 (ties to even).
+    Let ``a`` be the largest float32 that is at most the threshold, and ``b`` the next float32. Numbers below the
+    midpoint of both round to ``a``, and so does the midpoint itself if the last bit of ``a`` is 0 (ties to even).
     """
     exact = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
     largest = np.finfo(np.float32).max
@@ -144,7 +144,7 @@ def last_rounded_low(threshold: npt.ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CountedTree:
-    """A tree of thresholds with what scikit-learn keeps of each node: total weight, rows, class shares."""
+    """A tree of thresholds with the statistics that scikit-learn stores per node: weight, rows, class shares."""
 
     feature: IntArray
     threshold: FloatArray
@@ -164,7 +164,7 @@ def _counted_tree(
     codes: npt.ArrayLike | None,
     sample_weight: npt.ArrayLike | None,
 ) -> _CountedTree:
-    """The tree of thresholds that stands for a model, with the rows of each node, counted or shared out."""
+    """The tree of thresholds that is equal to a model, with the rows of each node, counted or estimated."""
     flat, of_test = without_levels(table)
     tree, of_flat = unroll_from(flat)
     order = depth_first(tree.low, tree.high)
@@ -182,8 +182,8 @@ def _counted_tree(
     else:
         if low_weight is None and not table.is_tree:
             raise ValueError(
-                "the diagram shares nodes, and how many rows come by which way is not in its table: pass the training "
-                "rows and their labels, to_sklearn(X, y)"
+                "the diagram shares nodes, and does not store how many rows reach a shared node from each parent: pass "
+                "the training rows and their labels, to_sklearn(X, y)"
             )
         to_low = low_weights_of_tree(table) if low_weight is None else low_weight
         weight, rows = _shared_out(table, to_low, flat, of_test, of_flat[order], low, high)
@@ -211,13 +211,13 @@ def _shared_out(
     low: IntArray,
     high: IntArray,
 ) -> tuple[FloatArray, IntArray]:
-    """(n,) weight and rows of the nodes of an unrolled tree: those of the root, divided at each node.
+    """(n,) estimated weight and rows of the nodes of an unrolled tree: those of the root, divided at each split.
 
     Parameters
     ----------
     table : the model
-    low_weight : (n_nodes, n_classes) weight that goes low at each of its nodes
-    flat : its tests as thresholds
+    low_weight : (n_nodes, n_classes) weight that goes low at each node of the model
+    flat : the model with its tests as thresholds
     of_test : node of ``table`` for each node of ``flat``
     of_flat : (n,) node of ``flat`` for each node of the tree, parents before children
     low, high : (n,) edges of the tree
@@ -257,7 +257,7 @@ def _shared_out(
 
 
 def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
-    """(n, n_classes) shares whose entry at an inner node is the mean of the leaves below it, by their weights."""
+    """(n, n_classes) shares of the classes, at each split the mean of the leaves below it, weighted."""
     found = shares.copy()
     for node in np.flatnonzero(low != LEAF)[::-1].tolist():
         one, other = weight[low[node]], weight[high[node]]
@@ -267,7 +267,7 @@ def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high
 
 
 def _shares_that_predict_labels(table: NodeTable) -> FloatArray:
-    """(n_nodes, n_classes) class shares whose first largest entry is the label of the node."""
+    """(n_nodes, n_classes) class shares, changed at leaves so that the first largest share is that of the label."""
     shares = node_probabilities(table)
     other = np.flatnonzero((table.feature == LEAF) & (shares.argmax(axis=1) != table.label))
     shares[other] = 0.0

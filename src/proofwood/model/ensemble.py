@@ -1,4 +1,4 @@
-"""Weighted node tables that vote: forests, boosted trees, and single models as ensembles of one."""
+"""Ensembles of node tables that vote with weights: forests, boosted trees, and single models."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Vote = Literal["majority", "mean", "sum"]
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Members, their weights, and how they vote; ties go to the lowest class code.
+    """An ensemble: its members, their weights, and its kind of vote. Ties go to the lowest class code.
 
     Parameters
     ----------
     members : node tables over the same columns and classes
     weights : (n_members,) finite, not negative, not all 0; ones by default
-    vote : what a member contributes to each class, times its weight
+    vote : the score that a member adds to each class, times its weight
 
-        - ``"majority"``: 1 to the class it predicts
+        - ``"majority"``: 1 for the class that it predicts
         - ``"mean"``: its class probabilities; scores are divided by the sum of weights
-        - ``"sum"``: the class weights of its leaf as they are
+        - ``"sum"``: the class weights of the leaf, unchanged
 
     Raises
     ------
     ValueError
-        If there is no member, members disagree about the classes, or a weight is out of range.
+        If members are missing, members have different numbers of classes, or a weight is out of range.
     """
 
     members: tuple[NodeTable, ...]
@@ -58,17 +58,17 @@ class Ensemble:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """The number of classes."""
         return self.members[0].n_classes
 
     @property
     def n_columns(self) -> int:
-        """Columns that rows must at least have."""
+        """The least number of columns that rows must have."""
         return max(member.n_columns for member in self.members)
 
 
 def scores(ensemble: Ensemble, X: npt.ArrayLike) -> FloatArray:
-    """(n_samples, n_classes) what the members give to each class, added up member by member in their order.
+    """(n_samples, n_classes) score of each class: the sum over the members, in their order.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def scores(ensemble: Ensemble, X: npt.ArrayLike) -> FloatArray:
 
 
 def predict(ensemble: Ensemble, X: npt.ArrayLike) -> IntArray:
-    """(n_samples,) class code of largest score; ties go to the lowest code."""
+    """(n_samples,) class code with the largest score; ties go to the lowest code."""
     return np.asarray(scores(ensemble, X).argmax(axis=1), dtype=np.int64)
 
 
 def contributions(member: NodeTable, vote: Vote) -> FloatArray:
-    """(n_nodes, n_classes) what each node of a member says."""
+    """(n_nodes, n_classes) score that each node of a member adds to each class, before its weight."""
     if vote == "majority":
         return np.eye(member.n_classes)[member.label]
     return evaluate.node_probabilities(member) if vote == "mean" else member.weight

@@ -1,11 +1,11 @@
-"""Walk rows down a node table: which node each row ends in, by which path, and what that node says.
+"""Walk rows down a node table: the leaf of each row, its path, and the prediction of the leaf.
 
-The native walker takes row after row; values are compared in float64 as they are given.
+The native walker processes one row after another and compares values in float64, without rounding.
 
-Missing values (NaN) take the edge ``missing_low`` names. A level test sends the codes of its set low and every other
-code, also one never seen in training, high. The weighted sum of an oblique test is added up in the order in which its
-coefficients are stored, so the result for a row does not depend on the rows beside it; a sum that is not a number
-(a missing summand, or infinities that cancel) counts as missing.
+``missing_low`` says to which side missing values (NaN) go. A level test sends the codes of its set low, and all other
+codes high, including codes that were not in the training data. The weighted sum of an oblique test is added up in the
+order of its stored coefficients, so the result for a row does not depend on the other rows. A sum that is not a number
+(because a summand is missing, or infinities cancel) counts as missing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scipy import sparse
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 
 BLOCK = 65536
-"""Most rows that walk together; a Ctrl-C is taken between two blocks."""
+"""The largest number of rows in a block; Ctrl-C interrupts the walk between two blocks."""
 VISITS = 4_000_000
-"""Nodes that the rows of a block may visit together, so that paths take tens of megabytes at most."""
+"""The largest number of nodes that the rows of a block visit in total, so that paths take at most tens of megabytes."""
 
 
 def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
-    """Node in which each row ends.
+    """The leaf of each row.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
     Returns
     -------
     (n_samples,) int64
-        Node indices, all of them leaves.
+        Node indices of the leaves.
 
     Raises
     ------
     ValueError
-        If ``X`` has not two dimensions, or fewer columns than the table tests.
+        If ``X`` does not have two dimensions, or has fewer columns than the table tests.
     """
     X = check_rows(table, X)
     return np.concatenate([np.empty(0, dtype=np.int64), *(table.walker.leaves(X[at]) for at in _blocks(table, X))])
 
 
 def predict(table: NodeTable, X: npt.ArrayLike) -> IntArray:
-    """(n_samples,) class code of each row: the label of its leaf."""
+    """(n_samples,) predicted class code of each row: the label of its leaf."""
     return table.label[apply(table, X)]
 
 
@@ -64,7 +64,7 @@ def probabilities(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
 def node_probabilities(table: NodeTable) -> FloatArray:
     """(n_nodes, n_classes) share of each class in the training weight of each node.
 
-    A node that no training weight reaches is certain of its label.
+    If no training weight reaches a node, the class of its label has share 1.
     """
     # Dividing by the largest entry first keeps the sum of huge weights finite.
     largest = table.weight.max(axis=1, keepdims=True)
@@ -75,12 +75,12 @@ def node_probabilities(table: NodeTable) -> FloatArray:
 
 
 def decision_path(table: NodeTable, X: npt.ArrayLike) -> sparse.csr_matrix:
-    """Nodes that each row visits, as scikit-learn's trees report them.
+    """The nodes that each row visits, in the format of scikit-learn's trees.
 
     Returns
     -------
     scipy.sparse.csr_matrix of shape (n_samples, n_nodes)
-        1 where the row visits the node, root and leaf included; indices sorted, which is also the order of the visit.
+        1 if the row visits the node, including root and leaf; indices are sorted, which is also the order of visits.
     """
     X = check_rows(table, X)
     visits, indices = [np.zeros(1, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
@@ -93,7 +93,7 @@ def decision_path(table: NodeTable, X: npt.ArrayLike) -> sparse.csr_matrix:
 
 
 def path(table: NodeTable, x: npt.ArrayLike) -> list[int]:
-    """Nodes that one row visits, from the root to its leaf.
+    """The nodes that one row visits, from the root to its leaf.
 
     Parameters
     ----------
@@ -102,18 +102,18 @@ def path(table: NodeTable, x: npt.ArrayLike) -> list[int]:
     row = np.asarray(x, dtype=np.float64)
     if row.ndim != 1:
         raise ValueError(
-            f"x has shape {row.shape}: expected one row of shape (n_features,). For many, use decision_path."
+            f"x has shape {row.shape}: expected one row of shape (n_features,). For several rows, use decision_path."
         )
     return [node for _, nodes in _paths(table, check_rows(table, row[np.newaxis])) for node in nodes.tolist()]
 
 
 def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> BoolArray:
-    """Whether the row ``rows[i]`` of ``X`` takes the low edge of the inner node ``nodes[i]``.
+    """Whether row ``rows[i]`` of ``X`` takes the low edge of the split ``nodes[i]``, for each ``i``.
 
     Parameters
     ----------
     X : (n_samples, n_features) float64
-    rows, nodes : (k,) int64; a node may occur many times
+    rows, nodes : (k,) int64; a node may occur several times
 
     Returns
     -------
@@ -131,7 +131,7 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
 
 
 def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> FloatArray:
-    """(k,) number that the inner node ``nodes[i]`` compares for the row ``rows[i]``: a column or a weighted sum."""
+    """(k,) number that split ``nodes[i]`` compares for row ``rows[i]``: the value of a column, or a weighted sum."""
     feature = table.feature[nodes]
     if table.normals is None:
         value = X[rows, feature]
@@ -145,7 +145,7 @@ def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArr
 def edge_weights(table: NodeTable, X: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> FloatArray:
     """(n_nodes, 2) weight of the rows that take the low and the high edge of each node; 0 at leaves.
 
-    In a tree these are the weights of the children; where a diagram shares nodes, they are not in its table.
+    In a tree these are the weights of the children. In a diagram with shared nodes, they are not in the table.
     """
     X = check_rows(table, X)
     weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -158,12 +158,12 @@ def edge_weights(table: NodeTable, X: npt.ArrayLike, sample_weight: npt.ArrayLik
 
 
 def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
-    """``X`` as a float64 array that has every column the table tests.
+    """Return ``X`` as a float64 array, checked to have all columns that the table tests.
 
     Raises
     ------
     ValueError
-        If ``X`` has not two dimensions, or fewer columns than the table tests.
+        If ``X`` does not have two dimensions, or has fewer columns than the table tests.
     """
     array = np.asarray(X, dtype=np.float64)
     if not array.flags.aligned:  # as a column of packed records may be
@@ -183,7 +183,7 @@ def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
 def visited(
     table: NodeTable, X: FloatArray, codes: IntArray, weights: FloatArray, n_classes: int
 ) -> tuple[FloatArray, IntArray]:
-    """What rows bring to the nodes on their paths, added up in float64.
+    """The weight and the number of the rows that visit each node, added up in float64.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ def visited(
 
     Returns
     -------
-    weight : (n_nodes, n_classes) sum of the weights of the rows of each class; exact if all are integers whose total
-        float64 holds
+    weight : (n_nodes, n_classes) sum of the weights of the rows of each class; exact if all weights are integers with a
+        total below 2**53
     rows : (n_nodes,) number of rows
     """
     weight, rows = np.zeros((table.n_nodes, n_classes)), np.zeros(table.n_nodes, dtype=np.int64)
@@ -204,9 +204,9 @@ def visited(
 
 
 def neighbours(table: NodeTable, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(n_nodes,) largest value up to, and smallest value above each threshold, among the rows that reach the node.
+    """(n_nodes,) values next to each threshold, among the rows at the node: the largest not above, the smallest above.
 
-    NaN where there is none, and at leaves, level tests and oblique tests.
+    NaN if no row has such a value, and at leaves, level tests and oblique tests.
     """
     below, above = np.full(table.n_nodes, np.nan), np.full(table.n_nodes, np.nan)
     for at in _blocks(table, X):
@@ -215,7 +215,7 @@ def neighbours(table: NodeTable, X: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """The nodes that rows visit, and the row of each visit: some rows at a time, a row from its root to its leaf."""
+    """Yield the row and the node of each visit, for blocks of rows; each row goes from the root to its leaf."""
     first = 0
     for begin, nodes in _paths(table, X):
         visits = np.diff(begin)
@@ -224,13 +224,13 @@ def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]
 
 
 def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Where the nodes of each row begin, and the nodes, block by block."""
+    """Yield, per block of rows, the position at which the nodes of each row begin, and the nodes."""
     for at in _blocks(table, X):
         yield table.walker.paths(X[at])
 
 
 def _blocks(table: NodeTable, X: FloatArray) -> Iterator[slice]:
-    """Slices of the rows, so large that each visits at most :data:`VISITS` nodes."""
+    """Yield slices of the rows; the rows of one slice visit at most :data:`VISITS` nodes in total."""
     size = BLOCK
     if min(size, X.shape[0]) * table.n_nodes > VISITS:  # else no depth is too much
         size = max(1, min(size, VISITS // (table.depth + 1)))
@@ -239,7 +239,7 @@ def _blocks(table: NodeTable, X: FloatArray) -> Iterator[slice]:
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:
-    """Each node among the chosen positions, with the positions at which it stands."""
+    """Yield each node of the chosen positions, with its positions."""
     at = np.flatnonzero(chosen)
     if at.size == 0:
         return

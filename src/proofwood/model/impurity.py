@@ -1,4 +1,4 @@
-"""How much each column separates the classes: decreases of the Gini impurity, as scikit-learn counts them."""
+"""Feature importances: the decreases of the Gini impurity per column, as scikit-learn computes them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, Node
 
 
 def low_weights(table: NodeTable, X: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Weight per class of the rows that take the low edge of each node; 0 at leaves.
+    """The weight per class of the rows that take the low edge of each node; 0 at leaves.
 
-    In a tree this is the weight of the low child. Where a diagram shares nodes, its table does not say it.
+    In a tree this is the weight of the low child. In a diagram with shared nodes, it is counted from the rows.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def low_weights(table: NodeTable, X: FloatArray, codes: IntArray, weights: Float
     """
     if table.is_tree:
         return low_weights_of_tree(table)
-    # Each low edge gets a node of its own, which passes all rows on; the walk counts them there.
+    # A new node is put on each low edge and passes all its rows on; the walk counts the rows there.
     inner = table.feature != LEAF
     place = np.arange(table.n_nodes) + np.concatenate(([0], np.cumsum(inner)[:-1]))
     edge = place[inner] + 1
@@ -61,7 +61,7 @@ def low_weights(table: NodeTable, X: FloatArray, codes: IntArray, weights: Float
 
 
 def low_weights_of_tree(table: NodeTable) -> FloatArray:
-    """(n_nodes, n_classes) weight of the low child of each node; 0 at leaves. Of trees only."""
+    """(n_nodes, n_classes) weight of the low child of each node; 0 at leaves. Only valid for trees."""
     inner = table.feature != LEAF
     found = np.zeros((table.n_nodes, table.n_classes))
     found[inner] = table.weight[table.low[inner]]
@@ -69,23 +69,26 @@ def low_weights_of_tree(table: NodeTable) -> FloatArray:
 
 
 def importances(table: NodeTable, n_features: int, low_weight: FloatArray) -> FloatArray:
-    """(n_features,) share of each column in the decreases of the Gini impurity; they sum to 1, or are all 0.
+    """(n_features,) share of each column in the decreases of the Gini impurity; the sum is 1, or all are 0.
 
-    The decrease at a node is its weight times its impurity, minus the same of the rows that go low and of those that
-    go high [1]_; the nodes that test a column add up. A shared node of a diagram is one node.
+    The decrease at a split is its weight times its impurity, minus the same product for the rows that go low and for
+    those that go high [1]_. The decreases of all splits of a column are added up. A shared node counts once.
 
     Parameters
     ----------
     table : NodeTable without oblique tests
     n_features : columns of the training data
-    low_weight : (n_nodes, n_classes) as :func:`low_weights` gives it
+    low_weight : (n_nodes, n_classes), the result of :func:`low_weights`
 
     References
     ----------
     .. [1] Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, sec. 5.3.4.
     """
     if np.any(table.feature == OBLIQUE):
-        raise ValueError("a test on a weighted sum belongs to no single column: expected tests of one column only")
+        raise ValueError(
+            "the model tests weighted sums of columns (oblique splits), which have no importance per column: expected "
+            "a model in which each test is about one column"
+        )
     inner = table.feature != LEAF
     decrease = _weighted_gini(table.weight) - _weighted_gini(low_weight) - _weighted_gini(table.weight - low_weight)
     found = np.zeros(n_features)
@@ -95,7 +98,7 @@ def importances(table: NodeTable, n_features: int, low_weight: FloatArray) -> Fl
 
 
 def _weighted_gini(weight: FloatArray) -> FloatArray:
-    """(n,) total times Gini impurity of class weights of shape (n, n_classes)."""
+    """(n,) total weight times Gini impurity, for class weights of shape (n, n_classes)."""
     weight = np.maximum(weight, 0.0)  # a difference of sums can be a rounding below 0
     total = weight.sum(axis=1)
     squares = np.divide((weight**2).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)

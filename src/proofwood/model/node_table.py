@@ -1,4 +1,4 @@
-"""One immutable table of nodes: trees, decision diagrams and members of ensembles alike."""
+"""The node table: an immutable representation of trees, decision diagrams and members of ensembles."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 LEAF = -1
-"""``feature`` of a leaf."""
+"""The value of ``feature`` at a leaf."""
 OBLIQUE = -2
-"""``feature`` of a test on a weighted sum of columns; its coefficients are a row of ``normals``."""
+"""The value of ``feature`` at a test of a weighted sum of columns; its coefficients are a row of ``normals``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normals:
-    """Coefficients of oblique tests as compressed sparse rows, one row per node (empty where the test is not oblique).
+    """Coefficients of oblique tests as compressed sparse rows: one row per node, empty if the test is not oblique.
 
     Parameters
     ----------
-    indptr : (n_nodes + 1,) start of each node's coefficients
+    indptr : (n_nodes + 1,) start of the coefficients of each node
     indices : (n_coefficients,) column of each coefficient
-    values : (n_coefficients,) coefficient, in the inverse unit of its column
+    values : (n_coefficients,) coefficients, each in the inverse unit of its column
     """
 
     indptr: IntArray
@@ -45,35 +45,35 @@ class Normals:
         if not (self.indptr[-1] == self.indices.size == self.values.size):
             raise ValueError("normals.indices and normals.values must both have normals.indptr[-1] entries")
         if np.any(self.indices < 0) or not np.all(np.isfinite(self.values)):
-            raise ValueError("normals.indices must be columns from 0, and normals.values finite numbers")
+            raise ValueError("normals.indices must be column numbers from 0, and normals.values finite numbers")
 
     def __reduce__(self) -> tuple[type[Normals], tuple[IntArray, IntArray, FloatArray]]:
         return Normals, (self.indptr, self.indices, self.values)  # copies are checked and read-only too
 
     def row(self, node: int) -> tuple[IntArray, FloatArray]:
-        """Columns and coefficients of the test at ``node``."""
+        """The columns and coefficients of the test at ``node``."""
         span = slice(self.indptr[node], self.indptr[node + 1])
         return self.indices[span], self.values[span]
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Rooted acyclic graph of tests; node 0 is the root, children come after their parents.
+    """A rooted acyclic graph of tests; node 0 is the root, and children come after their parents.
 
-    ``low`` is the edge taken if ``x[feature] <= threshold``: scikit-learn's left child and the 0-edge of a decision
-    diagram. A leaf has ``feature == LEAF``, ``threshold`` nan, and ``low == high == LEAF``. In a tree every node but
+    A row takes the edge ``low`` if ``x[feature] <= threshold``: scikit-learn's left child, and the 0-edge of a decision
+    diagram. A leaf has ``feature == LEAF``, ``threshold`` nan, and ``low == high == LEAF``. In a tree every node except
     the root has one parent; a diagram may share nodes.
 
     Parameters
     ----------
-    feature : (n_nodes,) column tested, ``LEAF`` at a leaf, ``OBLIQUE`` at an oblique test
-    threshold : (n_nodes,) in the unit of that column (of the weighted sum, if oblique); nan at a leaf or level test
-    low, high : (n_nodes,) next node if the test holds, if it does not
-    label : (n_nodes,) class code predicted if the walk stops here
+    feature : (n_nodes,) tested column, ``LEAF`` at a leaf, ``OBLIQUE`` at an oblique test
+    threshold : (n_nodes,) in the unit of the column (of the weighted sum, if oblique); nan at a leaf or level test
+    low, high : (n_nodes,) next node if the test is true, and if it is false
+    label : (n_nodes,) class code that is predicted if the walk stops at the node
     weight : (n_nodes, n_classes) training weight that reaches the node
     rows : (n_nodes,) training rows that reach the node, unweighted
     missing_low : (n_nodes,) whether a missing value goes low
-    levels : per node the set of level codes that go low, or None where the test is not a level test
+    levels : per node the set of level codes that go low, or None if the test is not a level test
     normals : coefficients of oblique tests
 
     Raises
@@ -114,10 +114,10 @@ class NodeTable:
         label: npt.ArrayLike | None = None,
         **more: Any,
     ) -> NodeTable:
-        """A table that no rows are counted at: weights and rows are 0, and so are labels unless they are given.
+        """Return a table without counts: weights and rows are 0, and labels are 0 by default.
 
-        Missing values go low, unless ``more`` has ``missing_low``; see the constructor for it, ``levels`` and
-        ``normals``.
+        Missing values go low, unless ``more`` has ``missing_low``. ``more`` may also have ``levels`` and ``normals``,
+        see the constructor.
         """
         n = len(np.asarray(feature))
         more = {"missing_low": np.ones(n, dtype=np.bool_), **more}
@@ -127,11 +127,11 @@ class NodeTable:
 
     @classmethod
     def leaf(cls, label: int, n_classes: int) -> NodeTable:
-        """A lone leaf, at which no rows are counted."""
+        """Return a table of one leaf, without counts."""
         return cls.uncounted([LEAF], [np.nan], [LEAF], [LEAF], n_classes, label=[label])
 
     def changed(self, **parts: Any) -> NodeTable:
-        """The table with other ``parts``, named as the parameters are. What stays is neither copied nor checked again.
+        """Return a table in which the given parameters are replaced; the others are not copied or checked again.
 
         Raises
         ------
@@ -168,22 +168,22 @@ class NodeTable:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, leaves included."""
+        """The number of nodes, including leaves."""
         return int(self.feature.size)
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves (sinks)."""
+        """The number of leaves (sinks)."""
         return int(np.count_nonzero(self.feature == LEAF))
 
     @property
     def n_splits(self) -> int:
-        """Number of inner nodes."""
+        """The number of splits (inner nodes)."""
         return self.n_nodes - self.n_leaves
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """The number of classes."""
         return int(self.weight.shape[1])
 
     @cached_property
@@ -195,7 +195,7 @@ class NodeTable:
 
     @cached_property
     def walker(self) -> _native.Walker:
-        """The native walk of rows down this table."""
+        """The native object that walks rows down this table."""
         sets = [sorted(codes or ()) for codes in self.levels or ()]
         normals = self.normals
         if normals is None:
@@ -216,12 +216,12 @@ class NodeTable:
 
     @cached_property
     def depth(self) -> int:
-        """Most tests on a path from the root to a leaf; a lone leaf has depth 0."""
+        """The largest number of tests on a path from the root to a leaf; a lone leaf has depth 0."""
         return int(self.node_depths.max())
 
     @cached_property
     def node_depths(self) -> IntArray:
-        """(n_nodes,) most tests on a path from the root to each node."""
+        """(n_nodes,) largest number of tests on a path from the root to each node."""
         depths = [0] * self.n_nodes
         low, high = self.low.tolist(), self.high.tolist()
         for node in self.splits():
@@ -232,7 +232,7 @@ class NodeTable:
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether every node but the root has exactly one parent."""
+        """Whether every node except the root has exactly one parent."""
         return self.n_nodes == 2 * self.n_splits + 1
 
     @cached_property
@@ -243,7 +243,7 @@ class NodeTable:
 
     @cached_property
     def n_columns(self) -> int:
-        """Columns that rows must at least have: one more than the last column tested."""
+        """The least number of columns that rows must have: one more than the last tested column."""
         last = int(self.feature.max(initial=LEAF))
         if self.normals is not None:
             last = max(last, int(self.normals.indices.max(initial=LEAF)))
@@ -251,12 +251,12 @@ class NodeTable:
 
     @cached_property
     def gap_comes(self) -> BoolArray:
-        """(n_nodes,) whether a row can come to a node that lacks a value which the node tests.
+        """(n_nodes,) whether a row can reach the node with a missing value in a column that the node tests.
 
-        It cannot where the tests before it send every such row elsewhere. Whether a column may have missing values at
-        all is not looked at.
+        It cannot if the tests above the node send every such row to other nodes. This property assumes that every
+        column may have missing values.
         """
-        lacking = [0] * self.n_nodes  # the columns that may be missing, as bits, in some row that comes there
+        lacking = [0] * self.n_nodes  # per node, as bits, the columns that may be missing in a row that reaches it
         lacking[0] = -1
         comes = np.zeros(self.n_nodes, dtype=np.bool_)
         low, high, missing_low = self.low.tolist(), self.high.tolist(), self.missing_low.tolist()
@@ -274,7 +274,7 @@ class NodeTable:
         return comes
 
     def tested(self, node: int) -> list[int]:
-        """The columns that an inner node tests."""
+        """The columns that a split tests."""
         column = int(self.feature[node])
         if column != OBLIQUE:
             return [column]
@@ -283,7 +283,7 @@ class NodeTable:
         return columns
 
     def splits(self) -> Iterator[int]:
-        """Inner nodes, parents before children."""
+        """An iterator over the splits, parents before children."""
         return iter(np.flatnonzero(self.feature != LEAF).tolist())
 
     def __eq__(self, other: object) -> bool:
@@ -317,26 +317,28 @@ class NodeTable:
         if self.normals is not None and self.normals.indptr.size != n + 1:
             raise ValueError(f"normals.indptr has {self.normals.indptr.size} entries, expected {n + 1}")
         if np.any(self.label < 0) or np.any(self.label >= self.weight.shape[1]):
-            raise ValueError(f"label outside 0..{self.weight.shape[1] - 1}")
+            raise ValueError(f"label has a value outside the class codes from 0 to {self.weight.shape[1] - 1}")
         if np.any(self.rows < 0) or not np.all(np.isfinite(self.weight)) or np.any(self.weight < 0):
             raise ValueError("rows and weight must be finite and not negative")
 
     def _check_tests(self) -> None:
         leaf = self.feature == LEAF
         if np.any(self.feature < OBLIQUE):
-            raise ValueError(f"feature below {OBLIQUE}: expected a column, LEAF ({LEAF}) or OBLIQUE ({OBLIQUE})")
+            raise ValueError(
+                f"feature has a value below {OBLIQUE}: expected a column, LEAF ({LEAF}) or OBLIQUE ({OBLIQUE})"
+            )
         by_level = self.by_levels
         if np.any(by_level & (self.feature < 0)):
-            raise ValueError("levels given at a node that tests no single column")
+            raise ValueError("levels must be None at a leaf and at an oblique test")
         if any(code < 0 for codes in self.levels or () if codes is not None for code in codes):
-            raise ValueError("levels holds a negative code: expected level codes from 0")
+            raise ValueError("levels has a negative code: expected level codes from 0")
         if not np.array_equal(np.isnan(self.threshold), leaf | by_level):
             raise ValueError("threshold must be nan at leaves and level tests, and a number at all other nodes")
         oblique = self.feature == OBLIQUE
         if np.any(oblique) and self.normals is None:
-            raise ValueError("an oblique test needs normals")
+            raise ValueError("normals is None, but the table has an oblique test: expected its coefficients")
         if self.normals is not None and not np.array_equal(np.diff(self.normals.indptr) > 0, oblique):
-            raise ValueError("normals must have coefficients at the oblique nodes and at no other")
+            raise ValueError("normals must have coefficients at oblique nodes, and only there")
 
     def _check_order(self) -> None:
         leaf = self.feature == LEAF
@@ -346,7 +348,7 @@ class NodeTable:
         for child in (self.low, self.high):
             inner = child[~leaf]
             if np.any(inner <= nodes[~leaf]) or np.any(inner >= self.n_nodes):
-                raise ValueError("low and high must name a later node: children come after their parents")
+                raise ValueError("low and high must be the numbers of later nodes: children come after their parents")
         reached = np.zeros(self.n_nodes, dtype=bool)
         reached[0] = True
         reached[self.low[~leaf]] = True
@@ -367,17 +369,17 @@ _KINDS: dict[str, type] = {
 }
 _COUNTED = frozenset({"label", "weight", "rows"})
 _OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "parents", "n_columns", "gap_comes"})
-"""Cached properties that no label and no count changes."""
+"""Cached properties that do not depend on labels, weights and counts."""
 
 
 def _frozen(values: Sequence[Any] | npt.NDArray[Any], kind: type) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = np.array(values, dtype=kind)  # a copy: nobody else holds a writable view
+    array: npt.NDArray[Any] = np.array(values, dtype=kind)  # a copy: no one else has a writable view of it
     array.flags.writeable = False
     return array
 
 
 def _as_plain(table: NodeTable) -> tuple[Any, ...]:
-    """Comparable values; nan thresholds compare equal."""
+    """The contents of the table as plain values for a comparison, in which nan thresholds are equal."""
     normals = table.normals
     rows = None if normals is None else (normals.indptr.tolist(), normals.indices.tolist(), normals.values.tolist())
     arrays = (table.feature, np.nan_to_num(table.threshold, nan=0.0), table.low, table.high, table.label)

@@ -1,7 +1,7 @@
 """Rebuild node tables: renumber, prune, merge equal nodes, unroll diagrams, recount rows.
 
-Every function returns a new table; nodes come out numbered by :func:`preorder`. Unless its docstring says otherwise, a
-function changes no prediction, for any row.
+Every function returns a new table with nodes in the order of :func:`preorder`. A function changes the prediction of a
+row only if its docstring says so.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, Int
 from proofwood.model.sums import sums_by_digits
 
 MAX_UNROLLED = 1_000_000
-"""Nodes at which :func:`unroll` gives up."""
+"""The largest number of nodes of a tree that :func:`unroll` makes by default."""
 
 
 def preorder(table: NodeTable) -> NodeTable:
-    """Number the nodes root first, then all of the low side, then the high side.
+    """Renumber the nodes: the root first, then all nodes of its low side, then those of its high side.
 
-    In a diagram, a node shared by several parents comes after the last of them: the order is that of a depth-first
-    search, and every child still comes after its parents.
+    In a diagram, a node with several parents comes after the last of them, so children always come after parents.
     """
     order = depth_first(table.low, table.high)
     in_order = np.array_equal(order, np.arange(table.n_nodes)) and table.missing_low[table.feature == LEAF].all()
@@ -32,16 +31,16 @@ def preorder(table: NodeTable) -> NodeTable:
 
 
 def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
-    """Turn splits below which every leaf predicts the same class into leaves.
+    """Replace each split by a leaf if all leaves below it predict the same class.
 
-    The new leaf has that class as its label and the weights of the split, so class probabilities become coarser.
+    The new leaf has this class as its label and the weights of the split, so class probabilities become coarser.
 
     Parameters
     ----------
     table : NodeTable
     empty : bool
-        Also replace a split by one of its sides if no training row reaches the other (``rows`` is 0). This changes
-        predictions for rows that would have gone there, and for no training row.
+        Also replace a split by one of its sides if no training row reaches the other (``rows`` is 0). This may change
+        predictions of rows that went to the empty side, but of no training row.
     """
     low, high, label = table.low.copy(), table.high.copy(), table.label.copy()
     stands_for = np.arange(table.n_nodes)
@@ -62,11 +61,11 @@ def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
 
 
 def reduce(table: NodeTable) -> NodeTable:
-    """The smallest diagram with the same tests on its paths: merge equal nodes, drop tests whose two sides are equal.
+    """Return the smallest diagram with the same tests: merge equal nodes, and remove tests with two equal sides.
 
-    Leaves are equal if they predict the same class; inner nodes if they test the same and lead to equal nodes. This is
-    the reduction of ordered decision diagrams [1]_, and sound for any table. A merged node has the weights and rows of
-    its parts together, so class probabilities become coarser; predictions stay.
+    Two leaves are equal if they predict the same class; two splits are equal if they have the same test and equal
+    children. This is the reduction of ordered decision diagrams [1]_; it is valid for any table. A merged node has the
+    summed weights and rows of its parts, so class probabilities become coarser; predictions do not change.
 
     References
     ----------
@@ -86,8 +85,8 @@ def reduce(table: NodeTable) -> NodeTable:
                 continue
             key = (*test_of(table, node), int(low[node]), int(high[node]))
         stands_for[node] = known.setdefault(key, node)
-    # A row never visits two nodes that are merged: equal nodes have equally many tests below them, and a walk leaves
-    # one test behind at every step. Dropped tests are the exception, and are not counted.
+    # A row never visits two nodes that are merged: equal nodes have the same number of tests below them, and each step
+    # of a walk reduces this number. Removed tests are the exception, and are not counted.
     weight, rows = np.zeros_like(table.weight), np.zeros_like(table.rows)
     counted = np.flatnonzero((table.feature == LEAF) | (low != high))
     np.add.at(weight, stands_for[counted], table.weight[counted])
@@ -97,10 +96,10 @@ def reduce(table: NodeTable) -> NodeTable:
 
 
 def unroll(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> NodeTable:
-    """The tree that a diagram stands for: a node with several parents is copied for each of them.
+    """Return the tree that is equal to a diagram: a node with several parents is copied for each of them.
 
-    A copy keeps the weights and rows of the shared node, so probabilities stay as they are; the counts of a copy's
-    own rows need the data, see :func:`refresh`.
+    A copy has the weights and rows of the shared node, so probabilities do not change. To count the rows that reach
+    each copy, use :func:`refresh` with the data.
 
     Raises
     ------
@@ -111,7 +110,7 @@ def unroll(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> NodeTable:
 
 
 def unroll_from(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> tuple[NodeTable, IntArray]:
-    """What :func:`unroll` gives, and the node of ``table`` that each of its nodes is a copy of."""
+    """Return the tree of :func:`unroll`, and for each of its nodes the node of ``table`` that it copies."""
     size = [1] * table.n_nodes  # python integers: the tree may have more nodes than fit 64 bits
     for node in reversed(list(table.splits())):
         size[node] = 1 + size[table.low[node]] + size[table.high[node]]
@@ -144,7 +143,7 @@ def refresh(
     *,
     relabel: bool = False,
 ) -> NodeTable:
-    """The same tests with weights and rows counted from data.
+    """Return a table with the same tests, and with weights and rows counted from data.
 
     Parameters
     ----------
@@ -152,10 +151,10 @@ def refresh(
     X : (n_samples, n_features), NaN where missing
     codes : (n_samples,) class codes below ``n_classes``
     n_classes : int, by default that of ``table``
-    sample_weight : (n_samples,) finite, not negative; rows of weight 0 are not counted at all. Ones by default.
+    sample_weight : (n_samples,) finite, not negative; rows of weight 0 are not counted. Ones by default.
     relabel : bool
-        Give each node that a row reaches the class of largest weight, ties to the smallest code. By default labels
-        stay, and so do predictions.
+        Give each node that a row reaches the class of largest weight as its label, ties to the smallest code. By
+        default labels and predictions do not change.
 
     Returns
     -------
@@ -168,13 +167,15 @@ def refresh(
     weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if codes.shape != (X.shape[0],) or weights.shape != codes.shape:
         raise ValueError(
-            f"X has {X.shape[0]} rows, codes has shape {codes.shape} and sample_weight {weights.shape}: "
+            f"X has {X.shape[0]} rows, codes has shape {codes.shape} and sample_weight has shape {weights.shape}: "
             "expected one code and one weight per row"
         )
     if codes.size and not 0 <= codes.min() <= codes.max() < classes:
-        raise ValueError(f"codes go from {codes.min()} to {codes.max()}: expected class codes from 0 to {classes - 1}")
+        raise ValueError(
+            f"codes has values from {codes.min()} to {codes.max()}: expected class codes from 0 to {classes - 1}"
+        )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError("sample_weight holds a negative or non-finite number: expected finite numbers from 0")
+        raise ValueError("sample_weight has a negative or non-finite number: expected finite numbers from 0")
     counted = weights > 0
     if not counted.all():
         X, codes, weights = X[counted], codes[counted], weights[counted]
@@ -186,13 +187,13 @@ def refresh(
 
 
 def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLike) -> NodeTable:
-    """Put levels that no row of a node has, while other rows of ``X`` do, on the side of the node's larger weight.
+    """Send the levels that occur in ``X``, but not in the rows of a node, to the side of the node with more weight.
 
     Parameters
     ----------
-    table : NodeTable; tests that are none of levels stay as they are
+    table : NodeTable; only its level tests change
     X : (n_samples, n_features) without missing values
-    weights : (n_samples,); of sides of equal weight the high one gets them
+    weights : (n_samples,); if both sides have equal weight, the levels go high
     """
     X, weights = check_rows(table, X), np.asarray(weights)
     levels = list(table.levels or [None] * table.n_nodes)
@@ -209,7 +210,7 @@ def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLik
 
 
 def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
-    """What the inner node asks (of missing values, too), as a value equal for equal tests; the column is first."""
+    """The test of a split, including the side of missing values, as a hashable tuple; its column is first."""
     feature, missing = int(table.feature[node]), bool(table.missing_low[node])
     if table.levels is not None and table.levels[node] is not None:
         return feature, missing, table.levels[node]
@@ -224,9 +225,9 @@ def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
 
 
 def depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:
-    """Nodes reachable from ``root``, parents before children, low side first: preorder if they form a tree.
+    """The nodes reachable from ``root``, parents before children, low side first: in a tree, the preorder.
 
-    A search that looks at the high side first finishes its nodes in the reverse of this order.
+    A depth-first search that visits the high side first finishes the nodes in the reverse of this order.
     """
     finished: list[int] = []
     seen: set[int] = set()
@@ -251,7 +252,7 @@ def _gather(
     high: IntArray | None = None,
     **counted: IntArray | FloatArray,
 ) -> NodeTable:
-    """Nodes ``order`` as a table of their own; other arguments, in the old numbering, replace columns of ``table``."""
+    """Return a table of the nodes ``order``; other arguments, in the old numbering, replace arrays of ``table``."""
     low, high = table.low if low is None else low, table.high if high is None else high
     position = np.full(table.n_nodes, LEAF)
     position[order] = np.arange(order.size)
@@ -272,9 +273,9 @@ def _pick(
     high: IntArray,
     **counted: IntArray | FloatArray,
 ) -> NodeTable:
-    """A table whose node ``i`` is like node ``source[i]``, with the given edges; nodes without edges become leaves.
+    """Return a table whose node ``i`` copies node ``source[i]``, with new edges; nodes without edges become leaves.
 
-    ``counted`` are labels, weights and rows that differ, in the new numbering.
+    ``counted`` has labels, weights or rows, in the new numbering, that replace the copied ones.
     """
     leaf = low == LEAF
     of_source: dict[str, Any] = {name: getattr(table, name)[source] for name in ("label", "weight", "rows")}

@@ -11,7 +11,7 @@ import numpy as np
 from proofwood.model.node_table import FloatArray, IntArray
 
 _LEAST_EXPONENT = -1074
-"""Every float64 is a multiple of 2 to this power."""
+"""The exponent of the smallest positive float64: every float64 is a multiple of 2 to this power."""
 
 
 def exact_sums(weights: FloatArray, cell: IntArray | None = None, n_cells: int = 1) -> list[Fraction]:
@@ -33,15 +33,15 @@ def exact_sums(weights: FloatArray, cell: IntArray | None = None, n_cells: int =
 def sums_by_digits(
     weights: FloatArray, add: Callable[[IntArray | slice, FloatArray], FloatArray], n_cells: int
 ) -> list[Fraction]:
-    """The exact sums that a plain sum, ``add``, has to round.
+    """The exact sum of the weights in each cell, computed with a function ``add`` that sums in float64.
 
-    Numbers are cut into digits of about 30 bits, from the top. The digits of one place are integers so small that
-    their float64 sums are exact, whichever of them meet in a cell, each once.
+    Weights are cut into digits of about 30 bits, the highest first. All digits of one place are integers, small enough
+    that any sum of them, each at most once, is exact in float64.
 
     Parameters
     ----------
     weights : (n,) finite float64 from 0
-    add : called with the positions of some weights and as many digits; gives their sum in each cell, (n_cells,)
+    add : function of the positions of some weights, and a digit for each; returns the sum of each cell, (n_cells,)
     n_cells : int
     """
     totals = [0] * n_cells  # in multiples of 2**_LEAST_EXPONENT
@@ -64,13 +64,13 @@ def sums_by_digits(
 
 
 def holds_nan(X: FloatArray) -> bool:
-    """Whether a value is NaN. One sum shows that none is; if the sum is NaN, the values are checked one by one."""
+    """Whether a value is NaN. Values are checked one by one only if their sum is NaN."""
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
 
 
 def holds_infinity(X: FloatArray) -> bool:
-    """Whether a value is infinite. One sum that is finite says that none is."""
+    """Whether a value is infinite. Values are checked one by one only if their sum is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         return not np.isfinite(X.sum()) and bool(np.isinf(X).any())
 
@@ -81,11 +81,11 @@ def exact_sum(weights: FloatArray) -> Fraction:
 
 
 def rounded_down(value: Fraction) -> float:
-    """The largest float64 that is not above ``value``."""
+    """The largest float64 that is at most ``value``."""
     near = float(value)
     return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
 
 
 def rounded_up(value: Fraction) -> float:
-    """The smallest float64 that is not below ``value``."""
+    """The smallest float64 that is at least ``value``."""
     return -rounded_down(-value)

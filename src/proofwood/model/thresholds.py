@@ -1,4 +1,4 @@
-"""Models in forms that hold less: thresholds of float32 inputs, and tests of levels as thresholds over their codes."""
+"""Models for simpler formats: thresholds for float32 inputs, and tests of levels as thresholds over their codes."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from proofwood.model.reshape import depth_first
 
 
 class PrecisionError(ValueError):
-    """A form with fewer digits cannot tell rows apart that the model distinguishes; the message names them."""
+    """Raised when float32 cannot distinguish values that the model distinguishes; the message names the values."""
 
 
 def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[str] | None = None) -> NodeTable:
-    """``table`` for inputs that are rounded to float32: every row of ``X``, rounded, takes the way it took before.
+    """Return ``table`` for inputs that are rounded to float32: each row of ``X`` takes the same path after rounding.
 
-    A threshold that separates the rounded values too stays as it is. Another becomes the largest rounded value that
-    goes low, so that rows beside ``X`` may change sides, between the old and the new threshold.
+    A threshold that also separates the rounded values does not change. Otherwise the new threshold is the largest
+    rounded value that goes low, so rows that are not in ``X`` may change sides between the old and new threshold.
 
     Parameters
     ----------
     table : NodeTable
     X : (n_samples, n_features), NaN where missing
-    names : of the columns, for the message
+    names : names of the columns, for the message
 
     Raises
     ------
     PrecisionError
-        If values on two sides of a threshold are equal in float32.
+        If values on the two sides of a threshold are equal in float32.
     """
     rows = check_rows(table, X)
     below, above = neighbours(table, rows)
-    with np.errstate(over="ignore"):  # beyond float32, which its readers refuse
+    with np.errstate(over="ignore"):  # beyond float32, which readers of float32 refuse
         low, high = (part.astype(np.float32).astype(np.float64) for part in (below, above))
     merged = np.flatnonzero(low >= high)
     if merged.size:
@@ -43,9 +43,9 @@ def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[st
         column = int(table.feature[node])
         name = f"column {column}" if names is None else f"column {names[column]!r}"
         raise PrecisionError(
-            f"{name} holds {below[node]!r} and {above[node]!r}, which the model distinguishes and float32 does not: "
-            "subtract a constant from the column, or give it a coarser unit, and fit again; or use a form that holds "
-            "float64, such as to_python(), to_c() or to_sql()"
+            f"{name} has the values {float(below[node])!r} and {float(above[node])!r}, which the model distinguishes "
+            "but float32 does not: subtract a constant from the column, or use a coarser unit, and fit again; or "
+            "export with float64, by to_python(), to_c() or to_sql()"
         )
     threshold = table.threshold.copy()
     moved = (low > threshold) | (high <= threshold)
@@ -57,12 +57,12 @@ def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[st
 def require_levels_of_float32(
     table: NodeTable, X: npt.ArrayLike | None = None, names: Sequence[str] | None = None
 ) -> None:
-    """Refuse levels that float32 does not hold, of those that the tests name and those that the rows have.
+    """Raise if a level in a test or in the rows ``X`` is not exact in float32.
 
     Raises
     ------
     PrecisionError
-        With the column and a level.
+        If there is such a level; the message names it and its column.
     """
     rows = None if X is None else check_rows(table, X)
     for node, codes in enumerate(table.levels or ()):
@@ -76,17 +76,18 @@ def require_levels_of_float32(
         if rounded.size:
             name = f"column {column}" if names is None else f"column {names[column]!r}"
             raise PrecisionError(
-                f"{name} holds the level {levels[rounded[0]]:.0f}, which float32 rounds to another: number the levels "
-                "0, 1, 2, ... or turn them into text, and fit again; or use a form that holds float64, such as "
-                "to_python(), to_c() or to_sql()"
+                f"{name} has the level {levels[rounded[0]]:.0f}, which float32 rounds to another number: number the "
+                "levels 0, 1, 2, ... or turn them into text, and fit again; or export with float64, by to_python(), "
+                "to_c() or to_sql()"
             )
 
 
 def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
-    """A diagram of thresholds over the codes of levels, and the node of ``table`` that each of its nodes came from.
+    """Return a diagram with thresholds instead of level tests, and the node of ``table`` that each node came from.
 
-    A test of a level set becomes a search for the run of codes in or out of the set, and both sides are shared by its
-    runs. Equal for all whole codes from 0, and for missing values; nodes that came from one test have its weights.
+    A test of a level set becomes a binary search over runs of codes in or out of the set; all runs of one side share
+    its node. Predictions are equal for all integer codes from 0, and for missing values. The nodes that came from one
+    test have its weights.
     """
     if table.levels is None:
         return table, np.arange(table.n_nodes)
@@ -127,7 +128,7 @@ def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
 
 
 def _runs(codes: frozenset[int]) -> tuple[list[float], list[bool]]:
-    """Ends of the runs of codes from 0 that are all in the set or all out of it, and which of the two; one more run."""
+    """The ends of runs of codes, from 0, that are all in the set or all out of it; and per run whether it is in."""
     ends: list[float] = []
     sides = [0 in codes]
     for code in sorted(codes):  # the codes between them are as many as codes may be large
@@ -149,7 +150,7 @@ def _ordered(
     missing_low: list[bool],
     source: IntArray,
 ) -> tuple[NodeTable, IntArray]:
-    """The nodes as a table, parents before children."""
+    """Return the nodes as a table, parents before children, and the source of each node."""
     order = depth_first(np.array(low), np.array(high))
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)

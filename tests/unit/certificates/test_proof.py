@@ -26,12 +26,12 @@ def test_a_proof_written_by_hand() -> None:
     ("lines", "message"),
     [
         (("0",), r"line 1 of the proof \('0'\) does not follow"),
-        (("1 0",), "ends without the empty clause"),
+        (("1 0",), "ends before it derives the empty clause"),
         (("3 0", "0"), "line 1"),
-        (("1 0", "0 0"), "does not end with its only 0"),
-        (("1", "0"), "does not end with its only 0"),
-        (("one 0", "0"), "something else than integers"),
-        ((), "ends without the empty clause"),
+        (("1 0", "0 0"), "must have exactly one 0, at its end"),
+        (("1", "0"), "must have exactly one 0, at its end"),
+        (("one 0", "0"), "has a word that is not an integer"),
+        ((), "ends before it derives the empty clause"),
     ],
 )
 def test_corrupted_proofs_are_refused(lines: tuple[str, ...], message: str) -> None:

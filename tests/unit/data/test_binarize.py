@@ -81,9 +81,9 @@ def test_lifting_keeps_counts_and_level_sets():
 
 def test_what_cannot_be_lifted_or_read():
     binarizer = Binarizer.of([[0.0], [1.0]])
-    with pytest.raises(ValueError, match="tests bit 1, but there are 1"):
+    with pytest.raises(ValueError, match="tests bit 1, but the rows have only 1"):
         binarizer.lift(bit_tree(root=0, low=1, high=0))
-    with pytest.raises(ValueError, match=r"threshold in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"threshold outside \[0, 1\)"):
         binarizer.lift(bit_tree(root=0, low=0, high=0, threshold=1.0))
     with pytest.raises(ValueError, match=r"expected \(n_rows, 1\)"):
         binarizer.transform([[1, 2]])

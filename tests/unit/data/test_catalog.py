@@ -31,7 +31,7 @@ def test_bundled_data_is_the_real_one():
 
 
 def test_an_unknown_name_gets_a_suggestion():
-    with pytest.raises(DataError, match="did you mean 'iris'"):
+    with pytest.raises(DataError, match="Did you mean 'iris'"):
         load_dataset("irsi")
 
 
@@ -82,12 +82,12 @@ def test_parquet_and_csv_agree(tmp_path):
     [
         ("t.csv", "", "is empty"),
         ("t.csv", "a,b\n", "0 rows"),
-        ("t.csv", "1,2\n3,4\n", "first line holds only numbers"),
+        ("t.csv", "1,2\n3,4\n", "first line contains only numbers"),
         ("t.csv", "a,a\n1,2\n", "'a' occurs more than once"),
         ("t.csv", "a,b\n1,2,3\n", "line 2 has 3 cells, and the header has 2"),
         ("t.csv", "a,b\n1,2\n3,4,5\n", "line 3 has 3 cells"),
         ("t.csv", b"\x1f\x8bxxxx", "cannot unpack"),
-        ("t.csv", b"PAR1xxxx", "Parquet file by its content"),
+        ("t.csv", b"PAR1xxxx", "is a Parquet file"),
         ("t.parquet", b"PAR1xxxx", "cannot read .* as Parquet"),
         ("t.parquet", b"", "cannot read .* as Parquet"),
     ],
@@ -124,7 +124,7 @@ def test_labels_keep_their_type():
     assert split_target(frame, "b")[1].dtype == np.bool_
     with pytest.raises(DataError, match="1 of 2 rows have no label in column 'gap'"):
         split_target(frame, "gap")
-    with pytest.raises(DataError, match="no column but the target"):
+    with pytest.raises(DataError, match="only the target column"):
         split_target(frame.select("s"), "s")
 
 

@@ -108,18 +108,18 @@ def test_integers_of_every_width_are_checked():
 def test_mixed_objects_are_refused_by_name():
     with pytest.raises(DataError, match="'odd' holds values of type int, str"):
         read_columns(pd.DataFrame({"odd": np.array([1, "a"], dtype=object)}))
-    with pytest.raises(DataError, match=r"2 columns cannot be used as they are \('odd', 'list'\).*\n- column 'odd'"):
+    with pytest.raises(DataError, match=r"2 columns cannot be used \('odd', 'list'\).*\n- column 'odd'"):
         read_columns(pl.DataFrame({"odd": pl.Series([1, "a"], dtype=pl.Object), "n": [1, 2], "list": [[1], [2]]}))
 
 
 def test_names_must_differ_and_fit():
     with pytest.raises(DataError, match="'a' occurs more than once"):
         read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(ValueError, match="2 names for 1 columns"):
+    with pytest.raises(ValueError, match="2 names, but the data has 1 columns"):
         read_columns(np.ones((1, 1)), names=["a", "b"])
     with pytest.raises(ValueError, match="units names 'b'"):
         read_columns(np.ones((1, 1)), names=["a"], units={"b": "cm"})
-    with pytest.raises(ValueError, match="names is for arrays"):
+    with pytest.raises(ValueError, match="pass names only for arrays"):
         read_columns(pl.DataFrame({"a": [1]}), names=["b"])
     with pytest.raises(ValueError, match="1 dimensions"):
         read_columns(np.ones(3))

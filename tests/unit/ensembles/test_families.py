@@ -340,7 +340,7 @@ def test_models_of_several_targets_are_explained_one_target_at_a_time() -> None:
     small = forest(2).fit(X, both)
     assert born_again(small, X=X, output=1).check().ok
     assert proved_rules(small, X, output=1, max_rules=2).check().ok
-    with pytest.raises(ValueError, match="output: this model is converted already"):
+    with pytest.raises(ValueError, match="output cannot be given here"):
         born_again(Explainer(small, output=1), output=0)
     with pytest.raises(ValueError, match="output=1"):
         Explainer(forest().fit(X, both[:, 0]), output=1)

@@ -114,7 +114,7 @@ def test_a_changed_table_is_checked_where_it_changed() -> None:
     assert table.threshold[0] == 0.5
     with pytest.raises(ValueError, match="threshold must be nan at leaves"):
         table.changed(threshold=np.array([0.75, 1.0, np.nan]))
-    with pytest.raises(ValueError, match="must name a later node"):
+    with pytest.raises(ValueError, match="must be the numbers of later nodes"):
         table.changed(low=np.array([0, LEAF, LEAF]))
     with pytest.raises(ValueError, match="rows and weight must be finite"):
         table.changed(weight=-table.weight)

@@ -232,7 +232,7 @@ def edited(*keys, to):
 @pytest.mark.parametrize(
     ("keys", "to", "says"),
     [
-        (("nodes", "low", 0), 9, "in model.nodes, low and high must name a later node"),
+        (("nodes", "low", 0), 9, "in model.nodes, low and high must be the numbers of later nodes"),
         (("nodes", "low", 0), "1", r'model\.nodes\.low\[0\] is "1", expected an integer'),
         (("nodes", "low", 0), 1.5, r"model\.nodes\.low\[0\] is 1\.5, expected an integer"),
         (("nodes", "low", 0), 2**70, "expected an integer of 64 bits"),
@@ -247,11 +247,11 @@ def edited(*keys, to):
         (("nodes", "threshold", 0), None, "threshold must be nan"),
         (("nodes", "threshold", 0), "0.3", r'threshold\[0\] is "0\.3", expected a number'),
         (("nodes", "threshold", 0), 10**400, "too large"),
-        (("nodes", "label", 4), 2, r"label outside 0\.\.1"),
+        (("nodes", "label", 4), 2, "outside the class codes from 0 to 1"),
         (("nodes", "missing_low", 0), 1, "something else than true and false"),
         (("nodes", "levels", 1), 3, r"levels\[1\] is 3, expected a list"),
         (("nodes", "levels", 1), [-1], "negative code"),
-        (("nodes", "normals"), None, "needs normals"),
+        (("nodes", "normals"), None, "normals is None"),
         (("nodes", "normals", "values"), [1.0], "both have"),
         (("nodes",), [], r"model\.nodes is \[\], expected a mapping"),
         (("n_features",), 2, "n_features is 2"),

@@ -171,7 +171,7 @@ def test_a_category_that_the_model_does_not_know_is_none_of_a_list(metric: Any) 
 
 WRONG = [
     ({"within": {"age": "sideways"}}, "expected 'up', 'down' or"),
-    ({"within": {"age": (50, 40)}}, "holds no value"),
+    ({"within": {"age": (50, 40)}}, "is an empty interval"),
     ({"within": {"age": (500, 600)}}, "leaves out the row's own value"),
     ({"within": {"height": "up"}}, "height"),
     ({"within": {"purpose": ["boat"]}}, "there is no category 'boat'"),

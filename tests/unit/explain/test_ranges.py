@@ -181,7 +181,7 @@ def test_a_limit_leaves_ranges_that_do_not_claim_to_be_the_widest() -> None:
 X0 = np.arange(24.0).reshape(8, 3) % 7
 FOREST = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X0, ["a", "b"] * 4)
 WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("abductive", {"target": []}, r"target=\[\] names no class"),
+    ("abductive", {"target": []}, r"target=\[\] is empty"),
     ("abductive", {"target": [math.nan]}, r"target=\[nan\] is not a class|target=nan is not a class"),
     ("abductive", {"target": [["a"]]}, "is not a class of the model"),
     ("abductive", {"time_limit": -1}, "time_limit=-1: expected seconds above 0"),
@@ -239,7 +239,7 @@ def test_wrong_statements_about_the_model_are_refused_in_words(options: dict[str
 
 def test_more_mistakes() -> None:
     explainer = Explainer(FOREST)
-    with pytest.raises(ValueError, match="bounds: this model is converted already"):
+    with pytest.raises(ValueError, match="bounds cannot be given here"):
         Explainer(explainer.model, bounds={0: (0, 1)})
     with pytest.raises(ValueError, match="kind='pair': expected one of"):
         Group(("x0",), "pair")  # type: ignore[arg-type]

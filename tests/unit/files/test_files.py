@@ -95,7 +95,7 @@ def test_what_cannot_be_written_is_told_in_words(tmp_path: Path, ask) -> None:
     for path, kind, says in (
         (tmp_path / "none" / "a", FileNotFoundError, "there is no folder"),
         (tmp_path, IsADirectoryError, "it is a folder, expected the name of a file"),
-        (tmp_path / "file" / "a", OSError, "no folder"),
+        (tmp_path / "file" / "a", OSError, "(not a|no) folder"),
         ("", OSError, "a folder"),
         (tmp_path / ("n" * 300), OSError, "too long"),
         (str(tmp_path / "a\0b"), OSError, "not the name of a file"),
@@ -112,10 +112,10 @@ def test_what_cannot_be_written_is_told_in_words(tmp_path: Path, ask) -> None:
 def test_permissions_are_kept(tmp_path: Path, ask) -> None:
     (tmp_path / "read-only").write_bytes(b"kept")
     (tmp_path / "read-only").chmod(0o444)
-    with pytest.raises(PermissionError, match="may not be written"):
+    with pytest.raises(PermissionError, match="you may not write"):
         ask(tmp_path / "read-only")
     (tmp_path / "closed").mkdir(mode=0o555)
-    with pytest.raises(PermissionError, match="no file can be made in the folder"):
+    with pytest.raises(PermissionError, match="you may not create files in the folder"):
         ask(tmp_path / "closed" / "a")
 
 
@@ -158,7 +158,7 @@ def test_descriptors_that_cannot_be_written_to_are_found_before(tmp_path: Path) 
     handle = os.open(tmp_path / "a", os.O_RDONLY)
     try:
         for check in (require_writable, lambda path: write_whole(path, b"new")):
-            with pytest.raises(OSError, match="open for reading only"):
+            with pytest.raises(OSError, match="open only for reading"):
                 check(f"/dev/fd/{handle}")
     finally:
         os.close(handle)

@@ -176,8 +176,8 @@ def test_refresh_does_not_depend_on_the_order_of_rows():
     ("codes", "weights", "says"),
     [
         ([0], None, "one code and one weight per row"),
-        ([0, 3], None, "codes go from 0 to 3: expected class codes from 0 to 2"),
-        ([0, -1], None, "codes go from -1"),
+        ([0, 3], None, "codes has values from 0 to 3: expected class codes from 0 to 2"),
+        ([0, -1], None, "codes has values from -1"),
         ([0, 1], [1.0], "one code and one weight per row"),
         ([0, 1], [1.0, -1.0], "negative"),
         ([0, 1], [1.0, NAN], "non-finite"),
