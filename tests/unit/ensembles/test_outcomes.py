@@ -226,7 +226,7 @@ def test_range_of_a_probability() -> None:
     assert 0 <= found.least <= shares.min() <= shares.max() <= found.greatest <= 1
     with pytest.raises(ValueError, match="expected a class of the model"):
         explainer.range()
-    with pytest.raises(TypeError, match="a range is for models that predict numbers"):
+    with pytest.raises(TypeError, match="a range is only for models that predict numbers"):
         Explainer(DecisionTreeClassifier().fit(X, SICK)).range(target="high")
 
 

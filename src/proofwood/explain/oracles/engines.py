@@ -45,6 +45,6 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
     if scores.beside is not None and engine not in OF_PLAUSIBLE:
         raise ValueError(
-            f"engine={engine!r} knows nothing of plausible rows: expected one of {', '.join(map(repr, OF_PLAUSIBLE))}"
+            f"engine={engine!r} does not support plausible=: expected one of {', '.join(map(repr, OF_PLAUSIBLE))}"
         )
     return _ENGINES[engine](scores)
