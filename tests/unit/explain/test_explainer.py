@@ -396,7 +396,7 @@ def test_certificates_come_with_explanations(explainer, frame):
     assert all(check.passed for check in check_certificate(found.certificate))
     kept = explainer.abductive(table[:1], certificate=True, keep=["married"])
     assert all(check.passed for check in check_certificate(kept.certificate, explainer.model))
-    with pytest.raises(ValueError, match="without inflate"):
+    with pytest.raises(ValueError, match="cannot be used with inflate=True"):
         explainer.abductive(table[:1], certificate=True, keep=["married"], inflate=True)
     few = explainer.abductive(table[:1], certificate=True, smallest=True)
     wide = explainer.abductive(table[:1], certificate=True, inflate=True)
@@ -424,7 +424,7 @@ def test_certificates_come_with_explanations(explainer, frame):
     assert kinds["least"] in (("contrastive", "smallest"), ("abductive", "sufficient"))
     listed = list(explainer.enumerate(table[:1]))
     assert len(everything["abductive"]) == sum(one.kind == "abductive" for one in listed)
-    with pytest.raises(NoCertificateError, match="the time was over"):
+    with pytest.raises(NoCertificateError, match="the time ran out"):
         Explainer(explainer.model, time_limit=1e-9).enumeration_certificate(table[:1])
 
 
