@@ -505,7 +505,7 @@ class Explainer:
         x : as in every method
         limit : most explanations to yield
         kind : ``"abductive"`` or ``"contrastive"`` to yield only this kind; both by default
-        first : the kind of which more are found early
+        first : the kind that is mostly found earlier
         target : a class or list of classes that matter; all others by default
         time_limit : seconds for all of them; that of the explainer by default
         """
@@ -568,7 +568,7 @@ class Explainer:
     def is_sufficient(
         self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
     ) -> bool | None:
-        """Whether the class stays the same as long as these features keep their values.
+        """Whether the class stays the same as long as the given features keep their values.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ class Explanation(Rejoined):
         ``features`` can change the class; ``"counterfactual"``: the nearest row of another class changes ``features``
     features : indices of features, ascending
     row : (n_inputs,) the row, as returned by ``model.read``
-    label : code of its class
+    label : code of the class of the row
     status : of an abductive explanation
 
         - ``"smallest"``: no explanation has fewer features
@@ -80,7 +80,7 @@ class Explanation(Rejoined):
         explanation, a row that agrees on its other features; for other kinds, the same row for each feature
     targets : codes of the target classes, None for all other classes
     keep : features that the caller required
-    free : features that the caller excluded, if the smallest explanation was asked for
+    free : features that the caller excluded from an abductive explanation
     distance : price of the change (counterfactual), else nan
     lower_bound : proved least number of features, or least distance; nan if nothing is proved
     immutable : features that the caller did not allow to change
@@ -327,7 +327,8 @@ class Explanation(Rejoined):
     def _joined(self, whole: Explained, outline: Outline) -> Explanation:
         if _is_lost(self.asked.get("weights")):
             raise ValueError(
-                "the prices of this counterfactual are a function, which a pickle does not contain: compute it again"
+                "the prices of this counterfactual are a function, which a pickle does not contain: compute the "
+                "counterfactual again"
             )
         cells, _ = outline.cells_there(self.cells, self.cells, whole)
         box: dict[str, Any] = {}

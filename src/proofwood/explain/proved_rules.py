@@ -324,7 +324,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
 
         Parameters
         ----------
-        ax : where to draw; None makes a figure through pyplot
+        ax : where to draw; None makes a new figure with pyplot
         options : those of :func:`proofwood.explain.show.rules.plot_rules`
         """
         drawn = [(rule.region.label, rule.n_rows, rule.n_new, rule.text()) for rule in self.rules]

@@ -22,7 +22,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 SURE_TURNS = 5
 """Limit, in turns, of a search for a change that does not depend on rounding: about a second."""
 SURE_TURNS_LATER = 2
-"""Limit of such searches after one has found nothing."""
+"""Limit, in turns, of these searches after one of them has found nothing."""
 
 
 class OutlierError(ValueError):
@@ -118,7 +118,7 @@ class Question(Questions):
         return features_of(self.model.feature_names, keys, what)
 
     def box(self, features: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of the rows that agree with this one on some features."""
+        """Least and greatest cells (n_columns,) of the rows that agree with the explained row on the given features."""
         return self.scores.box(self.cells, features)
 
     def explanation(
@@ -170,7 +170,7 @@ class Question(Questions):
     # --------------------------------------------------------------------------------------------------------- rounding
 
     def require_plausible(self) -> None:
-        """Raise OutlierError if the row is not plausible: a statement about plausible rows does not explain it."""
+        """Raise OutlierError if the row is not plausible: statements about plausible rows do not explain its class."""
         if self.model.plausible is not None and not self.model.are_plausible(self.row[np.newaxis])[0]:
             raise OutlierError(
                 "the row itself is not plausible, so a statement about plausible rows does not explain its class: use "
@@ -178,7 +178,7 @@ class Question(Questions):
             )
 
     def is_real(self, cells: IntArray) -> bool:
-        """Whether a row of these cells is plausible, and the model itself gives it another class (of the targets)."""
+        """Whether a row with the given cells is plausible, and the model itself gives it another (target) class."""
         return self.are_real([cells])[0]
 
     def are_real(self, many: Sequence[IntArray]) -> list[bool]:
@@ -196,7 +196,7 @@ class Question(Questions):
         return [bool(has) and bool(may) for has, may in zip(classes, plausible, strict=True)]
 
     def is_counted(self, row: FloatArray) -> bool:
-        """Whether a row (n_inputs,) is plausible, and the model itself gives it another class (of the targets)."""
+        """Whether a row (n_inputs,) is plausible, and the model itself gives it another (target) class."""
         return int(self.model.predict_codes(row[np.newaxis])[0]) in self._others and bool(
             self.model.are_plausible(row[np.newaxis])[0]
         )

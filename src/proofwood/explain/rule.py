@@ -483,7 +483,7 @@ def _of_input(
 
 
 def _gap_comes(model: Space, low: IntArray, high: IntArray, flag: int) -> bool:
-    """Whether the knowledge permits a row in the region that lacks this value."""
+    """Whether the knowledge permits that a row of the region lacks the value of a column."""
     if not model.knowledge:
         return True
     box_low, box_high, clauses = box_and_clauses(model.scores, low, high)

@@ -111,7 +111,7 @@ def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tu
 
 
 def _least_size(q: Question, keep: Iterable[int], free: Iterable[int]) -> int:
-    """Least size of a set that includes a changed feature of each known change that the model itself shows."""
+    """Lower bound on the size of an explanation, from those known changes of class that the model itself shows."""
     allowed = q.all & ~mask_of(free)
     hitting = HittingSets(q.n, q.clock)
     for feature in keep:
@@ -142,7 +142,7 @@ def _inflated(q: Question, found: Explanation, order: list[int]) -> tuple[Explan
 
 
 def _are_widest(q: Question, features: Iterable[int], region: Inflated) -> bool:
-    """Whether each extension of a range by its next value includes a row of another class, by the model itself."""
+    """Whether no range can be extended: with its next value, the model itself shows a row of another class."""
     scores = q.scores
     if not scores.margin:
         return True

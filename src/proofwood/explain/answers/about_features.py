@@ -14,7 +14,7 @@ from proofwood.explain.search.questions import Questions, mask_of
 
 
 def is_sufficient(q: Question, features: Iterable[Key]) -> bool | None:
-    """Whether the class stays as long as these features do; None if the search or rounding leaves this open."""
+    """Whether the class stays as long as the given features do; None if the search or rounding leaves this open."""
     q.require_plausible()
     fixed = q.features(features, "features")
     changes = q.ask(mask_of(fixed))
@@ -26,7 +26,7 @@ def is_sufficient(q: Question, features: Iterable[Key]) -> bool | None:
 
 
 def by_name(q: Question, ask: Callable[[Questions], dict[int, bool | None]]) -> dict[str, bool | None]:
-    """Results of a search for each feature, by name of the feature."""
+    """Mapping from the names of features to the answers of a search about them."""
     q.require_plausible()
     return {q.model.feature_names[feature]: answer for feature, answer in ask(q).items()}
 

@@ -38,7 +38,7 @@ MOST_DRAWN = 2.0
 MOST_VALUES = 4096
 """Most values of the feature with which random rows are tried; if there are more, the first ones are used."""
 LEAST_SHARE = 4
-"""At first, a question gets the remaining time divided by this, so that a hard question leaves time for the others."""
+"""A question first gets the remaining time divided by this number, so that a hard one leaves time for the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def independence(engines: Engines, feature: Key, where: Mapping[Key, object] | N
 
 
 class _Asked:
-    """The question about a feature of a model in a region, with its two searches."""
+    """The question whether the class depends on a feature in a region, with its two searches."""
 
     def __init__(self, model: Explained, region: Region, feature: int) -> None:
         self.model, self.region, scores = model, region, model.scores
@@ -134,9 +134,9 @@ class _Asked:
         return None
 
     def proved(self, clock: Clock) -> tuple[bool | None, FloatArray | None]:
-        """Whether no two such rows exist (None if this is not known), and two such rows if they do.
+        """Whether rows that differ only in the feature always have the same class; if not, also two rows that differ.
 
-        Raises Stopped at the time limit.
+        The first value is None if this is not known. Raises Stopped at the time limit.
         """
         copies = self.copies
         pairs = combinations(self.values(), 2) if copies.joined else pairwise(self.values())
@@ -174,7 +174,7 @@ class _Asked:
         return None, None
 
     def _rows(self, one: IntArray, other: IntArray) -> FloatArray | None:
-        """(2, n_inputs) rows of the region with these cells, if the model itself gives them different classes."""
+        """(2, n_inputs) rows with the given cells; None unless the model itself gives them different classes."""
         row = self.region.row(one)
         rows = np.stack([row, self.region.row(other, like=row)])
         codes = self.model.predict_codes(rows)

@@ -27,7 +27,7 @@ from proofwood.model.node_table import BoolArray, FloatArray
 CHANCE = 0.01
 """Greatest expected number of conditions that hold by chance, among all that are tried."""
 MOST_VALUES = 10
-"""Most numbers of a column for which statements are made: those that occur in most rows."""
+"""Most numbers of a column for which statements are made: the most frequent ones."""
 BLOCK = 1 << 16
 """Number of rows that are counted at a time."""
 LEAST_SHARE = 0.02

@@ -147,7 +147,7 @@ class Region:
         return stated_limits(self.limits)
 
     def row(self, cells: IntArray, like: FloatArray | None = None) -> FloatArray:
-        """A row of the region in these cells, with values as near to those of the row ``like`` as possible."""
+        """A row of the region with the given cells, and values as near to those of the row ``like`` as possible."""
         if like is None:
             like = np.zeros(len(self.model.inputs))
             for j, given in enumerate(self.model.inputs):

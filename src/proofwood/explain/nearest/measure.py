@@ -163,7 +163,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
 
 
 def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
-    """Price of the other cell of a 0/1 grid column that stands for categories."""
+    """Price of the cell that the row is not in, for a 0/1 grid column that stands for categories."""
     column = model.grid.columns[g]
     j = column.column
     missing = bool(np.isnan(tariff.row[j]))
@@ -185,7 +185,7 @@ def _codes_of(model: Explained, g: int) -> list[int]:
 
 
 def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
-    """Price of the other cell of a column in a group of 0/1 columns.
+    """Price of the cell that the row is not in, for a column in a group of 0/1 columns.
 
     A column that becomes 0 costs the price of no category; one that becomes 1 costs the rest of its own price.
     """

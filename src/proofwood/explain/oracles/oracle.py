@@ -1,4 +1,4 @@
-"""The question behind all explanations: can the class change while some features keep their values?"""
+"""The question on which all explanations are based: can the class change while some features keep their values?"""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def about_row(
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
 ) -> BoxQuestion:
-    """The question of :meth:`Oracle.ask`."""
+    """Build the question for :meth:`Oracle.ask`, with the same parameters."""
     kept = tuple(sorted({int(feature) for feature in fixed}))
     low, high = scores.box(cells, kept)
     return _question(scores, low, high, kept, label, targets, seconds)
@@ -92,7 +92,7 @@ def about_box(
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
 ) -> BoxQuestion:
-    """The question of :meth:`Oracle.ask_box`."""
+    """Build the question for :meth:`Oracle.ask_box`, with the same parameters."""
     low, high = np.asarray(low), np.asarray(high)
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())

@@ -216,7 +216,7 @@ class Certifier:
         )
 
     def enumeration(self, abductive: Iterable[Iterable[int]], contrastive: Iterable[Iterable[int]]) -> dict[str, Any]:
-        """Certify that these are all explanations of the row.
+        """Certify that the given sets of features are all explanations of the row.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class Certifier:
         return proofs
 
     def _counts(self, cells: IntArray) -> bool:
-        """Whether the model itself gives another class to a row whose class depends on rounding; if not, store it."""
+        """Whether the model itself gives another class to a row of uncertain class; if not, the row is stored."""
         values = self.model.row(cells, like=self.x)
         changes = self._changes_model(values)
         if not changes:
@@ -346,7 +346,7 @@ class Certifier:
                     raise KeyboardInterrupt
                 raise NoCertificateError(f"{NONE}: its size was not proved in time")
             if answer:
-                raise OnlyRoundingError(f"{NONE}: only up to rounding, no explanation is smaller")
+                raise OnlyRoundingError(f"{NONE}: that no explanation is smaller holds only up to rounding")
             used = set(session.core())
         return [one for number, one in enumerate(sets) if first + number in used]
 
@@ -360,14 +360,14 @@ class Certifier:
         return repr(self.model.feature_names[feature])
 
     def _changed(self, features: Sequence[int]) -> dict[str, Any]:
-        """A row of another class that differs only in these features."""
+        """A row of another class that differs only in the given features."""
         change = self._change_with(self._outside(features), f"row that changes the features {list(features)}")
         if change is None:
             raise ValueError(f"no change of only the features {list(features)} changes the class")
         return change
 
     def _really_changes(self, mask: int, row: IntArray) -> bool:
-        """Whether the model gives another class to this row, or to another row that differs only in these features."""
+        """Whether the model gives another class to a row, or to another row that differs only in the same features."""
         if self._as_change(row) is not None:
             return True
         try:
@@ -392,7 +392,7 @@ class Certifier:
     def _beyond(
         self, feature: int, unit: Unit, low: IntArray, high: IntArray, value: IntArray | None
     ) -> dict[str, Any]:
-        """A row of another class in the region whose range of a feature is extended by one value."""
+        """A row of another class in a region after the range of a feature is extended by one value."""
         low, high = unit.with_value(low, high, value)
         what = f"row beyond the range of feature {self._name(feature)}"
         change = self._change(low, high, lambda: self._ask(low, high), what)
@@ -409,7 +409,7 @@ class Certifier:
         if answer.changes is False:
             return None
         if answer.witness is None:
-            raise NoCertificateError(f"{NONE}: no {what} in time")
+            raise NoCertificateError(f"{NONE}: no {what} was found in time")
         witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
@@ -442,7 +442,7 @@ class Certifier:
         return max(able, key=lead.__getitem__, default=None)
 
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
-        """The entry of a row in the file; None if the model itself does not give it another class."""
+        """The certificate's entry for a row of another class; None if the model itself does not give it one."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)

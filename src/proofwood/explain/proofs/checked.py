@@ -55,7 +55,7 @@ class CheckedOracle(Oracle):
         )
         if found.changes is not False:
             if found.witness is not None and found.label not in question.reached(self.scores, found.witness):
-                raise AssertionError(f"the row that the search answers with does not get class {found.label}")
+                raise AssertionError(f"the search returned a row that cannot get class {found.label}")
             return found
         closed = self._closed(question)
         if closed is None:

@@ -1,4 +1,4 @@
-"""Makes certificates of distances: a lower bound on the distance of all rows of another class, and a row near it."""
+"""Makes certificates of distances: the distance of a row of another class, and a lower bound for all such rows."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class DistanceCertifier(Certifier):
         if proofs is None:
             if self._change(low, high, lambda: self._ask(low, high), "row that is nearer") is not None:
                 raise ValueError("another class is possible within the limits")
-            raise OnlyRoundingError(f"{NONE}: only up to rounding, no nearer row has another class")
+            raise OnlyRoundingError(f"{NONE}: that no nearer row has another class holds only up to rounding")
         return proofs
 
     # ------------------------------------------------------------------------------------------------- the dearest cell

@@ -63,14 +63,14 @@ def possible_certificate(
 
 
 def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, clock: Clock) -> dict[str, Any]:
-    what = f"{NONE}: the boxes against class {code}"
+    what = f"{NONE}: the proof that class {code} is impossible"
     rivals = [k for k in range(prover.scores.n_classes) if k != code]
     try:
         parts = prover.never_first(low, high, [code], rivals, clock=clock)
     except TooManyBoxesError as error:
-        raise NoCertificateError(f"{what} are too many: {error}") from None
+        raise NoCertificateError(f"{what} has too many boxes: {error}") from None
     if parts is None:
-        raise NoCertificateError(f"{what} were not closed in time")
+        raise NoCertificateError(f"{what} was not finished in time")
     if parts is False:
         raise AssertionError(f"two searches disagree on whether class {code} is possible")
     return parts[0]

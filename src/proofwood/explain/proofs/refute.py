@@ -41,5 +41,5 @@ def refuted(clauses: Sequence[Sequence[int]], clock: Clock, what: str) -> list[s
         if answer is None:
             if session.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            raise NoCertificateError(f"{what} was not refuted in time")
+            raise NoCertificateError(f"{what} was not proved in time")
         return list(session.certificate("").lines)

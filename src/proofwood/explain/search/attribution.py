@@ -161,7 +161,7 @@ def _sampled(q: Questions, known: list[int], *, limit: int | None, clock: Clock)
 
 
 def shares(found: Sequence[int], n: int, certain: Sequence[bool], *, complete: bool) -> Attribution:
-    """Compute the shares and their bounds.
+    """Compute the share of the explanations that contain each feature, with bounds.
 
     Parameters
     ----------

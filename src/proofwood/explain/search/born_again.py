@@ -69,7 +69,7 @@ def smallest_tree(
     scores, switches = model.scores, options or BornAgainOptions()
 
     def ask(cells: list[int]) -> int:
-        """The model's own class for rows of these cells, asked if the sums are equal up to rounding."""
+        """The model's own class for rows with the given cells; needed if their sums are equal up to rounding."""
         row = model.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
         return int(model.predict_codes(row[np.newaxis])[0])
 

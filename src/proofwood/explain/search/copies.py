@@ -44,25 +44,25 @@ class Copies:
         least, most = scores.clauses_about(owner)
         with_literals = [clause for clause in scores.clauses if clause]
         self.joined = bool((least < most).any())
-        """Whether clauses connect the values of these columns with other columns."""
+        """Whether clauses connect the values of the feature's columns with other columns."""
         self.elsewhere = [with_literals[at] for at in np.flatnonzero(most == 0).tolist()]
         self.own_clauses = [with_literals[at] for at in np.flatnonzero(least < most).tolist()]
         alone = tuple(with_literals[at] for at in np.flatnonzero(least == 1).tolist())
         self._alone = replace(scores, clauses=alone)
 
     def possible(self, cells: Cells) -> bool:
-        """Whether clauses about only these columns permit the cells together."""
+        """Whether the clauses that are only about the feature's columns permit the given cells."""
         return self._alone.meets_clauses(self._row(cells))
 
     def reached(self, cells: Cells) -> BoolArray:
-        """(n_leaves,) whether rows with these cells may reach each leaf."""
+        """(n_leaves,) whether rows with the given cells of the feature may reach each leaf."""
         row = self._row(cells)
         found = np.ones(len(self.scores.scores), dtype=bool)
         found[self.scores.leaf_of[self._own[~self.scores.holds(self.scores.needs[self._own], row)]]] = False
         return found
 
     def clauses(self, cells: Cells) -> Iterator[tuple[int, ...]]:
-        """Clauses about the other columns that follow if the feature has these cells."""
+        """Clauses about the other columns that follow if the feature has the given cells."""
         row = self._row(cells)
         for clause in self.own_clauses:
             literals = np.array(clause, dtype=np.int64)
@@ -147,7 +147,7 @@ class TwoCopies:
     # ------------------------------------------------------------------------------------------------------- ensembles
 
     def _least(self, first: int, second: int) -> int:
-        """Least sum of the two leads that is needed for these two classes."""
+        """Least sum of the two leads that the classes ``first`` and ``second`` need."""
         return self.scores.threshold_of_win(first, second) + self.scores.threshold_of_win(second, first)
 
     def _cancelled(self, first: int, second: int) -> SearchOracle:

@@ -22,9 +22,9 @@ from proofwood.model.node_table import FloatArray, IntArray
 POPULATION = 64
 """Number of rows that are predicted together."""
 DRAWN = 5
-"""Number of turns in which new rows are drawn; the best row so far at each place is kept."""
+"""Number of turns in which rows are drawn at random; of the draws for each row, the best one is kept."""
 CHANGED = 100
-"""Number of turns in which these rows are changed."""
+"""Number of turns in which the drawn rows are changed at random."""
 MOST_SUMS = 2**19
 """Most sums that are computed together; if the feature has many values, fewer rows are predicted together."""
 
@@ -38,7 +38,7 @@ class Pair:
 
 
 class Differing:
-    """Random search for such pairs of rows within a box of cells.
+    """Random search in a box for pairs of rows that differ only in one feature and have different classes.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class Enumeration:
     Parameters
     ----------
     q : questions about the row; their current clock becomes that of the enumeration
-    first : the kind of which more are found early
+    first : the kind that is mostly found earlier
 
     Attributes
     ----------

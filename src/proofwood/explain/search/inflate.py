@@ -151,7 +151,7 @@ class Widening:
         return self._take(*unit.with_value(self.low, self.high, unit.values[at]))
 
     def _take(self, low: IntArray, high: IntArray) -> bool:
-        """Make this the current region if it is permitted; return whether it is."""
+        """Make the given region the current one if it is permitted; return whether it is."""
         if np.array_equal(low, self.low) and np.array_equal(high, self.high):
             return True
         if not self._may(low, high):

@@ -16,7 +16,7 @@ import numpy as np
 from proofwood.explain.search.questions import Questions, mask_of, members
 
 TURNS = 1
-"""Turns of the searches for a question in its first pass."""
+"""Limit of the effort, in turns of the searches, for a question in the first pass."""
 ATTEMPTS = 6
 """Number of orders that are tried."""
 SPREAD = 3.0

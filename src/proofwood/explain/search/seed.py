@@ -42,7 +42,7 @@ class TreeBounds:
         self.reached = np.bincount(leaf, minlength=scores.scores.shape[0]) == 0
 
     def _contradictions(self, cells: IntArray) -> tuple[IntArray, IntArray]:
-        """Pairs (leaf, feature) such that the feature's value in the row contradicts a need of the leaf."""
+        """Pairs (leaf, feature) such that the feature's value in the row contradicts a condition of the leaf."""
         scores = self.scores
         leaf: IntArray
         feature: IntArray

@@ -217,7 +217,7 @@ class _Search:
         return added
 
     def _may_improve(self, mask: int) -> bool:
-        """Whether to spend questions on shrinking this set of the wanted kind below the size of the best one.
+        """Whether to spend questions on shrinking a set of the wanted kind below the size of the best one.
 
         True if it is already no larger than the best one, and in the rounds 1, 2, 4, 8 and so on.
         """
