@@ -351,7 +351,7 @@ def test_a_farther_row_is_not_the_nearest_where_no_bound_is_told() -> None:
     assert told.witness is not None
     second = replace(told, distance=10.0 - float(told.witness[0])).verify()
     assert second.status == "undecided"
-    assert "proved is a distance of at least" in second.problems[0]
+    assert "is claimed, but only" in second.problems[0]
 
 
 def test_rows_whose_class_rounding_decides_are_shown_to_the_model() -> None:
