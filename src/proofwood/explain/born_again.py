@@ -204,7 +204,7 @@ def _other(
         row = model.row(answer.witness, like=np.zeros(len(model.inputs)))
         if int(model.predict_codes(row[np.newaxis])[0]) != label:
             return True, row
-        for g in np.flatnonzero(low < high).tolist():  # what is left of the box without the cell of the row
+        for g in np.flatnonzero(low < high).tolist():  # the rest of the box, without the cell of the row
             cell = answer.witness[g]
             for begin, finish in ((low[g], cell - 1), (cell + 1, high[g])):
                 if begin <= finish:

@@ -53,7 +53,7 @@ def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
     def limited(*args: P.args, **options: P.kwargs) -> R:
         explainer = args[0]
         assert isinstance(explainer, Explainer)
-        if memory.limited():  # one question that asks another
+        if memory.limited():  # a question that is part of another question
             return method(*args, **options)
         with memory.within(explainer.memory_limit):
             try:

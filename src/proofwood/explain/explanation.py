@@ -306,7 +306,7 @@ class Explanation(Rejoined):
     # ------------------------------------------------------------------------------------------------- without a model
 
     def _outlined(self) -> dict[str, Any]:
-        made = self.conditions, self.witnesses, self.witness_label  # what is said of them is kept
+        made = self.conditions, self.witnesses, self.witness_label  # the texts about them are kept
         box = {name: one for name, one in (("low", self.low), ("high", self.high)) if one is not None}
         cells = [self.cells, *self.witness_cells.values(), *box.values()]
         outline = Outline.of(self.model, list(np.array(cells, dtype=np.int64).T))
@@ -347,10 +347,11 @@ class Explanation(Rejoined):
     def verify(self, *, seconds: float | None = VERIFY_SECONDS, model: Any = None) -> Verified:
         """Prove the claim of the explanation again, and let the checker of certificates decide.
 
-        The check trusts no result of the search. It states the claim about the model and its space, predicts rows of
-        another class with the model itself, proves by trees of boxes that there are no others, and computes distances
-        again from values. :func:`~proofwood.explain.proofs.certificate.check_certificate` has to accept all of this; it
-        shares no code with any search.
+        The check trusts no result of the search. It states the claim about the model and its space. The model itself
+        predicts the class of each row that should have another class, trees of boxes prove where no such rows exist,
+        and distances are computed again from values.
+        :func:`~proofwood.explain.proofs.certificate.check_certificate`, which shares no code with any search, has to
+        accept all of this.
 
         Parameters
         ----------

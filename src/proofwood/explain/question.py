@@ -73,7 +73,7 @@ class Engines:
         return last[3]
 
 
-# One object in place of six: decisions/0080-one-question-one-measure-one-tree.
+# One object instead of six: decisions/0080-one-question-one-measure-one-tree.
 class Question(Questions):
     """A question about one row of a table, with all that is needed to make answers to it.
 
@@ -141,7 +141,7 @@ class Question(Questions):
         if status not in ("none", "unknown"):
             each = {id(cells): cells for cells in witnesses.values()}
             real = dict(zip(each, self.are_real(list(each.values())), strict=True))
-            kept = set(more.get("keep", ()))  # which nothing has to show to be needed
+            kept = set(more.get("keep", ()))  # no row has to show that these are needed
             witnesses = {f: cells for f, cells in witnesses.items() if f not in kept or real[id(cells)]}
             if self.scores.margin and kind != "counterfactual":
                 witnesses = self._shown(kind, chosen, witnesses, real)
@@ -322,7 +322,7 @@ def as_table(x: Any) -> Any:
 
             return pl.DataFrame(row)
         return pd.DataFrame(row)
-    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a series of pandas
+    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a pandas series
         return x.to_frame().T.infer_objects()
     if is_sparse(x):
         return x if len(x.shape) == 2 else x.reshape(1, -1)

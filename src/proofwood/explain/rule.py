@@ -452,7 +452,7 @@ def _of_input(
             ends = [at_least, False, at_most, False]
     after = math.nextafter(ends[0], math.inf) + 0.0
     if ends[1] and math.isfinite(ends[0]) and (ends[0] == _BELOW_ZERO or (after == ends[2] and not ends[3])):
-        ends[:2] = after, False  # one value is left, or what is known asks for 0 and more
+        ends[:2] = after, False  # only one value is left, or the knowledge requires 0 or more
     if ends[2] == _BELOW_ZERO and not ends[3]:
         ends[2:] = 0.0, True
     if given.shown_as in MOMENTS and not ends[1] and ends[0] < ends[2]:

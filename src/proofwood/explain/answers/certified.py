@@ -58,7 +58,7 @@ def _kept(q: Question, found: Explanation) -> Iterator[None]:
 def certified(q: Question, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
     """Return the explanation with its certificate.
 
-    If only rounding prevents that a range grows, explanation and certificate claim only that the box suffices.
+    If only rounding prevents a range from growing, explanation and certificate claim only that the box suffices.
 
     Parameters
     ----------

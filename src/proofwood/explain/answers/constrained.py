@@ -91,7 +91,7 @@ def _task(
         j
         for j in columns
         if np.isnan(q.row[j]) and all(model.grid.columns[g].role != "missing" for g in model.grid.of_input[j])
-    ]  # of a column that the model does not test, no cell says that it gets a value, which costs 1
+    ]  # for a column that the model does not test, no cell shows that it gets a value, which costs 1
 
     def valued(row: FloatArray, values: Sequence[float]) -> FloatArray:
         found = row.copy()

@@ -143,7 +143,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         features = members(q.learn_witness(best.cells))
         row = measure.nearest_in(best.cells)
         length = measure.of(row)
-        if length - lower > TOLERANCE * length:  # prices too small for float64 to tell apart
+        if length - lower > TOLERANCE * length:  # prices too small to be distinguished in float64
             status = "feasible"
     else:
         differs = ~((row == q.row) | (np.isnan(row) & np.isnan(q.row)))

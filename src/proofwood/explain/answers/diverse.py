@@ -48,7 +48,7 @@ class _Queue:
         try:
             found = counterfactual(self.q, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
         except ContradictionError:
-            if len(self._seen) == 1:  # what the user says contradicts itself
+            if len(self._seen) == 1:  # the user's constraints contradict each other
                 raise
             return
         if found.status.removesuffix(UP_TO_ROUNDING) not in ("optimal", "none"):

@@ -71,7 +71,7 @@ def learned(model: Explained, X: Any, min_support: int) -> list[Learned]:
     statements = list(_statements(model, values))
     if not statements:
         return []
-    together = np.zeros((2 * len(statements), 2 * len(statements)))  # a statement, and further down its negation
+    together = np.zeros((2 * len(statements), 2 * len(statements)))  # first all statements, then their negations
     for start in range(0, n, BLOCK):
         true = np.array([one.rows[start : start + BLOCK] for one in statements], dtype=np.float64)
         both = np.concatenate([true, 1 - true])
@@ -82,16 +82,16 @@ def learned(model: Explained, X: Any, min_support: int) -> list[Learned]:
     usable = (counts >= least) & (counts < n)
     pairs = (broken == 0) & usable[:, np.newaxis] & (counts < n) & (feature[:, np.newaxis] != feature)
     with np.errstate(divide="ignore", invalid="ignore"):
-        chance = counts[:, np.newaxis] * np.log(counts / n)  # that all these rows satisfy the second part
+        chance = counts[:, np.newaxis] * np.log(counts / n)  # log of the chance that all these satisfy the second
     pairs &= chance < np.log(CHANCE / max(1, pairs.size))
-    # of two statements about one feature the stronger one says more behind the arrow, and less before it
+    # of two statements about a feature, keep the stronger one after the arrow, the weaker one before
     stronger = (broken == 0) & (feature[:, np.newaxis] == feature) & (counts[:, np.newaxis] < counts)
     pairs &= (pairs @ stronger == 0) & (stronger @ pairs == 0)
     texts = [one.text for one in statements] + [one.negation for one in statements]
     half = len(statements)
     found = []
     for a, b in np.argwhere(pairs).tolist():
-        # "if not b, then not a" says the same: the one with more support stays, or else the earlier one
+        # "if not b, then not a" is equivalent: keep the one with more support, or else the earlier one
         turned = ((b + half) % (2 * half), (a + half) % (2 * half))
         if pairs[turned] and (-counts[turned[0]], *turned) < (-counts[a], a, b):
             continue

@@ -154,7 +154,7 @@ class Region:
                 limits = self.limits.get(j, (given.low, given.high))
                 like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
         row = self.model.row(cells, like=like)
-        for j, limits in self.limits.items():  # of categories that the model treats alike, one that is permitted
+        for j, limits in self.limits.items():  # choose a permitted category among those that the model treats alike
             if isinstance(limits, frozenset) and row[j] not in limits:
                 for code in sorted(limits):
                     other = row.copy()

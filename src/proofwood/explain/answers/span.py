@@ -100,12 +100,12 @@ class Sum:
             weights = np.ones(1)
         else:
             weights = np.eye(forest.n_classes)[label]
-            if forest.link.kind == "logistic":  # of the lead of a class on the other
+            if forest.link.kind == "logistic":  # weights of the lead of the class over the other class
                 weights = 2 * weights - 1
         self.link, self.label = forest.link, label
         column = np.array([0.0, 1.0])
         trees = tuple(replace(tree, value=np.outer(tree.value @ weights, column)) for tree in forest.trees)
-        # products with 1, -1 and 0 are exact, and so is a sum of which at most one number is not 0, or two with two
+        # products with 1, -1 and 0 are exact; so is a sum with one nonzero term, or with two terms for two classes
         made = replace(forest, trees=trees, base=float(forest.base @ weights) * column, classes=np.arange(2))
         integers = integer_scores(made)
         rounded = 2**-50 * sum(float(np.abs(tree.value).max(initial=0.0)) for tree in trees)
@@ -145,7 +145,7 @@ class Sum:
         cells, best = found, self._lead(found, sign)
         near, step = cells, 0
         while best < most:
-            # right above the best row now and then: where it is the best, that ends the search
+            # sometimes just above the best row: if it is the best, this ends the search
             goal = best + 1 if step % 3 == 2 else best + (most - best + 1) // 2
             step += 1
             try:

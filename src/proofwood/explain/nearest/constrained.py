@@ -105,7 +105,7 @@ class _Search:
         self.program = Program([one.column for one in task.tied], task.rows, task.measure.metric, task.clock)
         self.best: tuple[FloatArray, IntArray] | None = None
         self.upper = math.inf
-        self.doubtful = math.inf  # what rows of boxes cost in which no numbers of float64 were found, or not in time
+        self.doubtful = math.inf  # lower bound for boxes in which no float64 numbers were found, or not in time
         self.number = count()
         self.heap: list[tuple[float, int, _Node]] = []
         self.priced = {g for one in task.tied if one.priced for g in one.grids}
@@ -261,7 +261,7 @@ class _Search:
             return never, rest
         if self.task.measure.is_sum:
             for g, cell in enumerate(near.tolist()):
-                if prices[g][cell]:  # every row of the box pays that; cells nearer to the row are outside
+                if prices[g][cell]:  # every row of the box pays this; cells nearer to the row are outside
                     rest += float(prices[g][cell])
                     prices[g] = np.maximum(0.0, prices[g] - prices[g][cell])
         beside = of_values or 0.0
@@ -284,7 +284,7 @@ class _Search:
         nearest = np.clip(own, np.maximum(least, low), np.minimum(greatest, high))
         paid = np.where(nearest > own, float(column.up), float(column.down)) * np.abs(nearest - own)
         paid = paid * paid if self.task.measure.metric == "l2" else paid
-        # beyond the ends of the interval nothing is taken, and prices must not fall there
+        # outside of the interval no cell is used, but prices must not decrease there
         price = np.maximum(stated, np.where(np.isnan(paid), 0.0, paid))
         first, last = self._cell(g, low), self._cell(g, high)
         center = int(np.clip(self._cell(g, own), first, last))

@@ -133,7 +133,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
     """For each grid column, the least price of a value in each cell.
 
     Unless a mapping or a function sets prices, a number costs the weight of its column per unit of change, and another
-    category costs the weight of its column. A change from a missing value to any value costs 1; a value never becomes
+    category costs the weight of its feature. A change from a missing value to any value costs 1; a value never becomes
     missing. If a column of the table has two grid columns for its numbers, only the first one, which has all
     thresholds, has prices.
     """
@@ -146,7 +146,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
         missing = bool(np.isnan(row[j]))
         if column.role == "missing":
             price[1 - own] = 1.0 if missing else np.inf
-        elif column.role == "codes" and column.single:  # one category goes, another comes
+        elif column.role == "codes" and column.single:  # a change makes one category 0 and another one 1
             price[1 - own] = _price_of_codes(model, tariff, g, own, metric)
         elif column.role == "value" and not missing:
             table = of_choice.get(j)
@@ -154,9 +154,9 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
                 if price.size > 1:
                     price[1 - own] = _price_of_choice(table, j, own, metric)
             else:
-                share = 0.5 if j in of_choice and metric != "linf" else 1.0  # of one of two that change together
+                share = 0.5 if j in of_choice and metric != "linf" else 1.0  # half each for two that change
                 price[:] = _prices_of_numbers(model, tariff, g, own, metric) * share
-        elif column.role == "value_missing_high" and not missing:  # paid for by the other column of the same numbers
+        elif column.role == "value_missing_high" and not missing:  # the other column of the same numbers has the prices
             price[np.isinf(_prices_of_numbers(model, tariff, g, own, metric))] = np.inf
         prices.append(price)
     return prices
@@ -169,7 +169,7 @@ def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: 
     missing = bool(np.isnan(tariff.row[j]))
     if model.inputs[j].missing and column.codes == {OTHER} and not missing and own == 0:
         return math.inf
-    if j in tariff.codes:  # what comes is paid for
+    if j in tariff.codes:  # only the new category has a price
         return float(raised(tariff.codes[j][_codes_of(model, g)].min(), metric)) if own == 0 else 0.0
     share = 1.0 if metric == "linf" else 0.5
     return share * (1.0 if missing else float(raised(float(tariff.up[j]), metric)))
@@ -225,7 +225,7 @@ def _times(rate: float, away: FloatArray) -> FloatArray:
 
 def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
     """Raise ValueError if prices decrease with the distance from the row."""
-    with np.errstate(invalid="ignore"):  # from one price without end to the next
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         steps = np.diff(stated)
     falls = np.flatnonzero(np.where(np.arange(steps.size) >= own, steps < 0, steps > 0) & ~np.isnan(steps))
     if falls.size:
@@ -266,14 +266,14 @@ def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells
     elif model.is_choice(feature) or all(role == "codes" for role in roles):
         single = [i for i, g in enumerate(columns) if roles[i] == "value" or model.grid.columns[g].single]
         leaving = [i for i in single if cells[columns[i]] == 1]
-        for i in leaving or single:  # the one leaves, or where there is none, one of them comes
+        for i in leaving or single:  # the current category becomes 0; without one, another becomes 1
             _price_others(made[i], int(cells[columns[i]]))
     elif {"missing", "value"} <= set(roles) <= {"missing", "value", "value_missing_high"}:
         value, flag = roles.index("value"), roles.index("missing")
         if cells[columns[flag]] == 0:
             _price_others(made[value], int(cells[columns[value]]))
             if cells[columns[value]] != model.grid.columns[columns[value]].missing_cell:
-                return made  # what becomes missing leaves its cell
+                return made  # a value that becomes missing also leaves its cell of numbers
         _price_others(made[flag], int(cells[columns[flag]]))
     elif columns:
         return None
@@ -332,7 +332,7 @@ def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
     if isinstance(allowed, str) and allowed in ("up", "down"):
         low, high = (own, math.inf) if allowed == "up" else (-math.inf, own)
-    elif levels:  # with an order
+    elif levels:  # ordered categories
         ends = [levels.index(end) if end in levels else end for end in arguments.several(allowed, f"within[{name!r}]")]
         low, high = arguments.interval(ends, f"within[{name!r}]", f"'up', 'down' or two of {levels}")
     else:
@@ -353,12 +353,12 @@ def _forbid_numbers(
 ) -> None:
     low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
-        if model.grid.columns[g].role == "missing":  # a value that is limited stays one
+        if model.grid.columns[g].role == "missing":  # a limited value does not become missing
             prices[g][1] = np.inf
             continue
         for cell in range(prices[g].size):
             least, is_open, greatest, _ = model.interval(g, cell, cell)
-            # What is nearest to the row's own value is permitted, or nothing of the cell is.
+            # A cell has a permitted value only if its value nearest to the row's own is permitted.
             if cell > cells[g] and (least > high or (is_open and least >= high)):
                 prices[g][cell:] = np.inf
                 break

@@ -98,7 +98,7 @@ def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | No
     for column, (price, size, own) in enumerate(zip(given, sizes.tolist(), cells.tolist(), strict=True)):
         if price.shape != (size,) or price[own] != 0:
             raise ValueError(f"prices[{column}] must have {size} entries, and be 0 at the cell {own} of the row")
-    flat = np.concatenate([np.zeros(0), *given])  # all columns are looked at together
+    flat = np.concatenate([np.zeros(0), *given])  # all columns are checked together
     place = np.arange(flat.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     away = place[:-1] >= np.repeat(cells, sizes)[:-1]
     falls = np.where(away, flat[:-1] > flat[1:], flat[:-1] < flat[1:]) & (place[1:] > 0)
@@ -304,7 +304,7 @@ class _Bisection:
         self.around_row = inside and all(price[own] == 0 for price, own in zip(prices, q.cells, strict=True))
         paid = [price[low : high + 1] for price, low, high in zip(prices, self.low, self.high, strict=True)]
         every = np.unique(np.concatenate([[0.0], *paid]))
-        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs that
+        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs at least this
         self.radii = every[np.isfinite(every) & (every >= least)]
 
     def first(self) -> tuple[IntArray | None, float, float]:
@@ -354,8 +354,8 @@ class _Bisection:
         start : a known lower bound on the price
         """
         radii = self.radii
-        first = int(np.searchsorted(radii, start))  # the least price that may do
-        last, best = radii.size, None  # the least price that is known to do, and its row
+        first = int(np.searchsorted(radii, start))  # index of the least price at which a row may exist
+        last, best = radii.size, None  # index of the least price with a known row, and this row
         lowest, middle = first, radii.size - 1
         while first < last:
             answer = ask(float(radii[middle]))
@@ -366,7 +366,7 @@ class _Bisection:
             else:
                 best = answer
                 last = int(np.searchsorted(radii, self._price(best)))
-            # Proofs that there is no row take longer than rows: from the first one on more rows are asked for.
+            # A proof takes longer than finding a row: after the first proof, ask nearer to the known row.
             middle = (first + last) // 2 if lowest == first else last - 1 - (last - first) // UPPER
         if best is not None:
             return best, float(radii[last]), float(radii[first])

@@ -199,7 +199,7 @@ class _Reader:
                     texts = self._text(j, now), self._text(j, then)
                     try:
                         stated = function(*texts)
-                    except OverflowError:  # of numbers far beyond the last threshold: more than any price
+                    except OverflowError:  # numbers far beyond the last threshold: an infinite price
                         stated = math.inf
                     asked[then] = arguments.price(stated, f"{what}({texts[0]!r}, {texts[1]!r})")
                 return asked[then]

@@ -149,7 +149,7 @@ class Program:
             return None
         waiting = [(first.bound, next(number), box, first)]
         best: Values | None = None
-        closed: Fraction | None = None  # no values of the boxes that are done cost less
+        closed: Fraction | None = None  # lower bound on the price of values in the finished boxes
         for _ in range(MOST_PARTS):
             if not waiting or (best is not None and waiting[0][0] >= best.bound * (1 - TOLERANCE)):
                 break
@@ -158,7 +158,7 @@ class Program:
             parted = next((i for i in self.whole if not self._is_whole(found.point[i])), None)
             if parted is None and holds is not None and len(self.whole) == len(self.columns):
                 point = [Fraction(round(x)) for x in found.point]
-                if not holds([float(x) for x in point]):  # the others of the box, if there are some
+                if not holds([float(x) for x in point]):  # exclude this point, and search the rest of the box
                     for part in _around(box, point):
                         inner = self.relaxed(part)
                         if inner is not None:
@@ -275,7 +275,7 @@ class Program:
         """A lower bound on the least sum of squares, from its tangent at a point that floats find."""
         rows = self._limits(variables, anchors, 1)
         moves = _least_squares(variables, rows)
-        if moves is None:  # floats say that there are none: look exactly
+        if moves is None:  # floats find no moves: search exactly
             found = least([ZERO] * len(variables), rows, self.clock)
             if found is None:
                 return None

@@ -36,7 +36,7 @@ class PaperOracle(Oracle):
         self._formulas: dict[int, Formula] = {}
 
     def __reduce__(self) -> tuple[type[PaperOracle], tuple[ScoreModel]]:
-        return PaperOracle, (self.scores,)  # a solver stays in its process
+        return PaperOracle, (self.scores,)  # solvers cannot be pickled
 
     def close(self) -> None:
         """Free the solvers; the next question builds them again."""

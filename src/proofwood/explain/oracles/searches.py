@@ -175,10 +175,10 @@ class SearchOracle(Oracle):
         self.model = native_model(scores)
         self.name = options.engine
         self._first_target: dict[int, list[int]] = {}
-        self._reached: dict[int, set[int]] = {}  # from classes to those that rows of them were changed to
+        self._reached: dict[int, set[int]] = {}  # from classes to the classes that their rows were changed to
         self._proofs = _Proofs()
         feature_of = scores.feature_of
-        # Most questions are answered without a look at what is plausible, and faster without its trees.
+        # Most questions can be answered without the trees of the plausibility model, and this is faster.
         self._plain = self.model if scores.beside is None else native_model(replace(scores, beside=None))
         self._search = _native.VoteSearch(self._plain, feature_of.tolist(), asdict(options))
         self._joint = None
@@ -278,7 +278,7 @@ class SearchOracle(Oracle):
         hard : whether the question is unlikely to be answered after few conflicts
         turns : most turns of each search about one class
         """
-        if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
+        if memory.lacked():  # learned clauses are lost: further questions would learn them again, and lose them again
             return UNKNOWN
         clock = Clock.of(seconds)
         core: set[int] = set()
@@ -292,8 +292,8 @@ class SearchOracle(Oracle):
                 left.append(target)
             else:
                 core.update(known)
-        # To refute a class takes longer than to find a row of another one, where that is easy: a look at each comes
-        # first, of those that were ever reached.
+        # To refute a class takes longer than to find a row of an easy class. So each target that was ever reached gets
+        # a short search first.
         looks = []
         if len(left) > 1 and any_other and self._joint is None and not hard and self.name == "auto":
             looks = [target for target in left if target in self._reached.get(label, ())]
@@ -312,7 +312,7 @@ class SearchOracle(Oracle):
                 note(stopped)
                 return UNKNOWN
             if outcome == CHANGES:
-                order.remove(target)  # the next question meets the class that was reached last first
+                order.remove(target)  # the next question starts with the class that was reached last
                 order.insert(0, target)
                 self._reached.setdefault(label, set()).add(target)
                 return Answer(True, np.array(witness, dtype=np.int64), target)
@@ -336,9 +336,9 @@ class SearchOracle(Oracle):
         """Ask whether one target may come before the label or, if this is not enough, before all classes."""
         left = clock.seconds_left
         least = self.scores.threshold_of_win(target, label)
-        if any_other and self._joint is None:  # a row in which the label does not come first will do, whoever does
+        if any_other and self._joint is None:  # any row in which the label does not come first is enough
             return self._search.ask(target, [(label, least)], assumptions, near, left, *how)
-        # Where the target cannot come before the label it is not first: an easier question, asked first.
+        # First an easier question: if the target cannot come before the label, it cannot come first.
         half = None if left is None else left / 2
         easier = self._search.ask(target, [(label, least)], assumptions, near, half, *how)
         if easier[0] == SAME or easier[3] == INTERRUPT:

@@ -273,7 +273,7 @@ class Certifier:
     def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
         low, high = self.scores.box(self.cells, features)
         if np.array_equal(low, high):
-            return []  # the model cannot tell rows of these cells apart: it is asked about one of them
+            return []  # the model treats all rows of these cells alike: it predicts one of them
         proofs = self._no_row_in(low, high)
         if proofs is None:
             raise ValueError(f"the features {list(features)} do not suffice: another class is possible")

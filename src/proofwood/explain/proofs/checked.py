@@ -19,7 +19,7 @@ from proofwood.explain.proofs.stated import parts_of
 NAME = "boxes"
 
 
-# This replaces second engines (OR-Tools, z3, formulas), which were never the fastest:
+# This replaces other engines (OR-Tools, z3, formulas), which were never the fastest:
 # decisions/0073-explanation-engines-that-went.
 class CheckedOracle(Oracle):
     """Answers questions about any ensemble. A new engine ``"auto"`` searches for rows.

@@ -20,7 +20,7 @@ from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingErro
 from proofwood.explain.proofs.stated import limits_of, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
 
-# Prices are not in the file: the checker works them out from metric, weights, row and cells, as fractions:
+# Prices are not in the file: the checker computes them from metric, weights, row and cells, as fractions:
 # decisions/0044-boxes-with-prices.
 _PRICE_BITS = 43
 _SLIGHTLY_LESS = 1 - 1e-12

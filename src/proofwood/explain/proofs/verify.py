@@ -281,7 +281,7 @@ class _Second:
     def _smallest(self, kind: Literal["abductive", "contrastive"]) -> Content:
         found = self.found
         counts = count_prices(self.model, self.model.cells(found.row)) if kind == "contrastive" else None
-        if counts is not None:  # by a search like that for the answer: hitting sets may take far longer
+        if counts is not None:  # the same search as for the answer: hitting sets may take far longer
             return self._fewest(counts)
         without = found.free if kind == "abductive" else found.immutable
         return self._make(Certifier).smallest(kind, found.features, without=without, keep=found.keep)

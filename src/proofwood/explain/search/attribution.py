@@ -137,9 +137,9 @@ def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
             break
     masks = list(found.abductive)
     if left is not None and not found.complete:
-        # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
+        # Too many to list: random orders of the features give explanations that the enumeration may not have reached.
         masks = _sampled(q, masks, limit=limit, clock=clock)
-    # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
+    # If a change of only this feature can change the class, the feature is in all explanations.
     certain = [q.follows(q.all & ~(1 << feature)) is True for feature in range(q.n)]
     return shares(masks, q.n, certain, complete=found.complete)
 

@@ -109,7 +109,7 @@ class TwoCopies:
         clock : clock of the search; Stopped is raised when it is over
         """
         n, scores = self.scores.n_classes, self.scores.scores
-        most = np.zeros((n, n), dtype=np.int64)  # of what the first class gains on the second, and they on each other
+        most = np.zeros((n, n), dtype=np.int64)  # for each pair of classes, an upper bound on the sum of their leads
         starts = [self._starts(part) for part in self._apart]
         for first in range(n):
             clock.check()

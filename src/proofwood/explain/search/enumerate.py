@@ -70,7 +70,7 @@ class Map:
         self.blocked_down: list[int] = []
         self._session = SatSession(solver="minisat22", seconds=clock.seconds_left)
         self._first = self._session.block(n) if n else 1
-        # a clause that mentions every variable makes the solver know them, and its values are what phases ask for
+        # a clause for every variable introduces it to the solver, which then prefers the values set by phases
         self._session.extend([v, -v] for v in range(self._first, self._first + n))
         self._session.phases(v if maximal else -v for v in range(self._first, self._first + n))
 
@@ -161,7 +161,7 @@ class Enumeration:
         order = q.release_order()
         try:
             while True:
-                q.clock = self._clock  # other questions about the row between two steps have clocks of their own
+                q.clock = self._clock  # questions about the row between two steps may have set other clocks
                 seed = sets.unexplored()
                 if seed is False:
                     self.complete = True

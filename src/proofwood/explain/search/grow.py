@@ -186,7 +186,7 @@ class Grower:
                 wide_low, wide_high = np.minimum(low, least[at]), np.maximum(high, most[at])
                 if self.may(label, *self._region(wide_low, wide_high, seed)):
                     low, high = wide_low, wide_high
-                    order = order[done + 1 :]  # regions only grow: those before are out of reach for good
+                    order = order[done + 1 :]  # regions only grow: the earlier rows cannot be included later, either
                     break
             else:
                 break

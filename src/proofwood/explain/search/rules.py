@@ -182,6 +182,6 @@ class _Search:
             covers = grower.points.inside(*region)
             label = int(self.codes[seed])
             if (self.codes[covers] != label).any():
-                raise AssertionError("a region that is proved to have one class holds a row of another")
+                raise AssertionError("a region that is proved to have one class contains a row of another class")
             found.append(Region(label, *region, covers))
         return found

@@ -174,7 +174,7 @@ def explain_rows(
     admitted = model.admit(X)
     rows, filled = admitted.values, admitted.filled
     model = model.with_gaps_of(rows, admitted.kinds if kind in CHANGES else None)
-    explainer = copy(explainer)  # which has learned nothing yet
+    explainer = copy(explainer)  # the copy has learned nothing yet
     explainer.model, explainer.time_limit = model, limit
     header = {
         "format": FORMAT,
@@ -253,7 +253,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     One record per row.
     """
     explainer = copy(task.explainer)
-    # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
+    # Not reused: with order or start, the user wants a certain explanation; a smallest one may be smaller here.
     shared = task.kind == "abductive" and not task.options.keys() & {"order", "start"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
     records: list[Record] = []

@@ -332,7 +332,7 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
         )
     options = dict(header["options"])
     names = {column.name for column in model.inputs} | set(model.feature_names)
-    for option in ("weights", "within"):  # keys were made texts
+    for option in ("weights", "within"):  # JSON has converted the keys to texts
         if isinstance(options.get(option), Mapping):
             options[option] = {
                 key if key in names else int(key): _infinite(value) for key, value in options[option].items()
