@@ -67,8 +67,8 @@ class Range(Kept):
                 head += f", up to rounding: at most from {short(self.least)} to {short(self.greatest)}"
         else:
             head = (
-                f"at least from {at_least(self.low)} to {at_most(self.high)}, "
-                f"at most from {at_most(self.least)} to {at_least(self.greatest)}"
+                f"found: from {at_least(self.low)} to {at_most(self.high)}; "
+                f"proved bounds: from {at_most(self.least)} to {at_least(self.greatest)}"
             )
         rows = (row_text(self.model, row, self.limits) for row in (self.low_row, self.high_row))
         head += limits_text(self.model, self.limits) + among_rows(self.model)
