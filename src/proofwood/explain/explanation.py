@@ -530,7 +530,7 @@ def _may_forbid(stated: Any) -> bool:
 
 
 def _is_lost(stated: Any) -> bool:
-    """Whether some stated price was a function, which unpickling has replaced by a text."""
+    """Whether some stated price was a function, which pickling has replaced by a text."""
     return any(map(_is_lost, stated.values())) if isinstance(stated, Mapping) else isinstance(stated, str)
 
 

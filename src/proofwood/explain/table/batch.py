@@ -124,7 +124,7 @@ def explain_rows(
         continues this run
     time_limit : seconds per row; that of the explainer by default. If a row runs out of time, its status says so; its
         explanation is correct, but may differ from run to run
-    verbose : above 0 for a progress bar on a terminal, or else for ``logging`` messages
+    verbose : above 0 shows a progress bar on a terminal; without a terminal it logs messages with ``logging``
     callback : function that is called with a :class:`proofwood.parallel.progress.Progress` whenever results come
     options : options of the explainer's method, such as ``smallest``, ``inflate``, ``target`` or ``metric``
 
