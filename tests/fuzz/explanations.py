@@ -568,7 +568,7 @@ class Checks:
         second = found.verify()
         unknown = {"the distance, by these weights"}  # functions, and tables of groups
         if self.explainer.model.plausible is not None:
-            unknown.add("what holds of plausible rows only")
+            unknown.add("claims about plausible rows only")
         rounded = self.explainer.model.scores.margin and all("rounding" in problem for problem in second.problems)
         if second.status != "undecided" or not rounded:
             assert second.ok or (second.status == "not checked" and unknown >= {*second.not_checked}), (found, second)

@@ -497,7 +497,7 @@ class Checks:
         head, low_row, high_row = str(found).splitlines()
         ends = head.partition(", where ")[0].partition("; among ")[0]
         numbers = [float(one) for one in re.findall(NUMBER, ends)]
-        least, greatest = numbers[-2:] if "at most" in head else numbers
+        least, greatest = numbers[-2:]  # the proved ends, if two others come before them
         place = None if target is None else classes.index(target)
 
         def given(rows: dict[str, np.ndarray]) -> np.ndarray:

@@ -1,15 +1,15 @@
-"""Formal explanations of trees, diagrams and ensembles: why the model said so, with proof.
+"""Formal explanations of trees, diagrams and ensembles: why the model predicts a class, with proof.
 
-Each folder imports from those below it only:
+Each part imports only from the parts below it:
 
-- ``born_again.py``, ``proved_rules.py``: a tree that equals a model, and rules that it obeys
-- ``explainer.py``: the public class, one method per question; ``table``: every row of a table
-- ``answers``: what each method does; ``question``: what is asked about one row
-- ``explanation.py``, ``rule.py``, ``show``: one answer as a value, in words, as a picture
-- ``proofs``: certificates, their checker, and second looks
-- ``nearest``: what a change costs, and the nearest row of another class
-- ``search``: explanations found by asking an oracle
-- ``oracles``: can the class change in a box? one protocol, several engines
+- ``born_again.py``, ``proved_rules.py``: a tree that equals a model, and rules that a model obeys
+- ``explainer.py``: the public class, one method per question; ``table``: explanations of every row of a table
+- ``answers``: the code of each method; ``question``: a question about one row
+- ``explanation.py``, ``rule.py``, ``show``: one explanation as an object, as text, as a picture
+- ``proofs``: certificates, their checker, and the verification of answers
+- ``nearest``: prices of changes, and the nearest row of another class
+- ``search``: searches for explanations with questions to an oracle
+- ``oracles``: "can the class change in a box?", one protocol with several engines
 
-What they are about is a model of :mod:`proofwood.ensembles`.
+The explained models are those of :mod:`proofwood.ensembles`.
 """

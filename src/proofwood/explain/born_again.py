@@ -1,4 +1,4 @@
-"""A tree that equals a forest: the smallest one that predicts the same for every row, proved."""
+"""A tree that equals a forest: the smallest tree that predicts the same class for every row, with proof."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
 
 
 DIGITS = 6
-"""Significant digits of thresholds in a text, unless more tell them apart."""
+"""Significant digits of thresholds in a text; more if thresholds would look equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """What a check of a tree against its model found.
+    """The result of a check of a tree against its model.
 
     Parameters
     ----------
-    n_leaves : of the tree
-    equal : number of leaves in which every row has the class of the leaf; fewer than ``n_leaves`` if the time ended
-    row : one to which the model gives another class than the tree, as ``model.read`` returns rows; None without one
+    n_leaves : number of leaves of the tree
+    equal : number of leaves proved equal: the model predicts the leaf's class for every row in them. Fewer than
+        ``n_leaves`` if the time ran out or a difference was found
+    row : a row for which tree and model differ, in the form of ``model.read``; None if none was found
     """
 
     n_leaves: int
@@ -48,7 +49,7 @@ class Checked:
 
     @property
     def ok(self) -> bool:
-        """Whether the tree predicts what the model predicts in every leaf, proved."""
+        """Whether it is proved for every leaf that the tree predicts what the model predicts."""
         return self.equal == self.n_leaves
 
     def __str__(self) -> str:
@@ -63,9 +64,9 @@ class BornAgain:
 
     Parameters
     ----------
-    result : the tree, its size, and what is proved about that
-    model : what it equals, and how rows are read
-    reading : how it was checked that the model reads the rows of ``X`` so, see
+    result : the tree, its size, and what is proved about its size
+    model : the model that the tree equals; it also reads the rows
+    reading : how it was checked that the model reads the rows of ``X`` in the same way, see
         :attr:`proofwood.explain.explanation.Explanation.reading`; empty without ``X``
     """
 
@@ -80,24 +81,24 @@ class BornAgain:
         Raises
         ------
         ValueError
-            If none was found, as :attr:`status` says.
+            If no tree was found; :attr:`status` then says why.
         """
         if self.result.model is None:
             why = {
                 Status.INFEASIBLE: "no tree of this depth equals the model: raise max_depth",
-                Status.UNKNOWN: "the limit was reached before the first tree: raise time_limit",
+                Status.UNKNOWN: "a limit was reached before a tree was found: raise time_limit",
             }
             raise ValueError(why[self.result.status])
         return self.result.model
 
     @property
     def status(self) -> Status:
-        """``"optimal"``, ``"feasible"`` (it equals the model, a smaller one may), ``"infeasible"``, ``"unknown"``."""
+        """``"optimal"``, ``"feasible"`` (a smaller tree may exist), ``"infeasible"`` or ``"unknown"``."""
         return self.result.status
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of the tree."""
+        """Number of leaves of the tree."""
         return self.tree.n_leaves
 
     @property
@@ -107,17 +108,17 @@ class BornAgain:
 
     @property
     def lower_bound(self) -> float:
-        """No tree that equals the model has fewer leaves (or less depth, if that was asked for)."""
+        """Proved bound: no tree that equals the model has fewer leaves (or less depth, if that was asked for)."""
         return self.result.lower_bound
 
     @property
     def gap(self) -> float:
-        """Objective minus lower bound; 0 when proved."""
+        """Objective minus lower bound; 0 if the tree is proved smallest."""
         return self.result.gap
 
     @property
     def labels(self) -> Labels:
-        """Names of columns, classes and categories, as exports and pictures take them."""
+        """Names of columns, classes and categories, for exports and pictures."""
         inputs = self.model.inputs
         return Labels(
             features=[given.name for given in inputs],
@@ -129,11 +130,11 @@ class BornAgain:
         )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """(n_rows,) classes that the tree predicts, for rows as the model takes them."""
+        """(n_rows,) classes that the tree predicts for rows ``X``, which have the form that the model takes."""
         return np.asarray(self.model.classes[evaluate.predict(self.tree, self.model.read(X))])
 
     def export_text(self, *, ascii_only: bool = False) -> str:
-        """The tree as rules, one line per node, which decide as the model does for every float64.
+        """The tree as text, one line per node. The tests decide every float64 as the model does.
 
         Parameters
         ----------
@@ -146,9 +147,9 @@ class BornAgain:
         return plot_tree(self.tree, self.labels, ax, **options)
 
     def check(self, *, time_limit: float | None = None) -> Checked:
-        """Prove leaf by leaf that the tree predicts what the model predicts, by boxes that a checker has to accept.
+        """Prove leaf by leaf that the tree predicts what the model predicts; a checker has to accept the proof.
 
-        It shares no code with any search. It does not check that no such tree has fewer leaves.
+        The check shares no code with any search. It does not prove that the tree is the smallest.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class BornAgain:
             return f"no tree: {result.status}"
         proved = {
             "leaves": "no tree that equals the model has fewer leaves",
-            "depth": "no tree that equals the model is less deep",
+            "depth": "no tree that equals the model has less depth",
         }[result.unit]
         if result.status is not Status.OPTIMAL:
             least = f"{result.lower_bound:g} leaves" if result.unit == "leaves" else f"depth {result.lower_bound:g}"
@@ -186,9 +187,9 @@ class BornAgain:
 def _other(
     model: Explained, oracle: Oracle, box: tuple[IntArray, IntArray], label: int, clock: Clock
 ) -> tuple[bool, FloatArray | None]:
-    """Whether the search came to its end, and a row of a box that has another class, None if it found none.
+    """Whether the search finished, and a row of a box that has another class (None if it found none).
 
-    Where only rounding may give a row another class the model itself is asked, cell by cell.
+    If only rounding may give a row another class, the model itself predicts it, cell by cell.
     """
     waiting = [box]
     while waiting:
@@ -203,7 +204,7 @@ def _other(
         row = model.row(answer.witness, like=np.zeros(len(model.inputs)))
         if int(model.predict_codes(row[np.newaxis])[0]) != label:
             return True, row
-        for g in np.flatnonzero(low < high).tolist():  # what is left of the box without the cell of the row
+        for g in np.flatnonzero(low < high).tolist():  # the rest of the box, without the cell of the row
             cell = answer.witness[g]
             for begin, finish in ((low[g], cell - 1), (cell + 1, high[g])):
                 if begin <= finish:
@@ -225,40 +226,41 @@ def born_again(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
 ) -> BornAgain:
-    r"""The smallest tree that predicts what an ensemble predicts, for every row [1]_.
+    r"""The smallest tree that predicts the same class as an ensemble for every row [1]_.
 
     Parameters
     ----------
-    model : a fitted model that :class:`proofwood.Explainer` takes, or an ``Explainer`` of it: then its space of rows
-        (``bounds``, ``knowledge``, ``integer``, ``missing``) and its classes (``target``, ``confidence``, ``vote``)
-        count
+    model : a fitted model that :class:`proofwood.Explainer` takes, or an ``Explainer`` of it. The tree then equals the
+        model on the rows that the ``Explainer`` considers (``bounds``, ``knowledge``, ``integer``, ``missing``), and
+        predicts its classes (``target``, ``confidence``, ``vote``)
     objective : ``"leaves"``: fewest leaves; ``"depth"``: least depth, and among these trees fewest leaves
-    max_depth : of the tree; any by default
-    X : rows to be counted at the nodes, and on which the conversion is checked
-    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0
-    time_limit : seconds, None for no limit; the best tree found and a lower bound stand at its end
+    max_depth : greatest depth of the tree; any depth by default
+    X : rows that are counted at the nodes, and on which the conversion is checked
+    output : of a model that predicts several targets (outputs, labels): index of the one to use, from 0
+    time_limit : seconds, None for no limit. When it ends, the best tree found so far and a lower bound are returned
     memory_limit : bytes that the search may add to the memory of the process, or a text such as "4GB"
 
     Returns
     -------
     BornAgain
-        The tree equals the model whatever the status; the status says whether it is proved smallest.
+        Every tree found equals the model; the status says whether it is proved to be the smallest.
 
     Raises
     ------
     TypeError
-        If the model is of no supported kind.
+        If this kind of model is not supported.
     ValueError
         If an argument is wrong.
 
     Notes
     -----
-    The tree asks what the model asks: its thresholds, whether a value is missing (which goes where the model sends it),
-    and of categories whether a value is one that the model tells from all others, or in a set that it tests. For
-    numbers no other tests would help; a tree that groups categories in other ways may be smaller.
+    The tree uses the tests of the model: its thresholds, whether a value is missing (it sends missing values where the
+    model sends them), and for categories, the sets that the model tests and the single categories that it treats
+    differently from all others. For numbers no other tests would help; a tree that groups categories in other ways may
+    be smaller.
 
-    Smallest trees grow fast with the ensemble: five trees of depth 3 need hundreds of leaves. Of larger ensembles,
-    explain single rows.
+    The smallest tree grows fast with the ensemble: five trees of depth 3 need hundreds of leaves. For larger ensembles,
+    explain single rows instead.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""Explain what a fitted model predicts: one object per model, one method per question.
+"""Explain the predictions of a fitted model: one object per model, one method per question.
 
-The methods are thin: what they do is in :mod:`proofwood.explain.answers`, a file for each question.
+Each method passes its arguments to a function of :mod:`proofwood.explain.answers`, which has a file per question.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_KEPT = 8
-"""Readings of the model, by missing values, integers and types of rows, of which an explainer keeps the engines."""
+"""Number of variants of the model (by missing values, integers and types of rows) whose engines an explainer keeps."""
 
 
 def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
-    """A method of :class:`Explainer` that keeps its memory limit, and warns if that ended a search."""
+    """Decorate a method of :class:`Explainer`: it obeys the memory limit, and warns if the limit ended a search."""
 
     @functools.wraps(method)
     def limited(*args: P.args, **options: P.kwargs) -> R:
         explainer = args[0]
         assert isinstance(explainer, Explainer)
-        if memory.limited():  # one question that asks another
+        if memory.limited():  # a question that is part of another question
             return method(*args, **options)
         with memory.within(explainer.memory_limit):
             try:
@@ -62,14 +62,14 @@ def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
                 explainer.forget()
                 why = str(error) or "an allocation failed"
                 raise memory.MemoryLimitError(
-                    f"memory ended before {method.__name__} had an answer ({why}): raise memory_limit or the "
-                    "limits of the process"
+                    f"memory ran out before {method.__name__} had an answer ({why}): raise memory_limit or the "
+                    "memory limits of the process"
                 ) from error
         if memory.lacked():
             explainer.forget()
             warnings.warn(
-                "the memory limit ended the search: the explanation is the best found so far, as its status says. "
-                "Raise memory_limit or the limits of the process for a complete one",
+                "the memory limit ended the search: the explanation is the best one found so far, and its status says "
+                "what is proved. For a complete one, raise memory_limit or the memory limits of the process",
                 OptimalityWarning,
                 stacklevel=2,
             )
@@ -84,45 +84,47 @@ class Explainer:
     Parameters
     ----------
     model : fitted classifier or regressor: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM,
-        CatBoost, and proofwood's own trees and diagrams; pipelines that end in one, and searches, votes, bags,
-        thresholds and calibrations of them; the path of a file of trees in ONNX, or of XGBoost, LightGBM or CatBoost.
-        Or what ``explained(model)`` gives
-    target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
+        CatBoost, and proofwood's own trees and diagrams; pipelines that end in one of these; scikit-learn's searches,
+        votes, bags, decision thresholds and calibrations of them; the path of a file of trees in ONNX, or of XGBoost,
+        LightGBM or CatBoost; or the result of ``explained(model)``
+    target : of a regressor, a question about its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
         ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
-        of cuts between bands. Its answers are the classes: ``"at least 250000"`` and ``"below 250000"``
-    confidence : of a classifier, the least probability that counts: rows where no class has it are ``"unsure"``, a
-        class of its own, so that explanations keep the class and its probability
-    vote : ``"auto"``: what the model predicts; ``"majority"``: the class that most trees predict, ties to the lowest
-    feature_groups : from the name of a feature to its 0/1 columns, exactly one of which is 1; other kinds by ``Group``
-    bounds : from columns to least and greatest values: what lies outside is not considered
-    feature_names : names of the columns, where the model knows none
-    integer : columns that hold integers only
-    missing : columns in which a missing value is considered, beside those in which a row of ``X`` lacks one, and those
-        in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
-    knowledge : conditions that every possible row satisfies, as ``pandas.DataFrame.query`` takes them, such as
-        ``"age >= 18 or job == 'student'"``; also ``"age < 18 -> income == 0"``. Rows that break one are not considered
-    plausible : a fitted ``IsolationForest`` over the same columns, or a pipeline that ends with one; or a pair of one
-        of these and the least score (as ``score_samples`` gives it) of a plausible row. Rows that it holds for outliers
-        are not considered. Of rows that are outliers themselves only changes can be asked for
-    X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers.
-        CatBoost's columns of categories need rows in which all categories occur that its trees test
-    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0. Without
-        it such a model is refused, and the message names them
-    engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
-        a relaxation) alone; ``"paper"``, the SAT formula of RFxpl (majority votes, all other classes), a reference
-    time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status.
-        Reading the model has no limit, and takes a second or two for a million nodes
-    memory_limit : bytes that an explanation may add to the memory of the process, or a text such as "4GB"; None for
-        80 % of what the process may still use. One that reached it says so in its status, as with the time, and in a
-        warning; what the engine learned from earlier rows is forgotten then
-    max_bytes : that the model of a file may take in memory, by what the file declares; 4 GiB by default
+        of cuts between bands. The possible answers become the classes: ``"at least 250000"`` and ``"below 250000"``
+    confidence : of a classifier, the least probability that a class must have. Rows in which no class has it get the
+        extra class ``"unsure"``, so that explanations keep both the class and its probability
+    vote : ``"auto"``: what the model predicts; ``"majority"``: the class that most trees predict (ties: the lowest one)
+    feature_groups : mapping from the name of a feature to its 0/1 columns, exactly one of which is 1; for groups with
+        other rules, use ``Group``
+    bounds : mapping from columns to least and greatest values; rows outside them are not considered
+    feature_names : names of the columns, if the model has none
+    integer : columns that contain only integers
+    missing : columns in which missing values are considered, in addition to those in which a row of ``X``, or the
+        explained row (or table), has one. In all other columns every row is assumed to have a value
+    knowledge : conditions that every possible row satisfies, written as for ``pandas.DataFrame.query``, such as
+        ``"age >= 18 or job == 'student'"``, or as ``"age < 18 -> income == 0"``. Other rows are not considered
+    plausible : a fitted ``IsolationForest`` over the same columns, or a pipeline that ends with one; or a pair of such
+        a model and the least score (as ``score_samples`` returns it) of a plausible row. Rows that are outliers to it
+        are not considered. If the explained row is itself an outlier, only changes of its class can be asked for
+    X : rows on which the conversion is checked, in addition to random ones; a data frame also says which columns are
+        integers. If CatBoost has categorical columns, all categories that its trees test must occur in these rows
+    output : of a model that predicts several targets (outputs, labels): index of the one to explain, from 0. Without
+        it such a model is rejected, and the message lists the targets
+    engine : ``"auto"``: the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
+        a relaxation): only that search; ``"paper"``: the SAT formula of RFxpl as a reference (majority votes only, and
+        all other classes as ``target``)
+    time_limit : seconds per explanation, None for no limit. If the time runs out, the status of the explanation says
+        so. Reading the model is not limited; it takes a second or two for a million nodes
+    memory_limit : bytes by which an explanation may increase the memory of the process, or a text such as "4GB"; None
+        for 80 % of what the process may still use. If the limit is reached, the status and a warning say so, and the
+        engine forgets what it learned from earlier rows
+    max_bytes : most bytes of memory for a model from a file, estimated from what the file declares; 4 GiB by default
 
     Raises
     ------
     TypeError
-        If the model is of no supported kind.
+        If this kind of model is not supported.
     ValueError
-        If an argument does not fit the model, the engine or the others.
+        If an argument does not fit the model, the engine or the other arguments.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
 
@@ -184,15 +186,15 @@ class Explainer:
         self._engines(self.model)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": {}}  # engines hold solvers, and build anew what they learned
+        return {**self.__dict__, "_kept": {}}  # engines contain solvers, and learn again what they need
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features that explanations are made of."""
+        """Names of the features in explanations: columns, or groups of columns."""
         return self.model.feature_names
 
     def forget(self) -> None:
-        """Give back the memory of what the engines have learned; they begin anew with the next question."""
+        """Free the memory of what the engines have learned; the next question builds them again."""
         for engines in self._kept.values():
             engines.forget()
         self._kept.clear()
@@ -215,16 +217,16 @@ class Explainer:
         certificate: bool = False,
         time_limit: float | None = None,
     ) -> Explanation:
-        """Why this class: features that suffice for it, whatever the others are, and none of which can be spared.
+        """Why this class: features whose values suffice for it, whatever the others are; none can be left out.
 
         Parameters
         ----------
         x : one row: array, series, mapping from names to values, or frame of one row
         smallest : as in every method
-        inflate : whether to widen the values of the features as far as the class allows
-        order : features to be left out first in front; for ``inflate`` those to be widened last
-        keep, free : features that must, and must not, be part of it
-        target : a class or list of classes to be ruled out; all others by default
+        inflate : whether to widen the range of values of each feature as far as the class stays the same
+        order : features in the order in which to try to leave them out; ``inflate`` widens them in reverse order
+        keep, free : features that must, and features that must not, be part of the explanation
+        target : a class or list of classes to rule out; all other classes by default
         start : features to try first, such as the explanation of a similar row
         certificate, time_limit : as in every method
 
@@ -235,7 +237,7 @@ class Explainer:
         Raises
         ------
         NotSufficientError
-            If the features outside ``free`` do not suffice.
+            If the features that are not in ``free`` do not suffice for the class.
         """
         return abductive(
             self._question(x, target, time_limit),
@@ -261,20 +263,20 @@ class Explainer:
         certificate: bool = False,
         time_limit: float | None = None,
     ) -> Explanation:
-        """Why not another class: features whose change can change the class, and none of which can be spared.
+        """Why not another class: features whose change can change the class; none of them can be left out.
 
         Parameters
         ----------
         x : as in every method
         target : a class or list of classes to reach; any other by default
         smallest : as in every method
-        order : features that should rather stay as they are in front
+        order : features in the order in which to try to keep them unchanged
         immutable, certificate, time_limit : as in every method
 
         Returns
         -------
         Explanation
-            Of status ``"none"`` if it is proved that no change leads there.
+            Its status is ``"none"`` if it is proved that no change leads to these classes.
         """
         question = self._question(x, target, time_limit, change=True)
         return contrastive(question, smallest=smallest, order=order, immutable=immutable, certificate=certificate)
@@ -294,38 +296,38 @@ class Explainer:
         certificate: bool = False,
         time_limit: float | None = None,
     ) -> Explanation:
-        """The nearest row of another class, within the bounds, integers staying integers.
+        """The nearest row of another class within the bounds; integer columns keep integers.
 
-        Integers are the columns of ``integer=``, those of which the table of training of an own model or the types of
-        ``X=`` say so, and those of an integer type in ``x`` itself.
+        Integer columns are those of ``integer=``, those with integer types in ``X=``, in ``x``, or in the training
+        table of one of proofwood's own models.
 
         Parameters
         ----------
         x : as in every method
         target : a class or list of classes to reach; any other by default
-        metric : ``"l1"``: sum over columns of weight times change; ``"l2"``: the root of the sum of their squares;
-            ``"linf"``: the greatest of them; ``"changes"``: number of changed features
-        weights : price of a change by 1 in a column, or of another category in a feature; a number is the price in all
-            of them. By default 1 over the range of the model's thresholds in the column, and 1 for a category. A value
-            that is there never becomes a missing one; a missing one becomes any value for the price 1. Of numbers also
-            two prices, ``(down, up)``; of categories, and of groups of 0/1 columns by the names of these, a mapping
-            ``{to: price}`` or ``{(from, to): price}``, where what is not named costs 1; of both a function of the value
-            of the row and another one (of numbers one that does not fall away from the row, which is taken for granted
-            between thresholds). ``math.inf`` forbids a change
+        metric : ``"l1"``: the sum over columns of weight times change; ``"l2"``: the root of the sum of their squares;
+            ``"linf"``: the greatest of them; ``"changes"``: the number of changed features
+        weights : price of a change by 1 in a column, or of another category in a feature; one number sets all prices.
+            By default 1 divided by the range of the model's thresholds in the column, and 1 for a category. A value
+            never becomes missing; a missing value becomes any value for the price 1. A numeric column may also have two
+            prices, ``(down, up)``; a categorical column, or a group of 0/1 columns (by their names), a mapping
+            ``{to: price}`` or ``{(from, to): price}`` in which changes that are not named cost 1. Each may have a
+            function of the row's value and the new value; for numbers it must not decrease with the distance from the
+            row, which is assumed between thresholds. ``math.inf`` forbids a change
         immutable : as in every method
-        within : from columns to what they may become: ``"up"`` or ``"down"`` from the row's own value, ``(low, high)``,
-            or a list of categories, of which the first and the last one where they have an order; for a group of 0/1
-            columns those that may become 1
-        constraints : what the row found satisfies: comparisons (<, <=, >, >=, ==) of sums of columns times numbers,
-            such as ``"debts <= 0.5 * income"`` or ``"total == a + b"``, as float64 works them out. ``x`` itself need
-            not satisfy them. Not for ``metric="changes"``
+        within : mapping from columns to their permitted new values: ``"up"`` or ``"down"`` from the row's own value,
+            ``(low, high)``, or a list of categories (ordered ones: the first and the last); for a group of 0/1 columns,
+            those that may become 1
+        constraints : conditions on the row found: comparisons (<, <=, >, >=, ==) of sums of columns times numbers,
+            such as ``"debts <= 0.5 * income"`` or ``"total == a + b"``, computed in float64. ``x`` itself need not
+            satisfy them. Not for ``metric="changes"``
         certificate, time_limit : as in every method
 
         Returns
         -------
         Explanation
-            Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
-            Of status ``"none"`` if it is proved that there is none.
+            Its ``witness`` is the row found, its ``distance`` the price. No row of another class is nearer than its
+            ``lower_bound``. Its status is ``"none"`` if it is proved that no such row exists.
         """
         question = self._question(x, target, time_limit, change=True)
         return counterfactual(
@@ -353,21 +355,22 @@ class Explainer:
         constraints: Iterable[str] | None = None,
         time_limit: float | None = None,
     ) -> list[Explanation]:
-        """Several nearest rows of another class, each with other changes than those before.
+        """Several nearest rows of another class, each with other changes than the earlier ones.
 
         Parameters
         ----------
         x : as in every method
-        limit : how many are wanted
+        limit : most rows to find
         target, metric, weights, immutable, within, constraints : as for :meth:`counterfactual`
         time_limit : seconds for all of them; that of the explainer by default
 
         Returns
         -------
         list of Explanation
-            By distance. The first is that of :meth:`counterfactual`; each later one is the nearest row that leaves, of
-            every earlier one, at least one of the changed features as it is (``"optimal"``: which is proved; which
-            ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
+            Sorted by distance. The first is that of :meth:`counterfactual`. Each later one is the nearest row that, for
+            each earlier one, keeps at least one of its changed features unchanged; ``immutable`` lists the features
+            kept, and status ``"optimal"`` means proved nearest. Fewer than ``limit`` if there are no others or the time
+            runs out.
         """
         question = self._question(x, target, time_limit, change=True)
         return counterfactuals(
@@ -393,19 +396,19 @@ class Explainer:
         certificate: bool = False,
         time_limit: float | None = None,
     ) -> Robustness:
-        """How far every value may move before the class can change: the distance to the nearest row of another class.
+        """How far values may move before the class can change: the distance to the nearest row of another class.
 
         Parameters
         ----------
         x : as in every method
-        metric : what distance is, as for :meth:`counterfactual`; by default the greatest change of a value
-        weights : as for :meth:`counterfactual`, but a change by 1 counts 1 in every column by default
+        metric : how distance is measured, as for :meth:`counterfactual`; by default as the greatest change of a value
+        weights : as for :meth:`counterfactual`, but by default a change by 1 counts 1 in every column
         target, immutable, certificate, time_limit : as in every method
 
         Returns
         -------
         Robustness
-            Its ``radius`` is proved: every nearer row has the class of ``x``.
+            It is proved that every row nearer than its ``radius`` has the class of ``x``.
         """
         question = self._question(x, target, time_limit)
         return robustness(question, metric=metric, weights=weights, immutable=immutable, certificate=certificate)
@@ -415,18 +418,18 @@ class Explainer:
     def possible(
         self, where: Mapping[Key, object], *, certificate: bool = False, time_limit: float | None = None
     ) -> Possible:
-        """Which classes rows of a region can have, each with a row, or proved to be impossible there.
+        """The classes that rows of a region can have, each with an example row; the others are proved impossible.
 
         Parameters
         ----------
-        where : from columns to ``(low, high)``, a list of categories, or a single value, which the rows of the region
-            have there; columns that are not named are free
+        where : the region: a mapping from columns to ``(low, high)``, a list of categories, or a single value; columns
+            that are not named may have any value
         certificate, time_limit : as in every method
 
         Raises
         ------
         ValueError
-            If a column or category does not exist, or a limit leaves no value.
+            If a column or category does not exist, or no value of a column is permitted.
         """
         return possible(self._engines(self.model), where, self._clock(time_limit), certificate=certificate)
 
@@ -434,7 +437,7 @@ class Explainer:
     def independent_of(
         self, feature: Key, where: Mapping[Key, object] | None = None, *, time_limit: float | None = None
     ) -> Independence:
-        """Whether the class never depends on a feature: no two rows that differ in it alone have different classes.
+        """Whether the class never depends on a feature: rows that differ only in this feature have the same class.
 
         Parameters
         ----------
@@ -445,12 +448,12 @@ class Explainer:
         Returns
         -------
         Independence
-            That it is so is proved; that it is not is shown by two rows.
+            Independence is proved; dependence is shown by two rows.
 
         Raises
         ------
         ValueError
-            If a feature, column or category does not exist, or a limit leaves no value.
+            If a feature, column or category does not exist, or no value of a column is permitted.
         """
         return independence(self._engines(self.model), feature, where, self._clock(time_limit))
 
@@ -458,7 +461,7 @@ class Explainer:
     def range(
         self, where: Mapping[Key, object] | None = None, *, target: Any = None, time_limit: float | None = None
     ) -> Range:
-        """Least and greatest number, or probability of a class, that rows of a region get.
+        """The least and greatest number, or probability of a class, that the model predicts for rows of a region.
 
         Parameters
         ----------
@@ -469,16 +472,16 @@ class Explainer:
         Returns
         -------
         Range
-            With a row for each end, and bounds that hold for all rows.
+            Each end with a row that has it, and with a proved bound for all rows of the region.
 
         Raises
         ------
         TypeError
-            If the model has no number or probability that its trees add up to.
+            If the model does not predict a number or probability as a sum over trees.
         ValueError
             If a column or category does not exist, no row is in the region, or the class is missing or unknown.
         TimeoutError
-            If the time is over before any row of the region is found.
+            If the time runs out before a row of the region is found.
         """
         return span(self._engines(self.model), {} if where is None else where, target, self._clock(time_limit))
 
@@ -493,16 +496,16 @@ class Explainer:
         target: Any = None,
         time_limit: float | None = None,
     ) -> Listing:
-        """All abductive and contrastive explanations of a row, each as soon as it is found.
+        """Iterate over all abductive and contrastive explanations of a row; each is yielded as soon as it is found.
 
-        The iterator ends when all are found, which its attribute ``complete`` then says, or at a limit.
+        The iterator ends at a limit, or when all explanations are found; its attribute ``complete`` is then true.
 
         Parameters
         ----------
         x : as in every method
-        limit : most explanations
-        kind : only ``"abductive"`` or only ``"contrastive"`` ones; both by default
-        first : the kind that tends to come early
+        limit : most explanations to yield
+        kind : ``"abductive"`` or ``"contrastive"`` to yield only this kind; both by default
+        first : the kind that is mostly found earlier
         target : a class or list of classes that matter; all others by default
         time_limit : seconds for all of them; that of the explainer by default
         """
@@ -512,7 +515,7 @@ class Explainer:
     @_within_memory
     @documented
     def enumeration_certificate(self, x: Any, *, time_limit: float | None = None) -> dict[str, Any]:
-        """All explanations of a row, with a proof of each and of that there are no others, as plain JSON.
+        """All explanations of a row as plain JSON, with a proof of each and a proof that there are no others.
 
         Parameters
         ----------
@@ -522,29 +525,29 @@ class Explainer:
         Returns
         -------
         dict
-            For :func:`proofwood.explain.proofs.certificate.write_certificate`.
+            The argument of :func:`proofwood.explain.proofs.certificate.write_certificate`.
 
         Raises
         ------
         proofwood.explain.proofs.certificate.NoCertificateError
-            If the time is over before, or some explanation is one only up to rounding.
+            If the time runs out first, or if some explanation is correct only up to rounding.
         """
         return enumeration_certificate(self._question(x, None, time_limit))
 
     def learn_knowledge(self, X: Any, *, min_support: int = 30) -> list[Learned]:
-        """Conditions about two features that no row of a table breaks, and hardly by chance.
+        """Conditions on two features that every row of a table satisfies, and that are unlikely to hold by chance.
 
         They are candidates: read them, and pass those that are true as ``knowledge`` to a new explainer.
 
         Parameters
         ----------
         X : many rows, as the model takes them
-        min_support : rows that at least satisfy the first part of a condition
+        min_support : least number of rows that satisfy the first part ("if") of a condition
 
         Returns
         -------
         list of Learned
-            Those with most support first: ``text`` is the condition, ``support`` the number of these rows.
+            Sorted by support, greatest first: ``text`` is the condition, ``support`` the number of these rows.
         """
         return learned(self.model.with_types_of(X), X, min_support)
 
@@ -565,28 +568,27 @@ class Explainer:
     def is_sufficient(
         self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
     ) -> bool | None:
-        """Whether the class stays as long as these features stay.
+        """Whether the class stays the same as long as the given features keep their values.
 
         Parameters
         ----------
         x : as in every method
-        features : names or indices of the features that stay
+        features : names or indices of the features that keep their values
         target, time_limit : as in every method
 
         Returns
         -------
         bool or None
-            None if the time was too short to know, or if a change of the class is possible only up to rounding, and
-            the model itself shows none.
+            None if the time ran out, or if rounding might allow a change of the class but the model itself shows none.
         """
         return is_sufficient(self._question(x, target, time_limit), features)
 
     @_within_memory
     @documented
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
-        """By name of feature: whether it is in every abductive explanation of the row; None where time ran out.
+        """For each feature, by name: whether it is in every abductive explanation of the row; None if time ran out.
 
-        Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
 
         Parameters
         ----------
@@ -597,9 +599,9 @@ class Explainer:
     @_within_memory
     @documented
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
-        """By name of feature: whether it is in some abductive explanation of the row; None where time ran out.
+        """For each feature, by name: whether it is in some abductive explanation of the row; None if time ran out.
 
-        Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
 
         Parameters
         ----------
@@ -612,14 +614,14 @@ class Explainer:
     def attribution(
         self, x: Any, *, limit: int | None = None, target: Any = None, time_limit: float | None = None
     ) -> Attribution:
-        """In which share of the abductive explanations of the row each feature occurs, with bounds.
+        """The share of the row's abductive explanations in which each feature occurs, with bounds.
 
         The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
 
         Parameters
         ----------
         x : as in every method
-        limit : most abductive explanations to look at
+        limit : most abductive explanations to count
         target : a class or list of classes that matter; all others by default
         time_limit : as in every method
         """
@@ -628,7 +630,7 @@ class Explainer:
     # ------------------------------------------------------------------------------------------------------------ parts
 
     def _engines(self, model: Explained) -> Engines:
-        """The engines of a reading of the model: in other spaces of rows, or around the prediction of a row."""
+        """The engines for a variant of the model: for another space of rows, or relative to the prediction of a row."""
         engines = self._kept.pop(model, None)
         if engines is None:
             most = 1 if model.is_relative else MOST_KEPT  # few rows have the same prediction
@@ -640,13 +642,13 @@ class Explainer:
         return engines
 
     def _clock(self, time_limit: float | None) -> Clock:
-        """The clock of a question that begins now."""
+        """A clock for a question that starts now."""
         return Clock.of(self.time_limit if time_limit is None else arguments.seconds(time_limit))
 
     def _question(self, x: Any, target: Any, time_limit: float | None, *, change: bool = False) -> Question:
-        """What is asked about one row, in the space in which it is: the parameters of all methods.
+        """The question about one row, with the parameters that all methods share.
 
-        A ``change`` of a column that is of an integer or boolean type in the row is one to a value of that type.
+        If the question is about a ``change``, columns of an integer or boolean type in the row keep that type.
         """
         clock = self._clock(time_limit)
         model, given = (self.model, x) if isinstance(x, Admitted) else read_one(self.model, x)

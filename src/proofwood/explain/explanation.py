@@ -1,4 +1,4 @@
-"""One explanation as a value: what was found about a row, in the words of the table, with its proof at hand."""
+"""One explanation of a row as an object: its features, its text in the terms of the table, and its verification."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
 VERIFY_SECONDS = 60.0
-"""Limit of a second look, where none is given."""
+"""Default time limit of :meth:`Explanation.verify`."""
 
 FUNCTION = "a function"
-"""What stands for prices that are a function, where no function can be kept."""
+"""Text that replaces a function of prices in a pickle and in JSON."""
 _SLACK = 2.0**-48
-"""Share of a distance that the rounding of its sum in float64 is below."""
+"""Upper bound on the relative rounding error of a distance that is summed in float64."""
 UP_TO_ROUNDING = " up to rounding"
-"""End of the status where another class is possible by the bounds on rounding, and the model does not show it."""
+"""End of a status if the bounds on rounding permit another class, but the model itself shows none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,62 +52,63 @@ class Explanation(Rejoined):
 
     Parameters
     ----------
-    kind : ``"abductive"``: as long as ``features`` stay, so does the class; ``"contrastive"``: a change of ``features``
-        can change it; ``"counterfactual"``: the nearest row of another class, which changes ``features``
+    kind : ``"abductive"``: the class stays as long as ``features`` keep their values; ``"contrastive"``: a change of
+        ``features`` can change the class; ``"counterfactual"``: the nearest row of another class changes ``features``
     features : indices of features, ascending
-    row : (n_inputs,) the row, as ``model.read`` gives it
-    label : code of its class
+    row : (n_inputs,) the row, as returned by ``model.read``
+    label : code of the class of the row
     status : of an abductive explanation
 
         - ``"smallest"``: no explanation has fewer features
-        - ``"minimal"``: no feature can be spared
-        - ``"sufficient"``: right, but a limit was reached: a feature may be spare
+        - ``"minimal"``: no feature can be left out
+        - ``"sufficient"``: correct, but a limit was reached: some feature may be superfluous
         - ``"unknown"``: a limit was reached before anything was proved
 
-        of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"``
+        of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (correct, perhaps not minimal), ``"none"``
         (proved: the class cannot change), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
-        ``"none"``, ``"unknown"``. In a table ``"impossible"`` where the question has no answer for the row.
-        ``"... up to rounding"`` where the claim leans on a change that the model's rounding might allow, and no row is
-        known for which the model itself shows it; without these words a status is exact, see :attr:`exact`
-    seconds : taken
-    calls : questions to the engine
-    engine : its name
-    model : the model, its grid and its names. An explanation that was pickled has its outline (the names, and the
-        thresholds around what is said): all texts are there, and :meth:`with_model` gives the model back
+        ``"none"``, ``"unknown"``. In a table ``"impossible"`` if the question has no answer for the row.
+        ``"... up to rounding"`` if the claim depends on a change that the model's rounding might allow, and no row is
+        known for which the model itself shows it. Without these words a status is exact, see :attr:`exact`
+    seconds : time taken
+    calls : number of questions to the engine
+    engine : name of the engine
+    model : the model, its grid and its names. A pickled explanation has an outline instead (the names, and the
+        thresholds near its values): all texts remain available, and :meth:`with_model` restores the model
     cells : (n_columns,) cells of the row
     low, high : (n_columns,) least and greatest cells of an abductive explanation; every row inside has the class
-    witness_cells : for features cells of rows of another class: for each feature of an abductive explanation a row that
-        agrees on the others, for other kinds the same row under each
-    targets : codes of the classes that matter, None for all others
-    keep : features that were asked to be part of it
-    free : features that it was not to have, where the smallest one was asked for
+    witness_cells : mapping from features to cells of rows of another class: for each feature of an abductive
+        explanation, a row that agrees on its other features; for other kinds, the same row for each feature
+    targets : codes of the target classes, None for all other classes
+    keep : features that the caller required
+    free : features that the caller excluded from an abductive explanation
     distance : price of the change (counterfactual), else nan
-    lower_bound : least number of features, or least distance, that is proved; nan if nothing is
-    immutable : features that were asked not to change
-    prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1, and after a
-        pickle
-    asked : ``weights`` and ``within`` of a counterfactual, from which prices are made anew
-    metric : how a counterfactual's distance is counted from them
-    certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
+    lower_bound : proved least number of features, or least distance; nan if nothing is proved
+    immutable : features that the caller did not allow to change
+    prices : of a counterfactual, for each column the price of each cell; None if each changed feature counts 1, and
+        after unpickling
+    asked : ``weights`` and ``within`` of a counterfactual, from which its prices can be computed again
+    metric : how the distance of a counterfactual is computed from the prices
+    certificate : the certificate from :class:`proofwood.explain.proofs.certificate.Certifier`, if asked for
     message : why there is no answer, if the status is ``"impossible"``
-    ranges : of an inflated explanation what is known of its ranges, else empty
+    ranges : of an inflated explanation, what is proved about its ranges; else empty
 
-        - ``"widest"``: no range can take in one value more, given the others
-        - ``"widest up to rounding"``: nor this, unless rounding that the model does not show stands in the way
-        - ``"wide"``: right, but a limit was reached: a range may be narrower than it could be
+        - ``"widest"``: no range can include one more value, given the other ranges
+        - ``"widest up to rounding"``: the same, except where only rounding that the model does not show prevents it
+        - ``"wide"``: correct, but a limit was reached: a range may be narrower than it could be
 
-    filled : inputs in which the row lacks a value, and a step of a pipeline fills in the one that ``row`` has
-    found_row : (n_inputs,) the row of a counterfactual, where it is not the one of its cells that is nearest by value:
-        prices or constraints decide then; else None
+    filled : inputs in which the row lacks a value; ``row`` has the value that a step of the pipeline fills in
+    found_row : (n_inputs,) the row of a counterfactual, if prices or constraints choose another row than the nearest
+        one (by value) of its cells; else None
     constraints : texts of the constraints between columns that a counterfactual satisfies
-    reading : how it was checked that the model reads the row as it is read here
+    reading : how it was checked that the model reads the row in the same way as this package
 
         - ``"checked"``: ``model.predict`` of the row, exactly as it was given, is the class that is explained
-        - ``"checked as ..."``: the model does not take the container of the row, and was asked for the same values in
-          another one, such as a frame of pandas
-        - ``"not checked: ..."``: nothing that was given predicts rows, as with trees from a file
+        - ``"checked as ..."``: the model does not accept the container of the row; its prediction was checked for the
+          same values in another container, such as a pandas data frame
+        - ``"not checked: ..."``: nothing that can predict rows was given, as with trees from a file
 
-        with ``"; columns by place"`` where the model knows no names of columns, and those of a frame were not looked at
+        followed by ``"; columns by place"`` if the model has no column names, so that those of a data frame were
+        ignored
     """
 
     kind: ExplanationKind
@@ -142,7 +143,7 @@ class Explanation(Rejoined):
 
     @property
     def exact(self) -> bool:
-        """Whether status and ranges are so in the model itself, whatever its rounding does."""
+        """Whether status and ranges are true of the model itself, whatever its rounding does."""
         return not self.status.endswith(UP_TO_ROUNDING) and not self.ranges.endswith(UP_TO_ROUNDING)
 
     # -------------------------------------------------------------------------------------------------------- in words
@@ -153,33 +154,33 @@ class Explanation(Rejoined):
         return self._named(self.features)
 
     def _named(self, features: Iterable[int]) -> tuple[str, ...]:
-        """Names of some features."""
+        """Names of the given features."""
         return tuple(self.model.feature_names[feature] for feature in features)
 
     @property
     def prediction(self) -> Any:
-        """Class of the row."""
+        """The class that the model predicts for the row."""
         return self._class(self.label)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """What an abductive explanation asks of its features, in original units; empty for other kinds."""
+        """The conditions of an abductive explanation on its features, in the table's units; empty for other kinds."""
         if self.low is None or self.high is None:
             return ()
         return conditions(self.model, self.low, self.high, self.features, row=self.row, filled=self.filled)
 
     def rule(self, digits: int | None = DIGITS) -> str:
-        r"""One line: conditions and the class they lead to, or changes and the class they lead to.
+        r"""The explanation in one line: its conditions (or changes), and the class that they lead to.
 
-        Characters of names and labels that could act on a terminal are escaped, such as ``\x1b``.
+        Control characters in names and labels, which could act on a terminal, are escaped, such as ``\x1b``.
 
         Parameters
         ----------
-        digits : significant digits of thresholds, at least. A threshold that has more is rounded inwards, so that the
-            rule says no more than what is proved, and still covers the row: of numbers that the model compares in
-            float32, ``x <= 35.5``, and on the other side ``x >= 35.5001``. A value that changes is rounded so that the
-            class is the one named, too; with constraints it is not rounded. The float64 next to a short number is
-            "just above" or "just below" it. None for the float64 numbers themselves
+        digits : least number of significant digits of thresholds. A threshold with more digits is rounded inwards, so
+            that the rule claims no more than what is proved, and still covers the row: if the model compares in
+            float32, ``x <= 35.5``, and on the other side ``x >= 35.5001``. A changed value is rounded so that the row
+            still gets the named class; with constraints it is not rounded. The float64 next to a short number is shown
+            as "just above" or "just below" it. None shows the float64 numbers themselves
         """
         arguments.count(digits, "digits", least=1)
         return printable(self._rule(digits))
@@ -189,7 +190,7 @@ class Explanation(Rejoined):
             return self.message
         if self.status == "none":
             permitted = f" (with {self.permitted})" if self.permitted else ""
-            return f"nothing that may change leads away from {self._aim(self.prediction)}{permitted}"
+            return f"no permitted change leads away from {self._aim(self.prediction)}{permitted}"
         if self.kind == "abductive":
             text = " and ".join(condition.text(digits) for condition in self.conditions) or "always"
             return f"{text} -> {self._claimed()}"
@@ -204,7 +205,7 @@ class Explanation(Rejoined):
 
     @property
     def permitted(self) -> str:
-        """What limits a change: features that stay, what columns may become, prices without end; empty without any."""
+        """The limits on a change as text: immutable features, permitted values, infinite prices; empty without any."""
         parts = told.staying(self._named(self.immutable))
         for key, allowed in (self.asked.get("within") or {}).items():
             named = {str(one.name): one.kind for one in self.model.inputs}
@@ -217,11 +218,11 @@ class Explanation(Rejoined):
         return ", ".join(parts)
 
     def _digits(self, digits: int | None = DIGITS) -> int | None:
-        """Digits of changes: values that satisfy constraints together are not rounded."""
+        """Digits to show changed values with; None if constraints connect them, as rounding could violate these."""
         return None if self.constraints else digits
 
     def _claimed(self) -> str:
-        """The class, or those that are ruled out."""
+        """Text of the class, or of the target classes that are ruled out."""
         if self.targets is None:
             return str(self.prediction)
         return "not " + " or ".join(str(self._class(target)) for target in self.targets)
@@ -243,10 +244,10 @@ class Explanation(Rejoined):
 
     @property
     def bounds_text(self) -> tuple[str, str]:
-        """The least distance that is proved, rounded down, and the distance, rounded up, in few digits.
+        """The proved least distance, rounded down, and the distance, rounded up, both in few digits.
 
-        What the rounding of their own sums in float64 may be is taken from the one and added to the other, unless the
-        row found lies exactly there, its columns counted with the weight 1.
+        The possible rounding error of their float64 sums is subtracted from the first and added to the second, unless
+        the exact distance of the row found, with weight 1 for each column, equals the number.
         """
         exact = None if self.witness is None else self._square()
         found = []
@@ -256,7 +257,7 @@ class Explanation(Rejoined):
         return at_most(found[0]), at_least(found[1])
 
     def _square(self) -> Fraction:
-        """The square of the distance of the row found, exactly, if each column has the weight 1."""
+        """The exact square of the distance of the row found, if each column has the weight 1."""
         assert self.witness is not None
         parts = []
         for feature in self.features:
@@ -281,7 +282,7 @@ class Explanation(Rejoined):
 
     @cached_property
     def witnesses(self) -> dict[int, FloatArray]:
-        """For features the rows of ``witness_cells``, as near to the explained row as these cells allow."""
+        """Mapping from features to rows with the ``witness_cells``, as near to the explained row as the cells allow."""
         rows: dict[int, FloatArray] = {}
         made: dict[int, FloatArray] = {}
         for feature, cells in self.witness_cells.items():
@@ -292,12 +293,12 @@ class Explanation(Rejoined):
 
     @property
     def witness(self) -> FloatArray | None:
-        """A row of another class: for an abductive explanation that of its first feature; None if none is known."""
+        """A row of another class (of an abductive explanation, that for its first feature); None if none is known."""
         return next(iter(self.witnesses.values()), None)
 
     @cached_property
     def witness_label(self) -> int:
-        """Code of the class that the model predicts for :attr:`witness`; -1 without one."""
+        """Code of the class that the model predicts for :attr:`witness`; -1 if there is no witness."""
         if self.witness is None:
             return -1
         return int(model_of(self.model, None).predict_codes(self.witness[np.newaxis])[0])
@@ -305,7 +306,7 @@ class Explanation(Rejoined):
     # ------------------------------------------------------------------------------------------------- without a model
 
     def _outlined(self) -> dict[str, Any]:
-        made = self.conditions, self.witnesses, self.witness_label  # what is said of them is kept
+        made = self.conditions, self.witnesses, self.witness_label  # the texts about them are kept
         box = {name: one for name, one in (("low", self.low), ("high", self.high)) if one is not None}
         cells = [self.cells, *self.witness_cells.values(), *box.values()]
         outline = Outline.of(self.model, list(np.array(cells, dtype=np.int64).T))
@@ -326,7 +327,8 @@ class Explanation(Rejoined):
     def _joined(self, whole: Explained, outline: Outline) -> Explanation:
         if _is_lost(self.asked.get("weights")):
             raise ValueError(
-                "the prices of this counterfactual are a function, which is not kept with it: ask for it again"
+                "the prices of this counterfactual are a function, which a pickle does not contain: compute the "
+                "counterfactual again"
             )
         cells, _ = outline.cells_there(self.cells, self.cells, whole)
         box: dict[str, Any] = {}
@@ -343,30 +345,32 @@ class Explanation(Rejoined):
     # ----------------------------------------------------------------------------------------------------------- checks
 
     def verify(self, *, seconds: float | None = VERIFY_SECONDS, model: Any = None) -> Verified:
-        """Prove anew what the explanation claims, and let the checker of certificates decide.
+        """Prove the claim of the explanation again, and let the checker of certificates decide.
 
-        Nothing that the explanation holds is believed: what it claims is written down as a statement about the model
-        and its space, rows of another class are looked for and shown to the model, that there are none is proved by
-        trees of boxes, distances are counted again from values, and
-        :func:`~proofwood.explain.proofs.certificate.check_certificate` has to accept all of it. It shares no line with
-        any search.
+        The check trusts no result of the search. It states the claim about the model and its space. The model itself
+        predicts the class of each row that should have another class, trees of boxes prove where no such rows exist,
+        and distances are computed again from values.
+        :func:`~proofwood.explain.proofs.certificate.check_certificate`, which shares no code with any search, has to
+        accept all of this.
 
         Parameters
         ----------
-        seconds : limit, None for none; what is not known by then is a problem, and ``status`` "undecided"
-        model : the Explainer that gave the explanation, where it was loaded from a pickle
+        seconds : time limit, None for none. What is not decided by then is listed as a problem, and ``status`` is
+            "undecided"
+        model : the Explainer that made the explanation, if the explanation was loaded from a pickle
 
         Returns
         -------
         Verified
-            ``ok`` if all of the claim was confirmed. Where the status says "up to rounding", ``doubts`` says of what.
-            Parts that no check covers are named in ``not_checked``, and ``status`` is then "not checked": what holds of
-            plausible rows only, or only because of constraints between columns, and prices by functions.
+            Its ``ok`` is true if the whole claim was confirmed. If the status says "up to rounding", ``doubts`` lists
+            what depends on rounding. If no check covers a part, ``not_checked`` names it, and ``status`` is "not
+            checked": claims about plausible rows only, claims that need constraints between columns, and prices given
+            by functions.
 
         Raises
         ------
         ValueError
-            If there is nothing to verify, or the model is not there.
+            If there is nothing to verify, or if the model is needed and was not given.
         """
         from proofwood.explain.proofs.verify import (  # start-up time: few answers are looked at again
             Claim,
@@ -380,13 +384,13 @@ class Explanation(Rejoined):
         if self.status == "unknown" and self.lower_bound > 0:
             return Verified((), not_checked=("the bound, without a row",))
         if self.status in ("unknown", "impossible"):
-            raise ValueError(f"an explanation of status {self.status!r} claims nothing that could be verified")
+            raise ValueError(f"an explanation of status {self.status!r} makes no claim: there is nothing to verify")
         return verify(Claim(**{one.name: getattr(self, one.name) for one in fields(Claim)}), Clock.of(seconds))
 
     # ----------------------------------------------------------------------------------------------------------- output
 
     def _lines(self) -> list[told.Line]:
-        """What is said of each feature."""
+        """The lines of the explanation in a table, one per feature."""
         changed = self._changed()
         if self.kind != "abductive" and changed is None:
             return []
@@ -401,24 +405,27 @@ class Explanation(Rejoined):
         )
 
     def to_frame(self) -> pl.DataFrame:
-        """A frame of polars with a row for each feature of the explanation, in words.
+        """A polars data frame with one row of texts per feature of the explanation.
 
-        Columns: ``feature``; ``value`` in the row, null where it is missing; ``treated_as``: what a step of a pipeline
-        fills in for a missing value; then ``changed_to``, or of an abductive explanation ``condition``, and ``low`` and
-        ``high``: the exact float64 ends of its interval, where it is one of numbers.
+        Columns: ``feature``; ``value`` in the row, null if it is missing; ``treated_as``: the value that a step of a
+        pipeline fills in for a missing one; then ``changed_to``, or for an abductive explanation ``condition``, with
+        ``low`` and ``high``: the exact float64 ends of an interval of numbers.
         """
         return told.as_frame(self._lines(), self.kind != "abductive")
 
     def to_markdown(self) -> str:
-        """The rule, what is proved, and a table of the features, in the Markdown of GitHub."""
+        """The rule, what is proved about it, and a table of the features, as GitHub Markdown."""
         return told.as_markdown(self.rule(), self._summary() + self._space(), *self._table())
 
     def to_html(self) -> str:
-        """The same as HTML: a ``div`` of class ``proofwood`` without styles or scripts, every text escaped."""
+        """The content of :meth:`to_markdown` as HTML: a ``div`` of class ``proofwood`` without styles or scripts.
+
+        All texts are escaped.
+        """
         return told.as_html(self.rule(), self._summary() + self._space(), *self._table())
 
     def _space(self) -> str:
-        """The rows that a claim is about, in words that follow it; empty if it is about all rows."""
+        """Text after a claim that names the rows it is about; empty if it is about all rows."""
         return among_rows(self.model) + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -431,8 +438,8 @@ class Explanation(Rejoined):
     def to_dict(self) -> dict[str, Any]:
         """Everything except the model, as plain values for JSON.
 
-        The form is a JSON schema in ``docs/reference/explanation.schema.json``. A value that the row lacks is null,
-        also where a step of a pipeline fills it in, which ``treated_as`` then tells.
+        The JSON schema is in ``docs/reference/explanation.schema.json``. A value that the row lacks is null, even if a
+        step of a pipeline fills it in; ``treated_as`` then has the value filled in.
         """
         return {
             "kind": self.kind,
@@ -471,7 +478,7 @@ class Explanation(Rejoined):
         }
 
     def _changed(self) -> FloatArray | None:
-        """The row of another class, where the explanation is about a change."""
+        """The row of another class; None if there is none, or if the explanation is abductive."""
         return None if self.kind == "abductive" else self.witness
 
     def _changes(self) -> list[dict[str, Any]]:
@@ -481,7 +488,7 @@ class Explanation(Rejoined):
         return told.changes(self.model, self.features, self.row, changed, self.filled, self._digits())
 
     def _as_given(self, row: FloatArray) -> list[float | None]:
-        """A row without the values that the explained one lacks."""
+        """The values of a row as plain numbers; None for those that the explained row lacks."""
         same = [j for j in self.filled if row[j] == self.row[j]]
         return [None if j in same else _number(value) for j, value in enumerate(row.tolist())]
 
@@ -493,28 +500,28 @@ class Explanation(Rejoined):
         title: str | None = None,
         palette: Any = None,
     ) -> Axes:
-        """Draw the explanation with matplotlib, a line per feature; returns the axes.
+        """Draw the explanation with matplotlib, one line per feature, and return the axes.
 
         Parameters
         ----------
         ax : Axes or None
             Where to draw; None makes a new figure.
-        figsize : inches of a new figure
+        figsize : width and height of a new figure in inches
         title : line above the picture; by default the class and what is proved
-        palette : colours of the classes in their order, or from labels to colours
+        palette : colours of the classes in their order, or a mapping from labels to colours
         """
         return plot_explanation(self, ax, figsize=figsize, title=title, palette=palette)
 
 
 def _without_functions(stated: Any) -> Any:
-    """What was stated of prices, with a word in place of each function."""
+    """The stated prices, with the text ``FUNCTION`` in place of each function."""
     if isinstance(stated, Mapping):
         return {key: _without_functions(one) for key, one in stated.items()}
     return FUNCTION if callable(stated) else stated
 
 
 def _may_forbid(stated: Any) -> bool:
-    """Whether stated prices, or those that a function may give, are without end."""
+    """Whether some stated price is infinite, or is a function, which may return infinity."""
     if isinstance(stated, Mapping):
         return any(map(_may_forbid, stated.values()))
     if isinstance(stated, tuple | list):
@@ -523,7 +530,7 @@ def _may_forbid(stated: Any) -> bool:
 
 
 def _is_lost(stated: Any) -> bool:
-    """Whether a word stands in place of a function, which no pickle holds."""
+    """Whether some stated price was a function, which pickling has replaced by a text."""
     return any(map(_is_lost, stated.values())) if isinstance(stated, Mapping) else isinstance(stated, str)
 
 

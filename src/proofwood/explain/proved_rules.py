@@ -1,4 +1,4 @@
-"""Few rules that a large ensemble obeys everywhere, and that together hold most rows of a table."""
+"""A few rules that a large ensemble obeys everywhere, and that together cover most rows of a table."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 REASONS = {
     "covered": "the wanted share is covered",
-    "max_rules": "more rules cover more",
-    "exhausted": "no rule that keeps the limits was found for the others",
+    "max_rules": "more rules would cover more",
+    "exhausted": "no rule within the limits was found for the other rows",
     "time_limit": "the time limit was reached",
     "memory_limit": "the memory limit was reached",
 }
@@ -44,14 +44,14 @@ REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class ProvedRule(Kept):
-    """Conditions, and a class that the model gives every row that meets them.
+    """Conditions, and the class that the model predicts for every row that meets them.
 
     Parameters
     ----------
-    region : the cells
-    model : what obeys the rule; its outline, where this was pickled
-    n_rows : rows of the table that meet the conditions
-    n_new : those of them that meet no rule before
+    region : the cells of the rows that meet the conditions
+    model : the model that obeys the rule; after unpickling, its outline
+    n_rows : number of rows of the table that meet the conditions
+    n_new : number of these rows that meet no earlier rule
     """
 
     region: Region = field(repr=False)
@@ -64,20 +64,20 @@ class ProvedRule(Kept):
         return self._with(outline, outline.cells_here(self.region.low), outline.cells_here(self.region.high)).__dict__
 
     def _with(self, model: Any, low: IntArray, high: IntArray) -> ProvedRule:
-        """The rule about the same region of a model, in its cells."""
+        """The same rule for another form of the model, with its region in the cells of that model."""
         made = replace(self, model=model, region=replace(self.region, low=low, high=high))
         made.__dict__["conditions"] = self.conditions
         return made
 
     @property
     def prediction(self) -> Any:
-        """The class."""
+        """The class that the rule predicts."""
         label = self.model.classes[self.region.label]
         return label.item() if isinstance(label, np.generic) else label
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """What the rule asks, in the units of the table."""
+        """The conditions of the rule, in the units of the table."""
         features = range(self.model.scores.n_features)
         return conditions(self.model, self.region.low, self.region.high, features)
 
@@ -86,8 +86,8 @@ class ProvedRule(Kept):
 
         Parameters
         ----------
-        digits : significant digits of thresholds, at least; longer ones are rounded inwards, so that the text says no
-            more than what is proved. None for the float64 numbers themselves
+        digits : least number of significant digits of thresholds. Longer ones are rounded inwards, so that the text
+            claims no more than what is proved. None shows the float64 numbers themselves
         """
         arguments.count(digits, "digits", least=1)
         asked = " and ".join(condition.text(digits) for condition in self.conditions) or "always"
@@ -99,14 +99,14 @@ class ProvedRule(Kept):
 
 @dataclass(frozen=True, eq=False)
 class CheckedRules:
-    """What a check of rules found.
+    """The result of a check of rules.
 
     Parameters
     ----------
-    n_rules : how many there are
-    proved : how many of them the model was proved to obey; fewer where the time ended
-    broken : the first rule that does not hold, None without one
-    row : (n_inputs,) a row that meets it and has another class, as ``model.read`` gives rows; None without one
+    n_rules : number of rules
+    proved : number of rules that the model is proved to obey; fewer if the time ran out or a rule is broken
+    broken : index of the first rule that the model does not obey, None if none was found
+    row : (n_inputs,) a row that meets the broken rule and has another class, in the form of ``model.read``; else None
     """
 
     n_rules: int
@@ -116,7 +116,7 @@ class CheckedRules:
 
     @property
     def ok(self) -> bool:
-        """Whether the model obeys all rules, proved."""
+        """Whether it is proved that the model obeys all rules."""
         return self.proved == self.n_rules
 
     def __str__(self) -> str:
@@ -127,23 +127,23 @@ class CheckedRules:
 
 @dataclass(frozen=True, eq=False)
 class ProvedRules(Rejoined, Sequence[ProvedRule]):
-    """Rules that a model obeys for every row that meets their conditions, and how much of a table they hold.
+    """Rules that a model obeys for every row that meets their conditions, and how much of a table they cover.
 
     Parameters
     ----------
-    rules : by the rows that each adds to those before it
-    model : what obeys them. Rules that were pickled have its outline: all texts are there, and :meth:`with_model`
-        gives the model back, for :meth:`rule_of`, :meth:`predict` and :meth:`check`
-    n_rows : rows of the table
-    n_covered : those that meet some rule
+    rules : the rules, sorted by the number of rows that each adds to those before it
+    model : the model that obeys them. Pickled rules have its outline instead: all texts remain available, and
+        :meth:`with_model` restores the model, for :meth:`rule_of`, :meth:`predict` and :meth:`check`
+    n_rows : number of rows of the table
+    n_covered : number of rows that meet some rule
     status : why the search ended: ``"covered"`` (the wanted share is covered), ``"max_rules"``, ``"exhausted"``,
-        ``"time_limit"`` or ``"memory_limit"``. Whatever it is, the model obeys the rules
-    n_candidates : number of rules that were made; these were chosen from them
-    most_covered : no choice of so many of the candidates covers more rows, which is proved. Of rules that were not
-        made it says nothing
-    undecided : questions that stayed open, and counted as answered with no
-    seconds : taken
-    reading : how it was checked that the model reads the table so, see
+        ``"time_limit"`` or ``"memory_limit"``. In every case the model obeys the rules
+    n_candidates : number of rules from which these were chosen
+    most_covered : proved upper bound on the rows that the same number of rules, chosen from these candidates, can
+        cover. Other rules may cover more
+    undecided : number of questions that were not answered in time, and counted as "no"
+    seconds : time taken
+    reading : how it was checked that the model reads the table in the same way, see
         :attr:`proofwood.explain.explanation.Explanation.reading`
     """
 
@@ -188,7 +188,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return replace(self, model=whole, rules=tuple(rules))
 
     def rule_of(self, X: Any) -> IntArray:
-        """(n_rows,) index of the first rule that each row meets, -1 where it meets none.
+        """(n_rows,) index of the first rule that each row meets, -1 if it meets none.
 
         Parameters
         ----------
@@ -201,17 +201,17 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return np.where(met.any(axis=0), met.argmax(axis=0), -1) if len(met) else np.full(met.shape[1], -1)
 
     def predict(self, X: Any, *, otherwise: Any = None) -> npt.NDArray[Any]:
-        """Classes where some rule speaks.
+        """Predict the class of each row that meets a rule.
 
         Parameters
         ----------
         X : rows as the model takes them
-        otherwise : what rows get that no rule holds: ``"model"`` for what the model predicts, or None
+        otherwise : prediction for rows that meet no rule: None, or ``"model"`` for the prediction of the model
 
         Returns
         -------
         (n_rows,) array
-            Of objects, with None where no rule speaks; with ``"model"`` as the model itself gives classes.
+            An array of objects, None for rows that meet no rule; with ``"model"``, an array of the model's classes.
         """
         arguments.choice(otherwise, "otherwise", (None, "model"))
         admitted = model_of(self.model, None).admit(X)
@@ -226,7 +226,10 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return np.asarray(self.model.classes[labels])
 
     def _met(self, rows: FloatArray) -> BoolArray:
-        """(n_rules, n_rows) which rows meet which rules. A missing value in a column that considers none meets none."""
+        """(n_rules, n_rows) whether each row meets each rule.
+
+        A row with a missing value in a column for which none is considered meets no rule.
+        """
         known = np.ones(len(rows), dtype=bool)
         for j in set(self.model.with_gaps_of(rows).missing) - set(self.model.missing):
             levels = self.model.inputs[j].levels
@@ -239,9 +242,9 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return met
 
     def check(self, *, time_limit: float | None = None) -> CheckedRules:
-        """Prove rule by rule that the model obeys it, by trees of boxes that the checker of certificates accepts.
+        """Prove rule by rule that the model obeys it; the checker of certificates has to accept the proofs.
 
-        It shares no code with the search that found the rules.
+        The check shares no code with the search that found the rules.
 
         Parameters
         ----------
@@ -264,10 +267,10 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
     # ---------------------------------------------------------------------------------------------------------- output
 
     def to_frame(self) -> pl.DataFrame:
-        """A frame of polars with a row for each rule.
+        """A polars data frame with one row per rule.
 
-        Columns: ``prediction``, ``conditions`` (their number), ``rows`` (that meet it), ``new`` (that no
-        earlier rule holds), ``covered`` (share of the table so far), ``rule`` (exact), ``text`` (to read).
+        Columns: ``prediction``, ``conditions`` (their number), ``rows`` (number that meet the rule), ``new`` (number
+        that meet no earlier rule), ``covered`` (share of the table so far), ``rule`` (exact), ``text`` (rounded).
         """
         import polars as pl  # start-up time: the rules need no frame
 
@@ -285,7 +288,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values that JSON knows."""
+        """The rules as plain values for JSON."""
         return {
             "rows": self.n_rows,
             "covered": self.n_covered,
@@ -306,7 +309,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         }
 
     def export_text(self, digits: int | None = DIGITS) -> str:
-        """The rules, one line each, with the rows that meet it and those that it adds.
+        """The rules as text: one line each, with the number of rows that meet the rule, and of those that are new.
 
         Parameters
         ----------
@@ -317,11 +320,11 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return "\n".join(f"{line:<{width}}{rule.text(digits)}" for line, rule in zip(lines, self.rules, strict=True))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw a bar per rule in the colour of its class: the rows that it adds, and those that earlier rules hold.
+        """Draw a bar per rule in the colour of its class: the rows that are new, and those that earlier rules cover.
 
         Parameters
         ----------
-        ax : where to draw; None makes a figure through pyplot
+        ax : where to draw; None makes a new figure with pyplot
         options : those of :func:`proofwood.explain.show.rules.plot_rules`
         """
         drawn = [(rule.region.label, rule.n_rows, rule.n_new, rule.text()) for rule in self.rules]
@@ -349,22 +352,22 @@ def proved_rules(
     memory_limit: int | str | None = None,
     random_state: int = 0,
 ) -> ProvedRules:
-    r"""Few rules that a model obeys everywhere, and that together hold most rows of a table.
+    r"""A few rules that a model obeys everywhere, and that together cover most rows of a table.
 
-    A rule is a region, made of ranges of numbers and sets of categories, and a class. That the model gives this class
-    to *every* row of the region, not only to those of the table, is proved.
+    A rule is a region, made of ranges of numbers and sets of categories, and a class. It is proved that the model gives
+    this class to *every* row of the region, not only to those of the table.
 
     Parameters
     ----------
     model : a fitted model that :class:`proofwood.Explainer` takes, or an ``Explainer`` of it
     X : the table, as the model takes rows
-    max_rules : most rules
-    coverage : share of the rows of ``X`` that is wanted: where it is reached, with as few of the candidates as can be
-    max_conditions : most conditions of a rule; any number by default. Rules with fewer cover less
-    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0
-    time_limit : seconds, None for no limit; the rules found by then are proved all the same
+    max_rules : greatest number of rules
+    coverage : wanted share of the rows of ``X``. If it can be reached, as few candidate rules as possible are chosen
+    max_conditions : most conditions of a rule; any number by default. A lower limit makes rules cover fewer rows
+    output : of a model that predicts several targets (outputs, labels): index of the one to use, from 0
+    time_limit : seconds, None for no limit; the rules found by then are also proved
     memory_limit : bytes that the search may add to the memory of the process, or a text such as "4GB"
-    random_state : of the choice of rows at which rules begin
+    random_state : seed for the choice of the rows from which rules grow
 
     Returns
     -------
@@ -373,18 +376,18 @@ def proved_rules(
     Raises
     ------
     TypeError
-        If the model is of no supported kind.
+        If this kind of model is not supported.
     ValueError
         If an argument is wrong, or ``X`` has no rows.
 
     Notes
     -----
-    A rule begins at a row, with all its values or with those of an explanation of it. It grows by one row of its class
-    after the other, the nearest first, as long as the model is proved to have one class in the region. Then conditions
-    are dropped where they can be, and the others are widened. Rows that no rule holds yet come next. From all rules
-    made in this way, those that cover most are chosen; for these candidates the choice is best up to ``most_covered``.
-    A question that takes longer than a second counts as answered with no, so answers about large models depend on the
-    machine.
+    A rule starts from one row, with all its values or with those of an explanation of it. It grows by rows of the same
+    class, the nearest first, as long as the model is proved to have one class in the region. Then superfluous
+    conditions are dropped, and the others are widened. The next rule starts from a row that no rule covers yet. From
+    all these candidates, the rules that cover most rows are chosen; ``most_covered`` bounds how much better another
+    choice could be. A question that takes longer than a second counts as answered with no, so the rules for large
+    models depend on the machine.
 
     Examples
     --------
@@ -409,7 +412,7 @@ def proved_rules(
     admitted = read.admit(X)
     rows = admitted.values
     if not len(rows):
-        raise ValueError("X has no rows: expected the table whose rows the rules are to hold")
+        raise ValueError("X has no rows: expected the table whose rows the rules should cover")
     read = read.with_gaps_of(rows)
     with memory.within(memory_limit):
         cells, codes, weight = read.cells_of(rows), admitted.codes, np.ones(len(rows), dtype=np.int64)
@@ -439,13 +442,13 @@ def proved_rules(
 
 
 def _lead(sums: IntArray) -> IntArray:
-    """(n_rows,) by how much the greatest sum of a row is above the second."""
+    """(n_rows,) the greatest sum of each row minus its second greatest sum."""
     ordered = np.sort(sums, axis=1)
     return np.asarray(ordered[:, -1] - ordered[:, -2] if sums.shape[1] > 1 else ordered[:, -1])
 
 
 def _read(model: Any, X: Any, output: int | None) -> Explained:
-    """The model as a conversion whose classes are the same for all rows."""
+    """Return the model as explained; raise ValueError if its classes differ between rows."""
     if isinstance(model, Explainer | Explained):
         arguments.unstated(output=output)
         read = model.model if isinstance(model, Explainer) else model
@@ -453,7 +456,7 @@ def _read(model: Any, X: Any, output: int | None) -> Explained:
         read = explained(model, X=X, output=output, compared=False)
     if isinstance(read.outcome, Within):
         raise ValueError(
-            "target=('within', ...) is about the prediction of one row, and the rules are about many: expected a "
+            "target=('within', ...) depends on the prediction of one row, but rules are about many rows: expected a "
             "target that is the same for all rows, such as ('>=', v) or a list of cuts"
         )
     read.of_every_row("which rules the model obeys everywhere")

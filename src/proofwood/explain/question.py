@@ -1,4 +1,4 @@
-"""What is asked about one row of a table: model, row, classes that matter, clock, and what is known so far."""
+"""A question about one row of a table: model, row, target classes, clock, and what is known so far."""
 
 from __future__ import annotations
 
@@ -20,76 +20,76 @@ from proofwood.explain.search.questions import Known, Questions
 from proofwood.model.node_table import FloatArray, IntArray
 
 SURE_TURNS = 5
-"""Turns of the searches for a change that holds whatever rounding does: about a second."""
+"""Limit, in turns, of a search for a change that does not depend on rounding: about a second."""
 SURE_TURNS_LATER = 2
-"""The same, once such a search has given up."""
+"""Limit, in turns, of these searches after one of them has found nothing."""
 
 
 class OutlierError(ValueError):
-    """A question about plausible rows that is asked of a row that is not plausible."""
+    """Raised if a question about plausible rows is asked for a row that is not plausible."""
 
 
 class Engines:
-    """The engines that answer questions about a model, with all they have learned, and what is known of the last row.
+    """The engines that answer questions about a model, with all they have learned, and facts about the last row.
 
     Parameters
     ----------
-    model : what is explained
-    name : of the engine
+    model : the explained model
+    name : name of the engine
     """
 
     def __init__(self, model: Explained, name: str) -> None:
         self.model, self.name = model, name
-        # The own engines need a while to take in a large model, which is no part of the first question.
+        # The own engines need a while to read a large model; this time is not part of the first question.
         self._oracle = make_oracle(name, model.scores) if name in OF_PLAUSIBLE else None
         self._sure: Oracle | None = None
         self._last: tuple[IntArray, int, tuple[int, ...] | None, Known] | None = None
 
     def forget(self) -> None:
-        """Give back the memory of what the engines have learned; they begin anew with the next question."""
+        """Free the memory of what the engines have learned; the next question builds them again."""
         if self._oracle is not None:
             self._oracle.close()
         self._oracle = self._sure = self._last = None
 
     @property
     def oracle(self) -> Oracle:
-        """The engine, built when it is first used and kept with all it has learned."""
+        """The engine. It is built at its first use, and then kept with all it has learned."""
         if self._oracle is None:
             self._oracle = make_oracle(self.name, self.model.scores)
         return self._oracle
 
     @property
     def sure(self) -> Oracle:
-        """An engine to which only those rows have another class that have it whatever rounding does."""
+        """An engine that counts a row as of another class only if rounding cannot change this."""
         if self._sure is None:
             self._sure = make_oracle("auto", self.model.scores.sure())
         return self._sure
 
     def known(self, cells: IntArray, label: int, targets: tuple[int, ...] | None) -> Known:
-        """What is kept of a question: what the last ones have taught, if they were about the same."""
+        """Facts from earlier questions; empty unless the last question had the same row, class and targets."""
         last = self._last
         if last is None or last[1:3] != (label, targets) or not np.array_equal(last[0], cells):
             self._last = last = cells, label, targets, Known()
         return last[3]
 
 
-# One object in place of six: decisions/0080-one-question-one-measure-one-tree.
+# One object instead of six: decisions/0080-one-question-one-measure-one-tree.
 class Question(Questions):
-    """What is asked about one row of a table, and what all answers about it are made with.
+    """A question about one row of a table, with all that is needed to make answers to it.
 
     Parameters
     ----------
     engines : the model and its engines
     given : the row, as it was read
-    clock : of the question: reading the row and building the engine are in it
-    target : a class or list of classes that matter, as the user states it; None for all others
+    clock : clock of the question; it includes the time to read the row and to build the engine
+    target : the target class or classes, as the user states them; None for all other classes
 
     Attributes
     ----------
     row : (n_inputs,) the row; its ``cells``, ``label`` and ``targets`` are those of :class:`Questions`
-    filled : inputs in which the row lacks a value, and ``row`` has what a step of a pipeline fills in
+    filled : inputs in which the row lacks a value; ``row`` has the value that a step of a pipeline fills in
     reading : how the reading was checked, see :attr:`proofwood.explain.explanation.Explanation.reading`
-    stated : ``weights`` and ``within``, where these are part of the question
+    stated : ``weights`` and ``within``, if they are part of the question
     """
 
     def __init__(self, engines: Engines, given: Admitted, clock: Clock, *, target: Any = None) -> None:
@@ -106,19 +106,19 @@ class Question(Questions):
 
     @property
     def seconds(self) -> float:
-        """Seconds since the beginning, or since :meth:`restart`."""
+        """Seconds since the question began, or since :meth:`restart`."""
         return self._since.seconds
 
     def restart(self) -> None:
-        """Count seconds and calls from here on: for the next answer of a list."""
+        """Start to count seconds and calls again, for the next answer of a list."""
         self._since, self.calls = Clock(), 0
 
     def features(self, keys: Iterable[Key], what: str) -> list[int]:
-        """Indices of features given by name or index; ``what`` is named in the error."""
+        """Indices of features that are given by name or index; error messages call the argument ``what``."""
         return features_of(self.model.feature_names, keys, what)
 
     def box(self, features: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of the rows that agree with this one on some features."""
+        """Least and greatest cells (n_columns,) of the rows that agree with the explained row on the given features."""
         return self.scores.box(self.cells, features)
 
     def explanation(
@@ -129,19 +129,19 @@ class Question(Questions):
         witnesses: Mapping[int, IntArray],
         **more: Any,
     ) -> Explanation:
-        """The explanation; its status says so if it leans on a change that only rounding might allow.
+        """Return the explanation; its status says so if it depends on a change that only rounding might allow.
 
         Parameters
         ----------
         kind, features, status : as in :class:`Explanation`
-        witnesses : for features cells of rows of another class
+        witnesses : mapping from features to cells of rows of another class
         more : further attributes of the explanation
         """
         chosen = tuple(sorted(features))
         if status not in ("none", "unknown"):
             each = {id(cells): cells for cells in witnesses.values()}
             real = dict(zip(each, self.are_real(list(each.values())), strict=True))
-            kept = set(more.get("keep", ()))  # which nothing has to show to be needed
+            kept = set(more.get("keep", ()))  # no row has to show that these are needed
             witnesses = {f: cells for f, cells in witnesses.items() if f not in kept or real[id(cells)]}
             if self.scores.margin and kind != "counterfactual":
                 witnesses = self._shown(kind, chosen, witnesses, real)
@@ -170,19 +170,19 @@ class Question(Questions):
     # --------------------------------------------------------------------------------------------------------- rounding
 
     def require_plausible(self) -> None:
-        """OutlierError if the row is not plausible: what holds of plausible rows does not explain it."""
+        """Raise OutlierError if the row is not plausible: statements about plausible rows do not explain its class."""
         if self.model.plausible is not None and not self.model.are_plausible(self.row[np.newaxis])[0]:
             raise OutlierError(
-                "the row itself is not plausible, so that a statement about plausible rows does not explain its class: "
-                "ask for a counterfactual, or ask an explainer without plausible="
+                "the row itself is not plausible, so a statement about plausible rows does not explain its class: use "
+                "counterfactual or contrastive, or an Explainer without plausible="
             )
 
     def is_real(self, cells: IntArray) -> bool:
-        """Whether the model itself gives a row of these cells another class (of the targets), and it is plausible."""
+        """Whether a row with the given cells is plausible, and the model itself gives it another (target) class."""
         return self.are_real([cells])[0]
 
     def are_real(self, many: Sequence[IntArray]) -> list[bool]:
-        """The same of several rows, about which the model is asked at once."""
+        """:meth:`is_real` for several rows; the model predicts them in one call."""
         classes, plausible = [self._has_class(cells) for cells in many], [self._is_plausible(cells) for cells in many]
         open_ = [
             i for i, known in enumerate(zip(classes, plausible, strict=True)) if None in known and False not in known
@@ -196,14 +196,14 @@ class Question(Questions):
         return [bool(has) and bool(may) for has, may in zip(classes, plausible, strict=True)]
 
     def is_counted(self, row: FloatArray) -> bool:
-        """Whether the model itself gives a row (n_inputs,) another class (of the targets), and it is plausible."""
+        """Whether a row (n_inputs,) is plausible, and the model itself gives it another (target) class."""
         return int(self.model.predict_codes(row[np.newaxis])[0]) in self._others and bool(
             self.model.are_plausible(row[np.newaxis])[0]
         )
 
     @property
     def _others(self) -> list[int]:
-        """Classes that count as another one."""
+        """Codes of the classes that count as another class."""
         every = range(self.scores.n_classes) if self.targets is None else self.targets
         return [k for k in every if k != self.label]
 
@@ -231,10 +231,10 @@ class Question(Questions):
         return None
 
     def sure_change(self, fixed: Iterable[int]) -> IntArray | None:
-        """A row that agrees on some features and has another class in the model itself; None if none is found.
+        """A row that agrees on ``fixed`` and gets another class from the model itself; None if none is found.
 
-        The effort is limited: such a question may be far harder than those before it, and what hangs on it is whether
-        the status says "up to rounding".
+        The effort is limited: such a question may be far harder than those before it, and its answer decides only
+        whether the status says "up to rounding".
         """
         seconds = self.clock.seconds_left
         asked = self.engines.sure.ask(
@@ -247,7 +247,7 @@ class Question(Questions):
     def _shown(
         self, kind: str, features: tuple[int, ...], witnesses: Mapping[int, IntArray], real: Mapping[int, bool]
     ) -> Mapping[int, IntArray]:
-        """The witnesses; where one changes the class up to rounding only, another one if it is known to exist."""
+        """The witnesses. One that changes the class only up to rounding is replaced if a better one is found."""
         shown = dict(witnesses)
         for feature, cells in witnesses.items():
             if cells is not shown[feature] or real[id(cells)]:
@@ -263,7 +263,7 @@ class Question(Questions):
 
 
 def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...] | None:
-    """Codes of the classes that a user names; None for all others."""
+    """Codes of the target classes that the user names; None for all other classes."""
     if target is None:
         return None
     classes = model.classes.tolist()
@@ -273,29 +273,35 @@ def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...] | No
             raise ValueError(f"target={name!r} is not a class of the model: expected one of {classes}")
         codes.append(classes.index(name))
     if label in codes:
-        raise ValueError(f"target={target!r}: the model predicts {classes[label]!r} for this row already")
+        raise ValueError(
+            f"target={target!r}: the model already predicts {classes[label]!r} for this row; expected other classes"
+        )
     return tuple(sorted(set(codes)))
 
 
 def features_of(names: tuple[str, ...], keys: Iterable[Key], what: str) -> list[int]:
-    """Indices of features given by name or index, each once; ``what`` is named in the error."""
+    """Indices of features that are given by name or index, each once; error messages call the argument ``what``."""
     return list(dict.fromkeys(position(key, names, what) for key in arguments.several(keys, what, repr(names[0]))))
 
 
 def read_one(model: Explained, x: Any) -> tuple[Explained, Admitted]:
-    """One row, of which the model itself was asked, and the model as it reads rows of its types.
+    """Read one row, and check it with the model's own prediction.
 
     Parameters
     ----------
-    model : what is explained
+    model : the explained model
     x : array, series, mapping from names to values, or table of one row in any container
+
+    Returns
+    -------
+    the model with the types of the row, and the row as it was read
 
     Raises
     ------
     DataError
-        If the row does not fit the model; MisreadError where the model predicts another class for it.
+        If the row does not fit the model; MisreadError if the model predicts another class for it than its reading.
     ValueError
-        If there are more rows, or none.
+        If ``x`` does not have exactly one row.
     """
     table = as_table(x)
     n_rows = len(table) if isinstance(table, list) else table.shape[0] if hasattr(table, "shape") else 1
@@ -306,7 +312,7 @@ def read_one(model: Explained, x: Any) -> tuple[Explained, Admitted]:
 
 
 def as_table(x: Any) -> Any:
-    """A row as a table of one row, its values as they are."""
+    """Return a row as a table of one row, with unchanged values."""
     if isinstance(x, Mapping):
         row = {str(name): [value] for name, value in x.items()}
         try:
@@ -316,7 +322,7 @@ def as_table(x: Any) -> Any:
 
             return pl.DataFrame(row)
         return pd.DataFrame(row)
-    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a series of pandas
+    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a pandas series
         return x.to_frame().T.infer_objects()
     if is_sparse(x):
         return x if len(x.shape) == 2 else x.reshape(1, -1)

@@ -1,4 +1,4 @@
-"""Boxes of cells and rows in words, in the units of the table: ``chest pain = 1 and 60.5 < weight <= 80``."""
+"""Text for boxes of cells and for rows, in the units of the table: ``chest pain = 1 and 60.5 < weight <= 80``."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import in_list, in_sentence, printable
 
 FEW_LEVELS = 6
-"""Categories with an order that a rule lists one by one; of more it names the ends."""
+"""Most ordered categories that a rule lists one by one; if there are more, it names only the first and the last."""
 READ_AS_MISSING = " (read as missing)"
-"""What is said of a number that the model takes for a missing value."""
+"""Text after a number that the model treats as a missing value."""
 UNKNOWN = "any other category"
-"""What is said of a category that the model does not know."""
+"""Text for a category that the model does not know."""
 _BELOW_ZERO = math.nextafter(0.0, -math.inf)
 
 Plain = bool | int | float | str | None
-"""A value as JSON knows it: None where it is missing."""
+"""A value for JSON; None if it is missing."""
 Limits = tuple[float, float] | frozenset[int]
 """Least and greatest number, or codes of categories."""
 Within = Mapping[int, Limits]
-"""What a region permits, by input."""
+"""The permitted values of a region, by index of input."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule asks of one column, or of a group of 0/1 columns.
+    """The condition of a rule on one column, or on a group of 0/1 columns.
 
     Parameters
     ----------
     feature : index of the feature
-    name : of the column or group
+    name : name of the column or group
     values : texts of the permitted categories, None for numbers
-    low, low_open, high, high_open : permitted interval of numbers, in original units; infinite ends are no limits
+    low, low_open, high, high_open : permitted interval of numbers, in the table's units; an infinite end is no limit
     missing : whether a missing value is permitted
-    only_missing : whether nothing else is
-    shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
-    levels : texts of the numbers 0, 1, ... where these are categories with an order
-    inside : the number of the explained row, which no text leaves out; nan without one
-    treated_as : where the row lacks the value, and a step of a pipeline fills it: the text of what it fills in
-    for_missing : the number that the model takes for a missing value, if it is all that is permitted; nan else
-    own_numbers : whether the ends are shown to the digit, whatever ``digits`` is asked for, as the model shows them
-    zone : time zone of moments that have one; they are shown in it
+    only_missing : whether only a missing value is permitted
+    shown_as : what the numbers stand for: dates, times or durations, true or false; else None
+    levels : texts of the numbers 0, 1, ... if these are ordered categories
+    inside : the number of the explained row, which every text includes; nan if there is no row
+    treated_as : text of the value that a step of a pipeline fills in, if the row lacks this value
+    for_missing : the number that the model treats as a missing value, if only this number is permitted; else nan
+    own_numbers : whether the ends are always shown with all their digits, as by the model, whatever ``digits`` is
+    zone : time zone in which moments are shown, if they have one
     """
 
     feature: int
@@ -74,13 +74,13 @@ class Condition:
     zone: str | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
-        """In words.
+        """The condition as text.
 
         Parameters
         ----------
-        digits : significant digits of thresholds, at least. A threshold whose shortest exact decimal has more of them
-            is rounded inwards, so that the text says no more than the condition, and still of the explained row.
-            None for the float64 numbers themselves
+        digits : least number of significant digits of thresholds. A threshold whose shortest exact decimal has more
+            digits is rounded inwards, so that the text permits no more than the condition, and still includes the
+            explained row. None shows the float64 numbers themselves
         """
         text = self._text(None if self.own_numbers else digits)
         if self.treated_as is not None:
@@ -131,7 +131,7 @@ class Condition:
         return low, self._upper(digits)[0] if math.isfinite(self.high) else None
 
     def _lower(self, digits: int | None) -> tuple[str, bool]:
-        """The text of the lower end, and whether it is meant with ``>``."""
+        """The text of the lower end, and whether the comparison is ``>``."""
         if digits is None or not math.isfinite(self.low) or self.shown_as in MOMENTS:
             return number_text(self.low, self.shown_as, self.zone), self.low_open or self._between(self.low)
         return decimals.inward(self.low, True, digits, self.inside, is_open=self.low_open)
@@ -144,9 +144,9 @@ class Condition:
 
     @property
     def operator(self) -> str:
-        """What the condition is: ``"="``, ``"in"``, ``">"``, ``">="``, ``"<"``, ``"<="``, ``"between"``, ...
+        """The comparison: ``"="``, ``"in"``, ``">"``, ``">="``, ``"<"``, ``"<="``, ``"between"``, ...
 
-        Or ``"is missing"``, ``"is not missing"``. Of numbers as :attr:`low` and :attr:`high` have them.
+        Or ``"is missing"``, ``"is not missing"``. For numbers, it compares with the exact :attr:`low` and :attr:`high`.
         """
         if self.only_missing:
             return "is missing"
@@ -170,7 +170,7 @@ class Condition:
         return self.levels[self._code(True) : self._code(False) + 1]
 
     def _code(self, least: bool) -> int:
-        """The least, or the greatest, permitted code of categories with an order."""
+        """The least (or else the greatest) permitted code of an ordered category."""
         if least:
             return max(0, math.floor(self.low) + 1 if self.low_open else math.ceil(self.low)) if self.low > 0 else 0
         top = len(self.levels) - 1
@@ -192,16 +192,16 @@ class Condition:
 
     @property
     def _sides(self) -> tuple[bool, bool]:
-        """Whether 0, and whether 1, is left out."""
+        """Whether 0 is excluded, and whether 1 is excluded."""
         low = self.low > 0 or (self.low == 0 and self.low_open)
         return low, self.high < 1 or (self.high == 1 and self.high_open)
 
     def _between(self, end: float) -> bool:
-        """Whether an end lies between two dates: its text is the earlier one, which lies below the end."""
+        """Whether an end lies between two dates. Its text is then the earlier date, which is below the end."""
         return self.shown_as in MOMENTS and math.isfinite(end) and end != math.floor(end)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values that JSON knows: the exact float64 ends, and the text."""
+        """The condition as plain values for JSON: the exact float64 ends, and the text."""
         values: list[Plain] | None = None if self.named is None else list(self.named)
         low, high = (self._end(end) for end in (self.low, self.high))
         if self.is_true or self.is_false:
@@ -228,7 +228,7 @@ class Condition:
 
 
 def number_text(value: float, shown_as: Kind | None = None, zone: str | None = None) -> str:
-    """A number with as many digits as tell it from all others; what it is shown as, in its zone."""
+    """A number as text, with all digits that identify it; or the date, time or truth value that it stands for."""
     if math.isnan(value):
         return "missing"
     if shown_as in MOMENTS:
@@ -239,7 +239,7 @@ def number_text(value: float, shown_as: Kind | None = None, zone: str | None = N
 
 
 def imputed_text(treated_as: str) -> str:
-    """What is said of a value that the row lacks and a step of a pipeline fills in."""
+    """Text for a value that the row lacks and a step of a pipeline fills in."""
     return f"missing, treated as {treated_as}"
 
 
@@ -252,14 +252,14 @@ def conditions(
     row: FloatArray | None = None,
     filled: Collection[int] = (),
 ) -> tuple[Condition, ...]:
-    """The conditions that a box puts on some features; columns without a condition are left out.
+    """The conditions that a box sets for some features; columns without a condition are left out.
 
     Parameters
     ----------
     model : Space
     low, high : (n_columns,) least and greatest cell of each column
     features : which features
-    row : (n_inputs,) a row of the box that no text leaves out
+    row : (n_inputs,) a row of the box, which every text includes
     filled : inputs in which the row lacks a value that a step of a pipeline fills in
     """
     found: list[Condition] = []
@@ -273,7 +273,7 @@ def conditions(
 
 
 def shown_as(given: Input) -> Kind | None:
-    """What the numbers of a column stand for: dates, times or durations, true or false; else None."""
+    """What the numbers of a column stand for: dates, times or durations, or true and false; else None."""
     return Kind.BOOLEAN if given.kind is Kind.BOOLEAN else given.shown_as
 
 
@@ -286,16 +286,16 @@ def value_text(
     filled: Collection[int] = (),
     within: Within | None = None,
 ) -> str:
-    """The value of a feature in a row: as short as it can be without a change of side at any threshold of the model.
+    """The value of a feature in a row as text, shortened as long as it stays on its side of each model threshold.
 
     Parameters
     ----------
     model : Space
     row : (n_inputs,)
     feature : index of the feature
-    digits : significant digits, at least; None for the float64 numbers themselves
-    filled : inputs in which the row lacks a value that a step of a pipeline fills in, which the text then says
-    within : from inputs to limits that the value shown keeps, too
+    digits : least number of significant digits; None shows the float64 numbers themselves
+    filled : inputs in which the row lacks a value that a step of a pipeline fills in; the text then says so
+    within : mapping from inputs to limits that the shown value must also satisfy
     """
     columns = model.inputs_of(feature)
     if model.is_choice(feature):
@@ -309,7 +309,10 @@ def value_text(
 
 
 def row_text(model: Space, row: FloatArray, within: Within, *, without: Collection[int] = ()) -> str:
-    """All values of a row, ``age = 35, job = clerk``, but of some features, and of categories that no tree tests."""
+    """All values of a row as text, ``age = 35, job = clerk``, except those of the features ``without``.
+
+    Categories that no tree tests are left out, too.
+    """
     found = []
     for feature, name in enumerate(model.feature_names):
         columns = model.inputs_of(feature)
@@ -321,7 +324,7 @@ def row_text(model: Space, row: FloatArray, within: Within, *, without: Collecti
 
 
 def input_text(model: Space, j: int, value: float, digits: int | None = DIGITS, limits: Limits | None = None) -> str:
-    """The value of a column of the table, as :func:`value_text` has it."""
+    """The value of a column of the table as text, shortened as by :func:`value_text`."""
     given = model.inputs[j]
     text = _input_text(model, j, value, digits, limits)
     if given.for_missing is not None and given.for_missing[0] < value <= given.for_missing[1]:
@@ -351,9 +354,9 @@ def _input_text(model: Space, j: int, value: float, digits: int | None, limits: 
 def plain_value(
     model: Space, row: FloatArray, feature: int, *, filled: Collection[int] = ()
 ) -> Plain | dict[str, Plain]:
-    """The value of a feature in a row as JSON knows it; of several columns, a mapping from their names.
+    """The value of a feature in a row as a plain JSON value; for several columns, a mapping from their names.
 
-    None where it is missing, also where a step of a pipeline fills it.
+    A missing value is None, even if a step of a pipeline fills it in.
     """
     if model.is_choice(feature):
         return _chosen(model, row, feature)
@@ -375,7 +378,7 @@ def _plain_input(model: Space, j: int, row: FloatArray, filled: Collection[int])
 
 
 def treated_text(model: Space, row: FloatArray, feature: int, filled: Collection[int]) -> str | None:
-    """What a step of a pipeline fills in for a value that the row lacks, as text; None where it has one."""
+    """Text of the value that a step of a pipeline fills in for a missing one; None if the row has a value."""
     columns = [j for j in model.inputs_of(feature) if j in filled]
     if not columns:
         return None
@@ -394,7 +397,7 @@ def _chosen(model: Space, row: FloatArray, feature: int) -> str | None:
 
 
 def _choice(model: Space, low: IntArray, high: IntArray, feature: int) -> list[Condition]:
-    """Permitted columns of a group with at most one 1."""
+    """The condition of a box on a group of 0/1 columns with at most one 1; empty if all its values are permitted."""
     columns = list(model.scores.features[feature])
     name = model.feature_names[feature]
     values = group_values(model.scores, feature)
@@ -411,7 +414,7 @@ def _choice(model: Space, low: IntArray, high: IntArray, feature: int) -> list[C
 
 
 def _short(group: str, column: str) -> str:
-    """The category in the name of a 0/1 column: ``red`` of ``colour_red`` in the group ``colour``."""
+    """The category in the name of a 0/1 column: ``red`` for ``colour_red`` in the group ``colour``."""
     rest = column[len(group) :] if column.startswith(group) else column
     return rest.lstrip(" _=:-.") or column
 
@@ -449,7 +452,7 @@ def _of_input(
             ends = [at_least, False, at_most, False]
     after = math.nextafter(ends[0], math.inf) + 0.0
     if ends[1] and math.isfinite(ends[0]) and (ends[0] == _BELOW_ZERO or (after == ends[2] and not ends[3])):
-        ends[:2] = after, False  # one value is left, or what is known asks for 0 and more
+        ends[:2] = after, False  # only one value is left, or the knowledge requires 0 or more
     if ends[2] == _BELOW_ZERO and not ends[3]:
         ends[2:] = 0.0, True
     if given.shown_as in MOMENTS and not ends[1] and ends[0] < ends[2]:
@@ -480,7 +483,7 @@ def _of_input(
 
 
 def _gap_comes(model: Space, low: IntArray, high: IntArray, flag: int) -> bool:
-    """Whether what is known of rows leaves one in a region that lacks a value."""
+    """Whether the knowledge permits that a row of the region lacks the value of a column."""
     if not model.knowledge:
         return True
     box_low, box_high, clauses = box_and_clauses(model.scores, low, high)
@@ -489,7 +492,7 @@ def _gap_comes(model: Space, low: IntArray, high: IntArray, flag: int) -> bool:
 
 
 def _for_missing(given: Input, low: float, high: float) -> float:
-    """The number that the model takes for a missing value if no other is above ``low`` up to ``high``, else nan."""
+    """The number that the model treats as missing, if it is the only one above ``low`` and up to ``high``; else nan."""
     if given.for_missing is None:
         return math.nan
     below, last, number = given.for_missing

@@ -18,9 +18,9 @@ certificate : whether to add a proof that can be checked without this package's 
     "target": """target : a class or list of classes that matter; all others by default""",
     "time_limit": """time_limit : seconds; that of the explainer by default""",
 }
-"""Entries by name, as they stand in a docstring."""
+"""Text of each shared docstring entry, by name."""
 
 
 def documented(thing: Documented) -> Documented:
-    """A method whose docstring has each line "names : as in every method" written out."""
+    """Write out each line "names : as in every method" in the docstring of a method, and return the method."""
     return filled_in(thing, SHARED, "as in every method")

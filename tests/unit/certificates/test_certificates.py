@@ -351,7 +351,7 @@ def test_a_farther_row_is_not_the_nearest_where_no_bound_is_told() -> None:
     assert told.witness is not None
     second = replace(told, distance=10.0 - float(told.witness[0])).verify()
     assert second.status == "undecided"
-    assert "proved is a distance of at least" in second.problems[0]
+    assert "is claimed, but only" in second.problems[0]
 
 
 def test_rows_whose_class_rounding_decides_are_shown_to_the_model() -> None:
@@ -439,8 +439,8 @@ def test_without_time_there_is_no_certificate_and_no_confirmation() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"constraints": ["a + b <= 5"]}, "knows the price of each column by itself"),
-        ({"weights": {"a": lambda now, then: abs(then - now)}}, "no functions or tables of groups"),
+        ({"constraints": ["a + b <= 5"]}, "can only contain a price for each single column"),
+        ({"weights": {"a": lambda now, then: abs(then - now)}}, "not functions, and not tables of groups"),
     ],
 )
 def test_what_no_certificate_can_say_is_refused_at_once(options: dict[str, Any], why: str) -> None:
@@ -451,7 +451,7 @@ def test_what_no_certificate_can_say_is_refused_at_once(options: dict[str, Any],
         made.counterfactual(X[0], certificate=True, **options)
     assert made.counterfactual(X[0], **options).verify().status in ("confirmed", "not checked")
     inlier = Explainer(forest, plausible=IsolationForest(n_estimators=5, random_state=0).fit(X))
-    with pytest.raises(ValueError, match="a certificate proves what holds of all rows"):
+    with pytest.raises(ValueError, match="a certificate can only prove statements about all rows"):
         inlier.possible({}, certificate=True)
 
 

@@ -159,7 +159,7 @@ def test_identifiers_of_many_digits_stay_text() -> None:
     assert hints(frame) == {About.LEFT_OUT: ("iban",)}
 
 
-# --------------------------------------------------------------------------------------------- columns beside the target
+# -------------------------------------------------------------------------------------------- columns beside the target
 
 
 def told(X: pd.DataFrame, codes: np.ndarray) -> tuple[str, ...]:

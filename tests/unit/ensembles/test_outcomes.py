@@ -107,7 +107,7 @@ def test_within_is_the_interval_around_the_prediction_of_the_row(distance: float
 
 
 def test_a_table_has_no_question_of_its_own_for_each_row() -> None:
-    with pytest.raises(ValueError, match="ask row by row"):
+    with pytest.raises(ValueError, match="explain row by row"):
         Explainer(FOREST, X=X, target=("within", 5)).explain(X[:3])
     found = Explainer(FOREST, X=X, target=[100, 200]).explain(X[:5])
     assert {one.prediction for one in found} <= {"below 100", "100 to below 200", "at least 200"}
@@ -224,9 +224,9 @@ def test_range_of_a_probability() -> None:
     inside = X[X["bmi"] > 0.1]
     shares = CLASSIFIER.predict_proba(inside)[:, 0]
     assert 0 <= found.least <= shares.min() <= shares.max() <= found.greatest <= 1
-    with pytest.raises(ValueError, match="expected a class of the model"):
+    with pytest.raises(ValueError, match="expected the class whose probability"):
         explainer.range()
-    with pytest.raises(TypeError, match="a range is for models that predict numbers"):
+    with pytest.raises(TypeError, match="a range is only for models that predict numbers"):
         Explainer(DecisionTreeClassifier().fit(X, SICK)).range(target="high")
 
 

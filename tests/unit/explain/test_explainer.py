@@ -211,13 +211,13 @@ def test_features_by_name_or_index_and_clear_errors(explainer, frame):
         explainer.abductive(row, free="income")
     with pytest.raises(NotSufficientError, match=r"free=\['income', 'years', 'home', 'married'\]"):
         explainer.abductive(row, free=[0, 1, 2, 3])
-    with pytest.raises(NotSufficientError, match="No explanation can do without"):
+    with pytest.raises(NotSufficientError, match="Every explanation needs at least one of them"):
         explainer.abductive(row, free=[0, 1, 2, 3], smallest=True)
     with pytest.raises(ValueError, match="x has 2 rows"):
         explainer.abductive(table[:2])
     with pytest.raises(ValueError, match="target='maybe' is not a class"):
         explainer.contrastive(row, target="maybe")
-    with pytest.raises(ValueError, match="for this row already"):
+    with pytest.raises(ValueError, match="the model already predicts"):
         explainer.contrastive(row, target=found.prediction)
     with pytest.raises(ValueError, match="outside its bounds"):
         explainer.abductive(row.assign(income=500.0))
@@ -297,7 +297,7 @@ def test_a_constant_model_and_a_class_that_cannot_change():
     tree = Explainer(DecisionTreeClassifier().fit(X[:, :1], [0, 0, 1, 1]))
     stuck = tree.contrastive(X[0, :1], immutable=[0])
     assert stuck.status == "none"
-    assert stuck.rule() == "nothing that may change leads away from 0 (with x0 as it is)"
+    assert stuck.rule() == "no permitted change leads away from 0 (with x0 as it is)"
     assert stuck.verify().status == "confirmed"
     assert tree.counterfactual(X[0, :1], immutable=[0]).status == "none"
 
@@ -396,7 +396,7 @@ def test_certificates_come_with_explanations(explainer, frame):
     assert all(check.passed for check in check_certificate(found.certificate))
     kept = explainer.abductive(table[:1], certificate=True, keep=["married"])
     assert all(check.passed for check in check_certificate(kept.certificate, explainer.model))
-    with pytest.raises(ValueError, match="without inflate"):
+    with pytest.raises(ValueError, match="cannot be used with inflate=True"):
         explainer.abductive(table[:1], certificate=True, keep=["married"], inflate=True)
     few = explainer.abductive(table[:1], certificate=True, smallest=True)
     wide = explainer.abductive(table[:1], certificate=True, inflate=True)
@@ -424,7 +424,7 @@ def test_certificates_come_with_explanations(explainer, frame):
     assert kinds["least"] in (("contrastive", "smallest"), ("abductive", "sufficient"))
     listed = list(explainer.enumerate(table[:1]))
     assert len(everything["abductive"]) == sum(one.kind == "abductive" for one in listed)
-    with pytest.raises(NoCertificateError, match="the time was over"):
+    with pytest.raises(NoCertificateError, match="the time ran out"):
         Explainer(explainer.model, time_limit=1e-9).enumeration_certificate(table[:1])
 
 

@@ -101,7 +101,7 @@ def test_pairs_are_met_at_once_where_a_proof_takes_long() -> None:
 def test_a_feature_that_no_tree_tests_makes_no_difference() -> None:
     found = Explainer(FAIR, X=TABLE).independent_of("sex")
     assert found.holds is True
-    assert str(found) == "the class never depends on sex, which is proved; among rows in which age holds whole numbers"
+    assert str(found) == "it is proved that the class never depends on sex; among rows in which age holds whole numbers"
 
 
 def test_a_difference_is_shown_and_a_region_without_one_is_proved() -> None:

@@ -75,7 +75,7 @@ def test_none_in_a_table_and_of_gaps() -> None:
         for answer in answers:
             assert answer.verify().ok
     impossible = explainer.explain(table[:4], kind="counterfactual", target=str(Y[0]))[0]
-    with pytest.raises(ValueError, match="claims nothing that could be verified"):
+    with pytest.raises(ValueError, match="makes no claim: there is nothing to verify"):
         impossible.verify()
 
 

@@ -39,7 +39,7 @@ def test_only_some_of_the_other_classes_are_another_question() -> None:
     label = scores.winner(cells)
     others = [k for k in range(3) if k != label]
     assert PaperOracle(scores).ask(cells, label, [], targets=others).changes is not None
-    with pytest.raises(ValueError, match="not to which one"):
+    with pytest.raises(ValueError, match="not to which class"):
         PaperOracle(scores).ask(cells, label, [], targets=others[:1])
 
 
@@ -88,7 +88,7 @@ def test_ctrl_c_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_other_votes_are_refused(scores) -> None:
-    with pytest.raises(ValueError, match="engine='paper' is for majority votes"):
+    with pytest.raises(ValueError, match="engine='paper' is only for majority votes"):
         PaperOracle(scores)
 
 

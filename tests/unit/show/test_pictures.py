@@ -271,7 +271,7 @@ def test_bounds_are_lines_where_more_explanations_may_exist() -> None:
     _, ax = plt.subplots()
     assert PART.plot(ax, most=2) is ax
     assert [tuple(line.get_xdata()) for line in ax.lines] == [(0.4, 1.0), (0.2, 0.8)]
-    assert ax.get_xlabel() == "share of the 717 explanations found; lines: where that of all lies"
+    assert ax.get_xlabel() == "share of the 717 explanations found; lines: bounds on the share of all"
     assert not ax.texts
 
 

@@ -1,5 +1,5 @@
-"""What the methods of the public class do, a file for each group of questions.
+"""The code of the methods of :class:`proofwood.Explainer`, one file per group of questions.
 
-Each takes a :class:`~proofwood.explain.question.Question` about one row, or the engines of a model, has searches answer
-it, and makes an ``Explanation`` of what they find.
+Each function gets a :class:`~proofwood.explain.question.Question` about one row, or the engines of a model, runs
+searches that answer it, and returns an ``Explanation`` or another result.
 """

@@ -1,4 +1,4 @@
-"""Why this class: features that suffice for it, if asked for the fewest, with ranges, or with a certificate."""
+"""Why this class: features that suffice for it; if wanted, the fewest ones, with ranges, or with a certificate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def abductive(
     start: Features | None,
     certificate: bool,
 ) -> Explanation:
-    """The explanation, with the options of :meth:`proofwood.Explainer.abductive`."""
+    """Return the explanation; the options are those of :meth:`proofwood.Explainer.abductive`."""
     arguments.flags(smallest=smallest, inflate=inflate, certificate=certificate)
     q.require_plausible()
     if certificate:
@@ -66,7 +66,7 @@ def abductive(
 
 
 def status_of(found: Found, incomplete: str) -> str:
-    """The status of what a search found; ``incomplete`` where it is right and perhaps not minimal."""
+    """The status of a search result; ``incomplete`` is the status if it is correct but perhaps not minimal."""
     if not found.proved:
         return "unknown"
     return "minimal" if found.complete else incomplete
@@ -79,7 +79,7 @@ def _one(
     free: list[int],
     start: list[int] | None,
 ) -> Found:
-    """A minimal explanation, from what a greedy bound leaves over where nothing else is asked for."""
+    """A minimal explanation. By default the search starts from a sufficient set found greedily with bounds."""
     proved = start is None and order is None and not free
     if proved:
         start = sorted(q.greedy_seed(keep))
@@ -90,8 +90,8 @@ def _one(
         cells = q.changing[q.change_of(q.all & ~mask_of(free))]
         witness = q.model.row(cells, like=q.row)
         raise NotSufficientError(
-            f"free={names}: a change of these features alone can change the class, as in the row {witness.tolist()}. "
-            "No explanation can do without all of them: take some of them out of free.",
+            f"free={names}: a change of only these features can change the class, as in the row {witness.tolist()}. "
+            "Every explanation needs at least one of them: remove some of them from free.",
             cells,
         ) from error
 
@@ -100,7 +100,7 @@ def _one(
 
 
 def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tuple[Found, str, float]:
-    """An explanation of the fewest features, its status, and the least number that is proved."""
+    """An explanation with the fewest features, its status, and the proved least number of features."""
     best = find_smallest(q, keep=keep, free=free, start=found)
     assert best is not None, "some set suffices"
     lower = float(best.lower_bound)
@@ -111,7 +111,7 @@ def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tu
 
 
 def _least_size(q: Question, keep: Iterable[int], free: Iterable[int]) -> int:
-    """Least number of features that meet the changes known so far which the model itself shows."""
+    """Lower bound on the size of an explanation, from those known changes of class that the model itself shows."""
     allowed = q.all & ~mask_of(free)
     hitting = HittingSets(q.n, q.clock)
     for feature in keep:
@@ -127,7 +127,7 @@ def _least_size(q: Question, keep: Iterable[int], free: Iterable[int]) -> int:
 
 
 def _inflated(q: Question, found: Explanation, order: list[int]) -> tuple[Explanation, bool]:
-    """The explanation with wider values, and whether they are known to be as wide as can be."""
+    """The explanation with widened ranges, and whether no range can be widened further."""
     region = find_ranges(
         q,
         found.features,
@@ -142,7 +142,7 @@ def _inflated(q: Question, found: Explanation, order: list[int]) -> tuple[Explan
 
 
 def _are_widest(q: Question, features: Iterable[int], region: Inflated) -> bool:
-    """Whether the model itself shows, for each value that a range could take in next, a row of another class."""
+    """Whether no range can be extended: with its next value, the model itself shows a row of another class."""
     scores = q.scores
     if not scores.margin:
         return True
@@ -157,6 +157,6 @@ def _are_widest(q: Question, features: Iterable[int], region: Inflated) -> bool:
 
 
 def _sure_in(q: Question, low: IntArray, high: IntArray) -> bool:
-    """Whether a row of a region is found that has another class in the model itself."""
+    """Whether a row of the region is found to which the model itself gives another class."""
     found = q.engines.sure.ask_region(low, high, q.label, targets=q.targets, clock=q.clock)
     return found.witness is not None and q.is_real(found.witness)

@@ -1,4 +1,4 @@
-"""What features do for the class of a row: whether some suffice, and in which explanations each of them is."""
+"""The role of features for the class of a row: whether some suffice, and which explanations include each of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proofwood.explain.search.questions import Questions, mask_of
 
 
 def is_sufficient(q: Question, features: Iterable[Key]) -> bool | None:
-    """Whether the class stays as long as these features stay; None if that is not known, or open up to rounding."""
+    """Whether the class stays as long as the given features do; None if the search or rounding leaves this open."""
     q.require_plausible()
     fixed = q.features(features, "features")
     changes = q.ask(mask_of(fixed))
@@ -26,13 +26,13 @@ def is_sufficient(q: Question, features: Iterable[Key]) -> bool | None:
 
 
 def by_name(q: Question, ask: Callable[[Questions], dict[int, bool | None]]) -> dict[str, bool | None]:
-    """What a search says of each feature, by name."""
+    """Mapping from the names of features to the answers of a search about them."""
     q.require_plausible()
     return {q.model.feature_names[feature]: answer for feature, answer in ask(q).items()}
 
 
 def attribution(q: Question, limit: int | None) -> Attribution:
-    """Shares of the abductive explanations, with names."""
+    """The share of the abductive explanations in which each feature occurs, with the features' names."""
     q.require_plausible()
     most = arguments.count(limit, "limit", least=1)
     return replace(find_attribution(q, limit=most), names=q.model.feature_names)

@@ -20,7 +20,7 @@ Maker = TypeVar("Maker", bound=Certifier)
 
 
 def certifier(maker: type[Maker], q: Question, known: Iterable[IntArray]) -> Maker:
-    """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
+    """Return the object that makes certificates of a row; ``known``: cells of rows of other classes."""
     return maker(
         q.model,
         q.row,
@@ -33,21 +33,21 @@ def certifier(maker: type[Maker], q: Question, known: Iterable[IntArray]) -> Mak
 
 
 def uncertified(model: Explained, constraints: Sequence[Constraint] = (), measure: Measure | None = None) -> None:
-    """ValueError where no certificate can be made of what is asked."""
+    """Raise ValueError if the question has an option for which no certificate can be made."""
     why = None
     if model.plausible is not None:
-        why = "plausible do not go together: a certificate proves what holds of all rows"
+        why = "plausible: a certificate can only prove statements about all rows"
     elif constraints:
-        why = "constraints do not go together: a certificate knows the price of each column by itself"
+        why = "constraints: a certificate can only contain a price for each single column"
     elif measure is not None and measure.tariff.stated is None:
-        why = "these weights do not go together: a certificate knows numbers, and no functions or tables of groups"
+        why = "these weights: a certificate can only contain numbers, not functions, and not tables of groups"
     if why is not None:
-        raise ValueError(f"certificate=True and {why}. Leave out one of them")
+        raise ValueError(f"certificate=True cannot be used with {why}. Leave out one of the two")
 
 
 @contextmanager
 def _kept(q: Question, found: Explanation) -> Iterator[None]:
-    """Hand on the explanation where there is no certificate of it."""
+    """Add the explanation to a NoCertificateError that the block raises."""
     try:
         yield
     except NoCertificateError as error:
@@ -56,20 +56,20 @@ def _kept(q: Question, found: Explanation) -> Iterator[None]:
 
 
 def certified(q: Question, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
-    """The explanation with its certificate.
+    """Return the explanation with its certificate.
 
-    Where a range can grow but for rounding, the certificate claims, as the explanation does, that the box suffices.
+    If only rounding prevents a range from growing, explanation and certificate claim only that the box suffices.
 
     Parameters
     ----------
-    q : of the explanation
+    q : the question of the explanation
     found : the explanation
-    without : features that it must not have
-    maximal : of an inflated one, whether its ranges are known to be as wide as can be
+    without : features that it must not contain
+    maximal : of an inflated explanation, whether its ranges are known to be as wide as possible
     """
     uncertified(q.model)
     if found.keep and maximal is not None:
-        raise ValueError("certificate=True with keep is for explanations without inflate")
+        raise ValueError("certificate=True and keep cannot be used with inflate=True. Leave out one of the three")
     if found.status == "unknown":
         return found
     with _kept(q, found):
@@ -78,7 +78,7 @@ def certified(q: Question, found: Explanation, without: list[int], maximal: bool
 
 
 def _proved(q: Question, found: Explanation, without: list[int], maximal: bool | None) -> dict[str, Any]:
-    """The content of the certificate, with what :func:`certified` is given."""
+    """The content of the certificate; the parameters are those of :func:`certified`."""
     make = certifier(Certifier, q, found.witness_cells.values())
     minimal = found.status in ("minimal", "smallest")
     if maximal is not None:
@@ -99,7 +99,7 @@ def _proved(q: Question, found: Explanation, without: list[int], maximal: bool |
 
 
 def certified_distance(q: Question, found: Explanation, measure: Measure) -> Explanation:
-    """A counterfactual with the certificate of its distance, or of what is proved of it."""
+    """Return a counterfactual with the certificate of its distance, or of its proved lower bound."""
     if found.status == "unknown":
         return found
     weights = measure.tariff.stated

@@ -20,27 +20,27 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 
 class ContradictionError(ValueError):
-    """A constraint that no row satisfies which agrees with the row on the features that do not change."""
+    """Raised if no row that keeps the immutable features of the explained row can satisfy a constraint."""
 
 
 def constrained(
     q: Question, constraints: Sequence[Constraint], measure: Measure, within: Mapping[Key, object]
 ) -> Nearest:
-    """The row, of the options of a counterfactual that are read already.
+    """The nearest row of another class that satisfies the constraints.
 
     Parameters
     ----------
     q : the question
-    constraints : what the row found satisfies
-    measure : what changes cost
-    within : what columns may become
+    constraints : the constraints, as linear conditions
+    measure : prices of changes
+    within : mapping from columns to their permitted new values
 
     Raises
     ------
     ContradictionError
-        If a constraint has nothing left that may change, and the row breaks it.
+        If the row violates a constraint, and all columns of this constraint are immutable.
     ValueError
-        If options do not go together.
+        If options cannot be used together.
     """
     columns = sorted({j for constraint in constraints for j in constraint.columns})
     kept = {j for feature in measure.fixed for j in q.model.inputs_of(feature)}
@@ -51,19 +51,19 @@ def constrained(
 def _check(
     q: Question, constraints: Sequence[Constraint], columns: Sequence[int], measure: Measure, kept: Set[int]
 ) -> None:
-    """ValueError where options do not go together."""
+    """Raise ValueError if options cannot be used together."""
     names = [given.name for given in q.model.inputs]
     for j in columns:
         if j in measure.tariff.values:
             raise ValueError(
-                f"weights[{names[j]!r}] is a function, and the column is part of a constraint: expected a number, or "
-                "two, (down, up)"
+                f"weights[{names[j]!r}] is a function, but the column is part of a constraint: expected a number, or "
+                "two numbers (down, up)"
             )
     for constraint in constraints:
         if constraint.columns <= kept and not constraint.holds(q.row):
             raise ContradictionError(
-                f"the constraint {constraint.text!r} is broken by the row, and all its columns are immutable: let one "
-                "of them change, or leave the constraint out"
+                f"the row violates the constraint {constraint.text!r}, and all its columns are immutable: let one of "
+                "them change, or leave the constraint out"
             )
 
 
@@ -91,7 +91,7 @@ def _task(
         j
         for j in columns
         if np.isnan(q.row[j]) and all(model.grid.columns[g].role != "missing" for g in model.grid.of_input[j])
-    ]  # of a column that the model does not test, no cell says that it gets a value, which costs 1
+    ]  # for a column that the model does not test, no cell shows that it gets a value, which costs 1
 
     def valued(row: FloatArray, values: Sequence[float]) -> FloatArray:
         found = row.copy()
@@ -125,12 +125,12 @@ def _task(
 
 
 def _groups(q: Question) -> set[str]:
-    """Names of features that are no columns."""
+    """Names of the features that are groups of columns."""
     return set(q.model.feature_names) - {given.name for given in q.model.inputs}
 
 
 def _tied(q: Question, j: int, tariff: Tariff, allowed: object, *, kept: bool) -> Tied:
-    """A column of a constraint, and what it may be."""
+    """A column of a constraint with its permitted values and its prices."""
     model, own = q.model, float(q.row[j])
     given = model.inputs[j]
     missing = math.isnan(own)
@@ -145,8 +145,8 @@ def _tied(q: Question, j: int, tariff: Tariff, allowed: object, *, kept: bool) -
     if kept:
         if missing:
             raise ContradictionError(
-                f"the column {given.name!r} is part of a constraint, and the row has no value there, which is "
-                "immutable: let it change, or leave the constraint out"
+                f"the column {given.name!r} is part of a constraint, but it is immutable and the row has no value in "
+                "it: let it change, or leave the constraint out"
             )
         low = high = own
     if given.whole:

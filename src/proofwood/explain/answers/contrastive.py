@@ -1,4 +1,4 @@
-"""Why not another class: features whose change can change it; and the nearest row of another class."""
+"""Why not another class: features whose change can change the class; and the nearest row of another class."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Features = Iterable[Key]
 def contrastive(
     q: Question, *, smallest: bool, order: Features | None, immutable: Features, certificate: bool
 ) -> Explanation:
-    """The explanation, with the options of :meth:`proofwood.Explainer.contrastive`."""
+    """Return the explanation; the options are those of :meth:`proofwood.Explainer.contrastive`."""
     arguments.flags(smallest=smallest, certificate=certificate)
     if certificate:
         uncertified(q.model)
@@ -55,7 +55,7 @@ def contrastive(
 
 
 def _smallest(q: Question, fixed: list[int], start: Found) -> Found:
-    """The fewest features whose change can change the class: as a nearest row, if prices can count the changes."""
+    """The fewest features whose change can change the class, found as a nearest row if prices can count changes."""
     prices = count_prices(q.model, q.cells) if isinstance(q.oracle, SearchOracle) else None
     if prices is not None:
         near = cheapest(q, prices, q.box(fixed), starts=[next(iter(start.witnesses.values()))])
@@ -82,16 +82,18 @@ def counterfactual(
     constraints: Iterable[str] | None = None,
     certificate: bool = False,
 ) -> Explanation:
-    """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`.
+    """Return the explanation; the options are those of :meth:`proofwood.Explainer.counterfactual`.
 
-    Of a limit of time, the search has half where a certificate is asked for.
+    If there is a time limit and a certificate is asked for, the search gets half of the time.
     """
     arguments.choice(metric, "metric", get_args(Metric))
     linear = read_constraints(constraints, q.model.inputs)
     q.stated = {"weights": weights, "within": within}
     arguments.flags(certificate=certificate)
     if metric == "changes" and weights is not None:
-        raise ValueError("weights are not for metric='changes', where each changed feature counts 1: take 'l1'")
+        raise ValueError(
+            "weights are not for metric='changes', which counts 1 for each changed feature: use metric='l1'"
+        )
     fixed = q.features(immutable, "immutable")
     measure = measure_of(q.model, q.row, q.cells, metric, weights, within=within, fixed=fixed)
     if certificate:
@@ -100,18 +102,18 @@ def counterfactual(
     if metric == "changes" and not linear and (measure is None or not own):
         if within is not None:
             raise ValueError(
-                "within and metric='changes' do not go together where a feature has several columns that are no "
-                "alternatives: take metric='l1'"
+                "within cannot be used with metric='changes' if a feature has several columns that can change "
+                "independently: use metric='l1'"
             )
         return _fewest_changes(q, immutable, certificate=certificate)
     if not own:
         raise ValueError(
-            f"engine={q.oracle.name!r} asks which features matter, and knows no distances and no constraints between "
-            f"columns: expected engine='auto', 'cdcl' or 'messages', or metric='changes'"
+            f"engine={q.oracle.name!r} only finds which features matter; it supports neither distances nor constraints "
+            "between columns: expected engine='auto', 'cdcl' or 'messages', or metric='changes'"
         )
     if linear:
         if measure is None or metric == "changes":
-            raise ValueError("constraints are for metric='l1', 'l2' and 'linf', not for 'changes'")
+            raise ValueError("constraints cannot be used with metric='changes': use metric='l1', 'l2' or 'linf'")
         return _found(q, constrained(q, linear, measure, within or {}), measure, linear)
     assert measure is not None, "changes without prices are counted above"
     clock = q.clock
@@ -126,7 +128,7 @@ def counterfactual(
 
 
 def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[Constraint] = ()) -> Explanation:
-    """What a search found, as an explanation."""
+    """The result of a search, as an explanation."""
     lower, status = measure.length(best.lower_bound), str(best.status)
     stated = {
         "prices": measure.prices,
@@ -141,7 +143,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         features = members(q.learn_witness(best.cells))
         row = measure.nearest_in(best.cells)
         length = measure.of(row)
-        if length - lower > TOLERANCE * length:  # prices too small for float64 to tell apart
+        if length - lower > TOLERANCE * length:  # prices too small to be distinguished in float64
             status = "feasible"
     else:
         differs = ~((row == q.row) | (np.isnan(row) & np.isnan(q.row)))

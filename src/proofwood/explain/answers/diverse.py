@@ -1,8 +1,9 @@
-"""Several nearest rows of another class, each with other changes than those before.
+"""Several nearest rows of another class, each with other changes than the earlier ones.
 
-The rows are wanted in the order of their distance, and none may change all the features that an earlier one changes:
-at least one of these stays as it is. Which one, is a branch each: the nearest rows of the branches wait in a queue, and
-the nearest of them all is the next answer, or, if it changes too much, branches again.
+The rows come in the order of their distance, and none may change all the features that an earlier row changes: at least
+one of these features keeps its value. The search branches on this feature. A queue contains the nearest row of each
+branch. The nearest row in the queue is the next answer; if it changes all features of an earlier answer, its branch is
+split again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Features = Iterable[Key]
 
 @dataclass
 class _Queue:
-    """Nearest rows of branches, and what is proved about those of which none was found or proved."""
+    """The nearest row of each branch, and ``open``: a lower bound for the branches without a proved nearest row."""
 
     q: Question
     options: Mapping[str, object]
@@ -40,14 +41,14 @@ class _Queue:
         self._number = count()
 
     def branch(self, fixed: frozenset[int]) -> None:
-        """Add the nearest row that leaves some features as they are."""
+        """Add the nearest row that keeps the ``fixed`` features unchanged."""
         if fixed in self._seen:
             return
         self._seen.add(fixed)
         try:
             found = counterfactual(self.q, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
         except ContradictionError:
-            if len(self._seen) == 1:  # what the user says contradicts itself
+            if len(self._seen) == 1:  # the user's constraints contradict each other
                 raise
             return
         if found.status.removesuffix(UP_TO_ROUNDING) not in ("optimal", "none"):
@@ -56,7 +57,7 @@ class _Queue:
             heapq.heappush(self._waiting, (found.distance, next(self._number), fixed, found))
 
     def pop(self) -> tuple[frozenset[int], Explanation] | None:
-        """The nearest row that waits, and what its branch leaves as it is."""
+        """Remove the nearest row from the queue; return the fixed features of its branch, and the row."""
         return heapq.heappop(self._waiting)[2:] if self._waiting else None
 
 
@@ -70,10 +71,10 @@ def counterfactuals(
     within: Mapping[Key, object] | None,
     constraints: Iterable[str] | None = None,
 ) -> list[Explanation]:
-    """The answers, with the options of :meth:`proofwood.Explainer.counterfactuals`."""
+    """Return the answers; the options are those of :meth:`proofwood.Explainer.counterfactuals`."""
     most = arguments.count(limit, "limit", least=1)
     if most is None:
-        raise TypeError("limit=None: expected how many rows are wanted")
+        raise TypeError("limit=None: expected an integer from 1, the number of rows to find")
     stated = None if constraints is None else arguments.several(constraints, "constraints", EXAMPLE)
     queue = _Queue(q, {"metric": metric, "weights": weights, "within": within, "constraints": stated})
     queue.branch(frozenset(q.features(immutable, "immutable")))
@@ -91,7 +92,7 @@ def counterfactuals(
 
 
 def _claimed(found: Explanation, open_bound: float) -> Explanation:
-    """The answer with what is proved of it where a branch is open that might hold a nearer row."""
+    """The answer; if an open branch might contain a nearer row, its status and lower bound say so."""
     if found.distance <= open_bound:
         return found
     ending = UP_TO_ROUNDING if found.status.endswith(UP_TO_ROUNDING) else ""

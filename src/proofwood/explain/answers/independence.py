@@ -1,10 +1,10 @@
-"""Whether a model ever looks at a feature: no two rows that differ in it alone have different classes.
+"""Whether the class ever depends on a feature: whether rows that differ only in this feature can differ in class.
 
-Rows are drawn first, and looked at with every value of the feature: where the class depends on it, most often some of
-them show that. Then it is proved, value by value: two values of the feature make two copies of the ensemble over the
-other columns (:mod:`proofwood.explain.search.copies`). Being equal carries over from one value to the next, so that a
-chain of values has as many questions as steps. That is so only where every row of the other columns takes all values:
-where clauses join the feature to other ones, all pairs are asked.
+First, random rows are predicted with every value of the feature: if the class depends on it, most often some of these
+rows show it. Then independence is proved, value by value: each pair of values gives two copies of the ensemble over the
+other columns (:mod:`proofwood.explain.search.copies`), which are compared. Equality is transitive, so it suffices to
+compare each value with the next one. This needs that each value is possible together with every row of the other
+columns; if clauses connect the feature with others, all pairs of values are compared.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from proofwood.explain.search.differing import Differing
 from proofwood.model.node_table import FloatArray, IntArray
 
 DRAWING = 0.3
-"""Share of the time in which rows are drawn."""
+"""Share of the time in which random rows are tried."""
 MOST_DRAWN = 2.0
-"""Seconds for that, at most."""
+"""Most seconds in which random rows are tried."""
 MOST_VALUES = 4096
-"""Values of the feature with which rows are drawn; of more, the first ones."""
+"""Most values of the feature with which random rows are tried; if there are more, the first ones are used."""
 LEAST_SHARE = 4
-"""A question gets this part of the time at first, so that one hard question does not keep others from being asked."""
+"""A question first gets the remaining time divided by this number, so that a hard one leaves time for the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Independence(Kept):
-    """Whether a feature makes a difference.
+    """Whether the class is independent of a feature.
 
     Parameters
     ----------
-    feature : its name
-    holds : whether no two rows of the region that differ in it alone have different classes; None if a limit came
-        first, or only rounding might make a difference
-    rows : (2, n_inputs) two such rows where there are some, as ``model.read`` gives rows; else None
-    classes : their classes
-    seconds : taken
-    model : what the region is one of; its outline, where this was pickled
-    limits : what the region permits of columns, by index
+    feature : name of the feature
+    holds : whether all rows of the region that differ only in this feature have the same class; None if a limit was
+        reached first, or if only rounding might make a difference
+    rows : (2, n_inputs) two rows that show the dependence, in the form of ``model.read``; None if none are known
+    classes : classes of these two rows
+    seconds : time taken
+    model : the model; after unpickling, its outline
+    limits : permitted values of the region, by index of column
     """
 
     feature: str
@@ -71,11 +71,11 @@ class Independence(Kept):
     def __str__(self) -> str:
         if self.holds:
             return (
-                f"the class never depends on {self.feature}{limits_text(self.model, self.limits)}, which is proved"
+                f"it is proved that the class never depends on {self.feature}{limits_text(self.model, self.limits)}"
                 f"{among_rows(self.model)}"
             )
         if self.rows is None or self.classes is None:
-            return f"whether the class depends on {self.feature} is not known"
+            return f"it is not known whether the class depends on {self.feature}"
         at = self.model.feature_names.index(self.feature)
         one, other = (value_text(self.model, row, at, within=self.limits) for row in self.rows)
         rest = row_text(self.model, self.rows[0], self.limits, without=[at])
@@ -84,7 +84,7 @@ class Independence(Kept):
 
 
 def independence(engines: Engines, feature: Key, where: Mapping[Key, object] | None, clock: Clock) -> Independence:
-    """The answer, with the options of :meth:`proofwood.Explainer.independent_of`."""
+    """Return the answer; the options are those of :meth:`proofwood.Explainer.independent_of`."""
     model = engines.model
     model.of_every_row("whether the class depends on a feature")
     at = position(feature, model.feature_names, "feature")
@@ -105,7 +105,7 @@ def independence(engines: Engines, feature: Key, where: Mapping[Key, object] | N
 
 
 class _Asked:
-    """A question: a feature of a model, and the region that it is about."""
+    """The question whether the class depends on a feature in a region, with its two searches."""
 
     def __init__(self, model: Explained, region: Region, feature: int) -> None:
         self.model, self.region, scores = model, region, model.scores
@@ -114,14 +114,14 @@ class _Asked:
         self.copies = Copies(scores, self.columns)
 
     def values(self) -> Iterator[Cells]:
-        """What the columns of the feature can be together in the region."""
+        """Iterate over the possible values in the region: cells of all columns of the feature together."""
         for parts in product(*(values.tolist() for _, values in self.parts)):
             cells = tuple(chain.from_iterable(parts))
             if self.copies.possible(cells):
                 yield cells
 
     def drawn(self, clock: Clock) -> FloatArray | None:
-        """(2, n_inputs) two rows that differ in the feature alone and have different classes, if some are met."""
+        """(2, n_inputs) two rows that differ only in the feature and have different classes; None if none are found."""
         values = np.array(list(islice(self.values(), MOST_VALUES)), dtype=np.int64)
         if len(values) < 2 or clock.over:
             return None
@@ -134,7 +134,10 @@ class _Asked:
         return None
 
     def proved(self, clock: Clock) -> tuple[bool | None, FloatArray | None]:
-        """Whether no two such rows exist, or two that do; None if neither is known. Stopped at the limit."""
+        """Whether rows that differ only in the feature always have the same class; if not, also two rows that differ.
+
+        The first value is None if this is not known. Raises Stopped at the time limit.
+        """
         copies = self.copies
         pairs = combinations(self.values(), 2) if copies.joined else pairwise(self.values())
         waiting = ((two, first, second) for two in (TwoCopies(copies, *pair) for pair in pairs) if not two.same
@@ -155,9 +158,9 @@ class _Asked:
         return (None if doubtful else True), None
 
     def _differ(self, two: TwoCopies, first: int, second: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
-        """Whether a row has one class with the first value and another with the second, and two such rows.
+        """Whether some row has class ``first`` with one value and ``second`` with the other, and two rows that show it.
 
-        Where rounding alone would make the difference, rows are looked for in which it does not matter.
+        If only rounding would make the difference, the search continues with rows for which rounding does not matter.
         """
         for more in (0, 2 * self.model.scores.margin):
             found = two.differ(self.region.low, self.region.high, first, second, more, clock)
@@ -171,7 +174,7 @@ class _Asked:
         return None, None
 
     def _rows(self, one: IntArray, other: IntArray) -> FloatArray | None:
-        """(2, n_inputs) rows of the region with these cells, if the model itself gives them different classes."""
+        """(2, n_inputs) rows with the given cells; None unless the model itself gives them different classes."""
         row = self.region.row(one)
         rows = np.stack([row, self.region.row(other, like=row)])
         codes = self.model.predict_codes(rows)

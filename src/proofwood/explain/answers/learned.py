@@ -1,11 +1,12 @@
-"""Conditions that no row of a table breaks, and hardly by chance: candidates for what is known of rows.
+"""Conditions that every row of a table satisfies, and hardly by chance: candidates for the option ``knowledge``.
 
 Each column gives a few yes-or-no statements: its categories, true, a missing value, and numbers that many rows share,
-such as 0. A condition "if one statement, then another" about two features is kept if no row breaks it, enough rows
-satisfy its first part, and chance is ruled out: were the two statements independent, so many rows would all satisfy the
-second part with a probability that, times the number of pairs, is below :data:`CHANCE`. Thresholds are left out: some
-greatest value is never exceeded by the rows at hand, and that says nothing. After Yu, Ignatiev, Stuckey, Narodytska,
-Marques-Silva (2023), Eliminating the impossible, whatever remains must be true, AAAI, where rules come from rows, too.
+such as 0. A condition "if one statement, then another" about two features is kept if every row satisfies it, enough
+rows satisfy its first part, and it is unlikely to hold by chance: if the two statements were independent, the
+probability that all these rows satisfy the second part, times the number of pairs, is below :data:`CHANCE`. Thresholds
+are not used: every table has greatest values that none of its rows exceed, so such conditions would mean nothing. After
+Yu, Ignatiev, Stuckey, Narodytska, Marques-Silva (2023), Eliminating the impossible, whatever remains must be true,
+AAAI, which also learns rules from rows.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from proofwood.explain.rule import shown_as
 from proofwood.model.node_table import BoolArray, FloatArray
 
 CHANCE = 0.01
-"""Expected number of conditions that hold by chance, of all that are looked at."""
+"""Greatest expected number of conditions that hold by chance, among all that are tried."""
 MOST_VALUES = 10
-"""Numbers of a column that statements are made of: those that most rows share."""
+"""Most numbers of a column for which statements are made: the most frequent ones."""
 BLOCK = 1 << 16
-"""Rows that are counted at a time."""
+"""Number of rows that are counted at a time."""
 LEAST_SHARE = 0.02
-"""Share of the rows that such a number needs."""
+"""Least share of the rows in which a number must occur to get a statement."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A condition that no row of a table breaks.
+    """A condition that every row of a table satisfies.
 
     Parameters
     ----------
-    text : as ``Explainer(knowledge=)`` takes it
-    support : rows that satisfy its first part, and so the second
+    text : the condition, as ``Explainer(knowledge=)`` takes it
+    support : number of rows that satisfy its first part, and therefore its second part
     """
 
     text: str
@@ -52,7 +53,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class _Statement:
-    """What is true of some rows."""
+    """A yes-or-no statement about one column, and the rows for which it is true."""
 
     feature: int
     text: str
@@ -61,16 +62,16 @@ class _Statement:
 
 
 def learned(model: Explained, X: Any, min_support: int) -> list[Learned]:
-    """The conditions, with the options of :meth:`proofwood.Explainer.learn_knowledge`."""
+    """Return the conditions; the options are those of :meth:`proofwood.Explainer.learn_knowledge`."""
     least = arguments.count(min_support, "min_support", least=1) or 1
     values = model.read(X)
     n = len(values)
     if not n:
-        raise DataError("X has no rows: expected many, from which conditions are learned")
+        raise DataError("X has no rows: expected many rows to learn conditions from")
     statements = list(_statements(model, values))
     if not statements:
         return []
-    together = np.zeros((2 * len(statements), 2 * len(statements)))  # a statement, and further down its negation
+    together = np.zeros((2 * len(statements), 2 * len(statements)))  # first all statements, then their negations
     for start in range(0, n, BLOCK):
         true = np.array([one.rows[start : start + BLOCK] for one in statements], dtype=np.float64)
         both = np.concatenate([true, 1 - true])
@@ -81,16 +82,16 @@ def learned(model: Explained, X: Any, min_support: int) -> list[Learned]:
     usable = (counts >= least) & (counts < n)
     pairs = (broken == 0) & usable[:, np.newaxis] & (counts < n) & (feature[:, np.newaxis] != feature)
     with np.errstate(divide="ignore", invalid="ignore"):
-        chance = counts[:, np.newaxis] * np.log(counts / n)  # that all these rows satisfy the second part
+        chance = counts[:, np.newaxis] * np.log(counts / n)  # log of the chance that all these satisfy the second
     pairs &= chance < np.log(CHANCE / max(1, pairs.size))
-    # of two statements about one feature the stronger one says more behind the arrow, and less before it
+    # of two statements about a feature, keep the stronger one after the arrow, the weaker one before
     stronger = (broken == 0) & (feature[:, np.newaxis] == feature) & (counts[:, np.newaxis] < counts)
     pairs &= (pairs @ stronger == 0) & (stronger @ pairs == 0)
     texts = [one.text for one in statements] + [one.negation for one in statements]
     half = len(statements)
     found = []
     for a, b in np.argwhere(pairs).tolist():
-        # "if not b, then not a" says the same: the one with more support stays, or else the earlier one
+        # "if not b, then not a" is equivalent: keep the one with more support, or else the earlier one
         turned = ((b + half) % (2 * half), (a + half) % (2 * half))
         if pairs[turned] and (-counts[turned[0]], *turned) < (-counts[a], a, b):
             continue
@@ -116,7 +117,7 @@ def _statements(model: Explained, values: FloatArray) -> Iterator[_Statement]:
 
 
 def _values(levels: tuple[str, ...], kind: Kind | None, column: FloatArray) -> list[tuple[float, str]]:
-    """Values that statements are made of, each with its text in a condition."""
+    """The values of a column for which statements are made, each with its text in a condition."""
     if levels:
         return [(float(code), repr(text)) for code, text in enumerate(levels)]
     if kind is Kind.BOOLEAN:

@@ -1,4 +1,4 @@
-"""All explanations of a row, one after the other, and the certificate of all of them."""
+"""An iterator over all explanations of a row, and the certificate for all of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from proofwood.explain.search.extract import Kind
 
 
 class Listing(Iterator[Explanation]):
-    """Explanations of one row, each as soon as it is found.
+    """Iterator over the explanations of one row, each as soon as it is found.
 
     Parameters
     ----------
-    found : where they come from
-    run : the search behind them
-    doubts : those of them, of any kind, that are explanations only up to rounding
+    found : iterator over the explanations
+    run : the search that finds them
+    doubts : those explanations, of any kind, that are correct only up to rounding
     """
 
     def __init__(self, found: Iterator[Explanation], run: Enumeration, doubts: Sequence[Explanation] = ()) -> None:
@@ -33,19 +33,19 @@ class Listing(Iterator[Explanation]):
 
     @property
     def complete(self) -> bool:
-        """Whether it is known, by now, that there are no others, rounding given the doubt; see :attr:`exact`."""
+        """Whether it is proved by now that all explanations were found; what rounding may change counts as a change."""
         return self._run.complete
 
     @property
     def exact(self) -> bool:
-        """Whether the list is complete, and its explanations are all those of the model itself."""
+        """Whether the list is complete, and no explanation in it depends on rounding."""
         return self._run.complete and not self._doubts
 
 
 def listing(
     q: Question, *, limit: int | None, kind: Kind | None, first: Kind, memory_limit: int | str | None
 ) -> Listing:
-    """The list, with the options of :meth:`proofwood.Explainer.enumerate` and the memory limit of each step."""
+    """Return the list; the options are those of :meth:`proofwood.Explainer.enumerate`, and a memory limit per step."""
     q.require_plausible()
     arguments.choice(kind, "kind", (None, "abductive", "contrastive"))
     arguments.choice(first, "first", ("abductive", "contrastive"))
@@ -58,7 +58,7 @@ def listing(
 def _listed(
     q: Question, run: Enumeration, kind: Kind | None, doubts: list[Explanation], memory_limit: int | str | None
 ) -> Iterator[Explanation]:
-    """Explanations of a kind; those of any kind that are so only up to rounding are added to ``doubts``."""
+    """Iterate over explanations of a kind; add those of any kind that are correct only up to rounding to ``doubts``."""
     q.restart()
     for item in memory.stepwise(memory_limit, iter(run)):
         low, high = q.box(item.features)
@@ -72,13 +72,13 @@ def _listed(
 
 
 def enumeration_certificate(q: Question) -> dict[str, Any]:
-    """All explanations with their proofs; NoCertificateError if the time is over before."""
+    """All explanations with their proofs; raises NoCertificateError if the time runs out."""
     uncertified(q.model)
     run = Enumeration(q)
     found = list(run)
     if not run.complete:
         raise NoCertificateError(
-            f"no certificate for this enumeration: the time was over after {len(found)} explanations"
+            f"no certificate for this enumeration: the time ran out after {len(found)} explanations; raise time_limit"
         )
     kinds = [[one.features for one in found if one.kind == kind] for kind in ("abductive", "contrastive")]
     rows = [row for one in found for row in one.witnesses.values()]

@@ -1,4 +1,4 @@
-"""Which classes rows of a region can have."""
+"""The classes that rows of a region can have."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Possible(Kept):
-    """Which classes rows of a region can have.
+    """The classes that rows of a region can have.
 
     Parameters
     ----------
-    classes : by class whether some row of the region has it; None where a limit of time was reached, or where only
-        rounding might allow it
-    rows : for classes a row (n_inputs,) of the region that the model gives it, as ``model.read`` gives rows
-    seconds : taken
-    model : what the region is one of; its outline, where this was pickled
-    certificate : the proof, if asked for, for :func:`~proofwood.explain.proofs.certificate.write_certificate`
-    limits : what the region permits of columns, by index
+    classes : mapping from each class to whether some row of the region has it; None if the time limit was reached, or
+        if only rounding might allow it
+    rows : mapping from possible classes to a row (n_inputs,) of the region with this class, in the form of
+        ``model.read``
+    seconds : time taken
+    model : the model; after unpickling, its outline
+    certificate : the proof, if asked for; see :func:`~proofwood.explain.proofs.certificate.write_certificate`
+    limits : permitted values of the region, by index of column
     """
 
     classes: Mapping[Any, bool | None]
@@ -50,7 +51,7 @@ class Possible(Kept):
 
     @property
     def constant(self) -> bool | None:
-        """Whether all rows have the same class; None if that is not known."""
+        """Whether all rows of the region have the same class; None if this is not known."""
         known = [answer for answer in self.classes.values() if answer]
         if len(known) > 1:
             return False
@@ -71,18 +72,18 @@ class Possible(Kept):
 
 
 class Region:
-    """Rows whose values are within limits.
+    """The region of the rows whose values are within limits.
 
     Parameters
     ----------
     model : Explained
-    where : from columns to ``(low, high)``, a list of categories, or a single value; columns that are not named are
-        free. ``(low, high)`` asks for a value: a missing one is none
+    where : mapping from columns to ``(low, high)``, a list of categories, or a single value; columns that are not named
+        may have any value. A missing value does not satisfy ``(low, high)``
 
     Raises
     ------
     ValueError
-        If a column or category does not exist, or no row is in the region.
+        If a column or category does not exist, or no value of a column is permitted.
     """
 
     def __init__(self, model: Explained, where: Mapping[Key, object]) -> None:
@@ -110,7 +111,9 @@ class Region:
             if given.kind is Kind.NOMINAL:
                 return frozenset(codes)
             if codes != list(range(codes[0], codes[-1] + 1)):
-                raise ValueError(f"{what}={allowed!r}: these categories have an order, and some between are left out")
+                raise ValueError(
+                    f"{what}={allowed!r}: these categories are ordered: expected neighbouring ones, without gaps"
+                )
             return float(codes[0]), float(codes[-1])
         expected = "(low, high) or a number"
         single = isinstance(allowed, int | float | np.integer | np.floating)
@@ -121,8 +124,8 @@ class Region:
             high = math.floor(high) if math.isfinite(high) else high
         if low > high:
             raise ValueError(
-                f"{what}={allowed!r} holds no value of the column, which is from {given.low:g} to {given.high:g}"
-                + (" and an integer" if given.whole else "")
+                f"{what}={allowed!r} contains no value of the column: its values are from {given.low:g} to "
+                f"{given.high:g}" + (", integers only" if given.whole else "")
             )
         return float(low), float(high)
 
@@ -140,18 +143,18 @@ class Region:
                     cells[g] = int(np.searchsorted(column.thresholds, end, side="left"))
 
     def stated(self) -> list[Limit]:
-        """The limits as a certificate has them."""
+        """The limits in the form of a certificate."""
         return stated_limits(self.limits)
 
     def row(self, cells: IntArray, like: FloatArray | None = None) -> FloatArray:
-        """A row of the region in these cells, its values as near to those of another row of it as can be."""
+        """A row of the region with the given cells, and values as near to those of the row ``like`` as possible."""
         if like is None:
             like = np.zeros(len(self.model.inputs))
             for j, given in enumerate(self.model.inputs):
                 limits = self.limits.get(j, (given.low, given.high))
                 like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
         row = self.model.row(cells, like=like)
-        for j, limits in self.limits.items():  # of categories that the model treats alike, one that is permitted
+        for j, limits in self.limits.items():  # choose a permitted category among those that the model treats alike
             if isinstance(limits, frozenset) and row[j] not in limits:
                 for code in sorted(limits):
                     other = row.copy()
@@ -163,9 +166,9 @@ class Region:
 
 
 def possible(engines: Engines, where: Mapping[Key, object], clock: Clock, *, certificate: bool = False) -> Possible:
-    """The answer, with the options of :meth:`proofwood.Explainer.possible`.
+    """Return the answer; the options are those of :meth:`proofwood.Explainer.possible`.
 
-    Of a limit of time, the search has half where a certificate is asked for.
+    If there is a time limit and a certificate is asked for, the search gets half of the time.
     """
     arguments.flags(certificate=certificate)
     if certificate:
@@ -195,7 +198,7 @@ def possible(engines: Engines, where: Mapping[Key, object], clock: Clock, *, cer
 
 
 def _answer(engines: Engines, region: Region, code: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
-    """Whether a class is possible in a region, with a row that the model gives it."""
+    """Whether a class is possible in a region, and a row of the region with this class."""
     model = engines.model
     for oracle in (engines.oracle, engines.sure):
         if clock.over:

@@ -1,4 +1,4 @@
-"""How far every value may move before the class can change."""
+"""How far values may move before the class can change."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from proofwood.explain.question import Question
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """How far every value of a row may move before the class can change.
+    """How far the values of a row may move before the class can change.
 
     Parameters
     ----------
-    radius : proved: every row nearer than this has the row's class; inf if all rows have
-    status : ``"exact"``: a row at this distance has another class, :attr:`nearest`; ``"constant"``: proved, no row has;
-        ``"at least"``: a limit of time was reached, and the class may stay further than proved. In a table
-        ``"impossible"``, with the radius nan, where the row has the class already that was asked for
-    metric : what distance is, as for :meth:`proofwood.Explainer.counterfactual`
-    nearest : the nearest row of another class that is known, as a counterfactual; its ``verify`` checks the radius
+    radius : proved: every row nearer than this has the class of the row; inf if all rows have it
+    status : ``"exact"``: the row :attr:`nearest`, at this distance, has another class; ``"constant"``: it is proved
+        that no row has another class; ``"at least"``: the time limit was reached, and the true radius may be greater.
+        In a table ``"impossible"``, with radius nan, if the row already has the ``target`` class
+    metric : how distance is measured, as for :meth:`proofwood.Explainer.counterfactual`
+    nearest : the nearest known row of another class, as a counterfactual; its ``verify`` checks the radius
     """
 
     radius: float
@@ -38,11 +38,11 @@ class Robustness:
 
     @classmethod
     def of(cls, nearest: Explanation) -> Robustness:
-        """What a search for the nearest row of another class says about the radius.
+        """The robustness that follows from the nearest row of another class.
 
         Parameters
         ----------
-        nearest : its answer, a counterfactual, such as an item of ``Explainer.explain(X, kind="robustness")``
+        nearest : this row as a counterfactual, such as an item of ``Explainer.explain(X, kind="robustness")``
         """
         metric = nearest.metric
         if nearest.status == "impossible":
@@ -54,12 +54,12 @@ class Robustness:
 
     @property
     def upper(self) -> float:
-        """Distance of :attr:`nearest`, inf without one: the radius is no greater."""
+        """Upper bound on the radius: the distance of :attr:`nearest`, inf if no such row is known."""
         return self.nearest.distance if self.nearest.witness_cells else math.inf
 
     @property
     def certificate(self) -> Mapping[str, Any] | None:
-        """The proof of the radius, if asked for: for ``proofs.certificate.write_certificate``."""
+        """The proof of the radius, if asked for; see ``proofs.certificate.write_certificate``."""
         return self.nearest.certificate
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Robustness:
         return f"{text}  [robustness, {self.status}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the model as plain values that JSON knows."""
+        """Everything except the model, as plain values for JSON."""
         return {
             "kind": "robustness",
             "radius": self.radius if math.isfinite(self.radius) else None,
@@ -90,7 +90,7 @@ class Robustness:
 def robustness(
     q: Question, *, metric: Metric, weights: Weights, immutable: Iterable[Key], certificate: bool = False
 ) -> Robustness:
-    """The answer, with the options of :meth:`proofwood.Explainer.robustness`."""
+    """Return the answer; the options are those of :meth:`proofwood.Explainer.robustness`."""
     try:
         found = counterfactual(
             q,

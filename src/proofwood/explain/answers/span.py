@@ -1,8 +1,8 @@
-"""The least and the greatest number, or probability, that rows of a region get.
+"""The least and the greatest number, or probability, that a model predicts for rows of a region.
 
-The sum of the trees is one contest, with the constant 0: a row has a sum of at least :math:`s` iff it wins that contest
-by :math:`s`. The greatest such sum is found by halving what is between the best row and the bound of the trees' best
-leaves, with a question for each half.
+The sum of the trees is treated as the score of class 1, and 0 as the score of class 0: the sum is at least :math:`s`
+if and only if class 1 leads by at least :math:`s`. The greatest sum is found by bisection between the sum of the best
+known row and the upper bound from the best leaf of each tree, with one question per step.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Range(Kept):
-    """What rows of a region get from a regressor, or which probability of a class from a classifier.
+    """The range of the numbers, or of a class's probabilities, that a model predicts for the rows of a region.
 
     Parameters
     ----------
-    low, high : least and greatest number of a row that was found, as the model gives it
-    least, greatest : proved: no row of the region gets less, or more
-    exact : whether rows and proofs meet, but for rounding
-    low_row, high_row : (n_inputs,) the rows, as ``model.read`` gives rows
-    seconds : taken
-    model : what the region is one of; its outline, where this was pickled
-    limits : what the region permits of columns, by index
+    low, high : least and greatest prediction found, as the model returns it
+    least, greatest : proved bounds: no row of the region has a lower, or a higher, prediction
+    exact : whether the predictions found equal the proved bounds, up to rounding
+    low_row, high_row : (n_inputs,) the rows with the predictions ``low`` and ``high``, in the form of ``model.read``
+    seconds : time taken
+    model : the model; after unpickling, its outline
+    limits : permitted values of the region, by index of column
     """
 
     low: float
@@ -67,8 +67,8 @@ class Range(Kept):
                 head += f", up to rounding: at most from {short(self.least)} to {short(self.greatest)}"
         else:
             head = (
-                f"at least from {at_least(self.low)} to {at_most(self.high)}, "
-                f"at most from {at_most(self.least)} to {at_least(self.greatest)}"
+                f"found: from {at_least(self.low)} to {at_most(self.high)}; "
+                f"proved bounds: from {at_most(self.least)} to {at_least(self.greatest)}"
             )
         rows = (row_text(self.model, row, self.limits) for row in (self.low_row, self.high_row))
         head += limits_text(self.model, self.limits) + among_rows(self.model)
@@ -76,36 +76,36 @@ class Range(Kept):
 
 
 class Sum:
-    """The sum of the trees of a model as a contest of class 1 with class 0, which has nothing.
+    """The sum of the trees of a model, as the score of class 1 against class 0 with the score 0.
 
     Parameters
     ----------
-    model : whose numbers are sums of its trees, or have a link to them
-    label : of a classifier, code of the class whose probability is meant
+    model : a model whose predictions are sums over its trees, or a link function of such sums
+    label : of a classifier, code of the class whose probability is asked for
 
     Raises
     ------
     TypeError
-        If the model has no such numbers.
+        If the predictions of the model are not of this form.
     """
 
     def __init__(self, model: Explained, label: int | None) -> None:
         forest, adapted = model.adapted.forest, model.adapted
         if forest.link is None or adapted.output is None:
             raise TypeError(
-                "a range is for models that predict numbers, and for classifiers whose probability is a mean over the "
-                "trees, or the logistic function of a sum (boosted trees with two classes)"
+                "a range is only for models that predict numbers, and for classifiers whose probability is a mean over "
+                "the trees, or the logistic function of a sum (boosted trees with two classes)"
             )
         if forest.is_regressor:
             weights = np.ones(1)
         else:
             weights = np.eye(forest.n_classes)[label]
-            if forest.link.kind == "logistic":  # of the lead of a class on the other
+            if forest.link.kind == "logistic":  # weights of the lead of the class over the other class
                 weights = 2 * weights - 1
         self.link, self.label = forest.link, label
         column = np.array([0.0, 1.0])
         trees = tuple(replace(tree, value=np.outer(tree.value @ weights, column)) for tree in forest.trees)
-        # products with 1, -1 and 0 are exact, and so is a sum of which at most one number is not 0, or two with two
+        # products with 1, -1 and 0 are exact; so is a sum with one nonzero term, or with two terms for two classes
         made = replace(forest, trees=trees, base=float(forest.base @ weights) * column, classes=np.arange(2))
         integers = integer_scores(made)
         rounded = 2**-50 * sum(float(np.abs(tree.value).max(initial=0.0)) for tree in trees)
@@ -116,12 +116,12 @@ class Sum:
         self.model = model
 
     def number(self, x: FloatArray) -> float:
-        """What the model itself gives a row (n_inputs,)."""
+        """The prediction of the model itself for a row (n_inputs,)."""
         given = np.asarray(self.model.outputs_of(x[np.newaxis]))[0]
         return float(given if self.label is None else given[self.label])
 
     def bound(self, total: int, up: bool) -> float:
-        """A bound, rounding included, of the number predicted for sums of at most (``up``) or at least ``total``."""
+        """Upper (``up``) or lower bound on predictions whose sum is at most (or at least) ``total``, with rounding."""
         exact = total / self.scale
         exact += (self.slack + abs(exact) * 2**-50) * (1 if up else -1)
         number, slop = self.link.number(exact)
@@ -129,13 +129,13 @@ class Sum:
         return number if self.label is None else min(max(number, 0.0), 1.0)
 
     def greatest(self, region: Region, sign: int, clock: Clock) -> tuple[IntArray, int, int]:
-        """Cells of a row, its sum times the sign, and what no such sum of the region exceeds.
+        """Cells of the best row found, its sum times ``sign``, and an upper bound on such products in the region.
 
         Parameters
         ----------
-        region : which rows
+        region : the rows to search
         sign : 1 for the greatest sum, -1 for the least
-        clock : of the search
+        clock : clock of the search
         """
         winner = 1 if sign == 1 else 0
         least, most = self._box_bounds(region, sign)
@@ -145,7 +145,7 @@ class Sum:
         cells, best = found, self._lead(found, sign)
         near, step = cells, 0
         while best < most:
-            # right above the best row now and then: where it is the best, that ends the search
+            # sometimes just above the best row: if it is the best, this ends the search
             goal = best + 1 if step % 3 == 2 else best + (most - best + 1) // 2
             step += 1
             try:
@@ -164,7 +164,10 @@ class Sum:
         return sign * int(sums[1] - sums[0])
 
     def _ask(self, region: Region, winner: int, least: int, near: IntArray | None, clock: Clock) -> IntArray | None:
-        """Cells of a row of the region with at least that lead; None if there is none. TimeoutError at the limit."""
+        """Cells of a row of the region in which ``winner`` leads by at least ``least``; None if no row does.
+
+        Raises TimeoutError at the time limit.
+        """
         if clock.over:
             raise TimeoutError
         left = clock.seconds_left
@@ -176,7 +179,7 @@ class Sum:
         return answer.witness
 
     def _box_bounds(self, region: Region, sign: int) -> tuple[int, int]:
-        """Sums of the least and of the greatest leaf of each tree that the box of a region reaches."""
+        """Bounds on the sums in a region: sums over trees of the least, and of the greatest, leaf that it reaches."""
         scores = self.scores
         variable = scores.needs >> 1
         column = scores.column_of[variable]
@@ -194,25 +197,23 @@ class Sum:
 
 
 class _NoRowError(Exception):
-    """No row is in the region."""
+    """Raised if a region contains no row."""
 
 
 def _code(model: Explained, target: Any) -> int | None:
-    """Class code whose probability is meant; None for a regressor."""
+    """Code of the class whose probability is asked for; None for a regressor."""
     classes = model.adapted.forest.classes.tolist()
     if not classes:
         if target is not None:
-            raise ValueError(f"target={target!r}: this model predicts one number")
+            raise ValueError(f"target={target!r}: this model predicts a number, not classes; leave target out")
         return None
     if not isinstance(target, Hashable) or target not in classes:
-        raise ValueError(
-            f"target={target!r}: expected a class of the model, the probability of which is meant: {classes}"
-        )
+        raise ValueError(f"target={target!r}: expected the class whose probability is asked for, one of {classes}")
     return int(classes.index(target))
 
 
 def span(engines: Engines, where: Mapping[Key, object], target: Any, clock: Clock) -> Range:
-    """The answer, with the options of :meth:`proofwood.Explainer.range`."""
+    """Return the answer; the options are those of :meth:`proofwood.Explainer.range`."""
     model = engines.model
     model.of_every_row("a range")
     region = Region(model, where)
@@ -220,9 +221,11 @@ def span(engines: Engines, where: Mapping[Key, object], target: Any, clock: Cloc
     try:
         ends = {sign: total.greatest(region, sign, clock) for sign in (-1, 1)}
     except _NoRowError:
-        raise ValueError(f"where={dict(where)!r}: no row of the space is in this region") from None
+        raise ValueError(f"where={dict(where)!r}: no possible row is in this region") from None
     except TimeoutError:
-        raise TimeoutError(f"time_limit={clock.limits.seconds:g}: no row of the region was found by then") from None
+        raise TimeoutError(
+            f"time_limit={clock.limits.seconds:g}: no row of the region was found in this time; raise time_limit"
+        ) from None
     low_row, high_row = (region.row(ends[sign][0]) for sign in (-1, 1))
     return Range(
         low=total.number(low_row),

@@ -1,10 +1,10 @@
 """The nearest row of another class that satisfies linear constraints: branch and bound over boxes of cells.
 
-A box is bounded by two relaxations. One forgets the constraints, but for what they leave of the interval of each
-column: the nearest row of another class in the box, by the search that finds nearest rows. The other forgets the class:
-the cheapest values that satisfy the constraints, by a program in rational numbers. Where the columns of the constraints
-have a single cell each, both together are exact, since the class then depends on the other columns only. Else the box
-is parted between the two answers.
+Two relaxations bound a box. The first ignores the constraints, except that they shorten the interval of each column: it
+finds the nearest row of another class in the box. The second ignores the class: it finds the cheapest values that
+satisfy the constraints, by a linear program in rational numbers. If each column of the constraints has a single cell in
+the box, both together are exact, because the class then depends only on the other columns. Otherwise the box is split
+between the two solutions.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from proofwood.explain.nearest.values import Box, Program, TiedColumn, Values
 from proofwood.model.node_table import FloatArray, IntArray
 
 ROUNDS = 10
-"""How often the intervals of a box are made smaller by the constraints, at most."""
+"""Most passes in which the constraints shorten the intervals of a box."""
 
 
 @dataclass(frozen=True)
 class Tied:
-    """A column of the table that constraints speak of.
+    """A column of the table that occurs in constraints.
 
     Parameters
     ----------
-    input : its index
+    input : index of the column
     grids : grid columns of its values
-    low, high : what it may be
-    priced : whether its values, and not its cells, are paid for
-    column : its price
+    low, high : least and greatest permitted value
+    priced : whether its values have prices, instead of its cells
+    column : the column in the linear program, with its prices
     """
 
     input: int
@@ -53,19 +53,21 @@ class Tied:
 
 @dataclass(frozen=True)
 class Task:
-    """What is looked for.
+    """The input of the search.
 
     Parameters
     ----------
-    measure : what changes cost, without constraints; prices are squares for "l2"
-    tied : columns that constraints speak of
+    measure : prices of changes, without constraints; squares for "l2"
+    tied : columns that occur in constraints
     rows : the constraints, over the columns of ``tied``
-    base : what every row pays beside the prices of its cells; for "linf" what its dearest change costs at least
-    box : cells of the rows that are looked for
-    find : the nearest row of another class by prices, in a box, near some cells, to which prices are 0 (unless "linf")
-    made : a row of the table of some cells and values of ``tied``, and its price; None if it does not count
-    holds : whether values of ``tied`` satisfy the constraints as float64 works them out
-    clock : of the search
+    base : price of every row in addition to the prices of its cells; for "linf" a lower bound on its greatest price
+    box : least and greatest cells of the rows to search
+    find : function of prices, a box and cells near which to search (with price 0, unless "linf"); it returns the
+        nearest row of another class
+    made : function of cells and values of ``tied``; it returns a row of the table and its price, None if it does not
+        count
+    holds : whether values of ``tied`` satisfy the constraints when computed in float64
+    clock : clock of the search
     """
 
     measure: Measure
@@ -92,7 +94,7 @@ def satisfying(task: Task) -> Nearest:
 
     Parameters
     ----------
-    task : what is looked for
+    task : the input of the search
     """
     return _Search(task).run()
 
@@ -103,7 +105,7 @@ class _Search:
         self.program = Program([one.column for one in task.tied], task.rows, task.measure.metric, task.clock)
         self.best: tuple[FloatArray, IntArray] | None = None
         self.upper = math.inf
-        self.doubtful = math.inf  # what rows of boxes cost in which no numbers of float64 were found, or not in time
+        self.doubtful = math.inf  # lower bound for boxes in which no float64 numbers were found, or not in time
         self.number = count()
         self.heap: list[tuple[float, int, _Node]] = []
         self.priced = {g for one in task.tied if one.priced for g in one.grids}
@@ -112,7 +114,7 @@ class _Search:
     # ------------------------------------------------------------------------------------------------------- the search
 
     def run(self) -> Nearest:
-        """Boxes by their bounds, least first."""
+        """Process the boxes in the order of their bounds, the least first."""
         self._push(0.0, _Node(*self.task.box))
         lower = 0.0
         while self.heap:
@@ -142,14 +144,14 @@ class _Search:
         return Nearest(status, cells, self.upper, lower, row)
 
     def _no_better(self, bound: float) -> bool:
-        """Whether rows that cost so much are of no interest."""
+        """Whether rows that cost at least ``bound`` cannot improve on the best row."""
         return bound >= self.upper - TOLERANCE * self.upper if math.isfinite(self.upper) else math.isinf(bound)
 
     def _push(self, bound: float, node: _Node) -> None:
         heapq.heappush(self.heap, (bound, next(self.number), node))
 
     def _bounded(self, bound: float, node: _Node) -> None:
-        """Bound a box, and put it back with what its relaxations found; or leave it out."""
+        """Bound a box; put it back into the queue with the solutions of its relaxations, or drop it."""
         tight = self._tightened(node)
         if tight is None:
             return
@@ -180,7 +182,7 @@ class _Search:
         self._push(bound, replace(node, cells=found.cells, point=cheapest.point))
 
     def _parted(self, bound: float, node: _Node) -> None:
-        """Look at the cells that were found, and part the box if others may hold a better row."""
+        """Try the cells of the nearest row, and split the box if other cells may contain a better row."""
         cells = node.cells
         assert cells is not None
         low, high = node.low.copy(), node.high.copy()
@@ -200,7 +202,7 @@ class _Search:
         self._push(bound, _Node(above, node.high))
 
     def _cut(self, node: _Node) -> tuple[int, int]:
-        """Where to part a box: between the cells of its nearest row and its cheapest values, as far apart as can be."""
+        """Where to split a box: in the column in which its nearest row and its cheapest values are farthest apart."""
         assert node.cells is not None
         best, chosen = -1, (-1, -1)
         for i, one in enumerate(self.task.tied):
@@ -215,11 +217,11 @@ class _Search:
                     up = other > mine or (other == mine and mine == node.low[g])
                     best, chosen = apart, (g, mine if up else mine - 1)
         if best < 0:
-            raise AssertionError("a box with a single cell in each column is not to be parted")
+            raise AssertionError("a box with a single cell in each column cannot be split")
         return chosen
 
     def _offer(self, cells: IntArray, box: Box, values: Values) -> bool:
-        """Whether a row of these cells and about these values exists; it is kept if it is the best one."""
+        """Whether a row with these cells, and values near ``values``, exists; it is stored if it is the best one."""
         if values.point is None:
             return False
         point = self.program.in_floats(box, values.point, self.task.holds)
@@ -236,12 +238,12 @@ class _Search:
     def _nearest(
         self, node: _Node, values: Sequence[tuple[float, float]], of_values: float | None
     ) -> tuple[Nearest, float]:
-        """The nearest row of a box that may break the constraints, and what is paid beside its price.
+        """The nearest row of a box, which may violate the constraints, and the price to add to its own.
 
         Parameters
         ----------
         values : interval of each column of ``tied``
-        of_values : what these columns cost, where that is known; their cells then cost nothing
+        of_values : price of the values of these columns, if it is known; their cells then have the price 0
         """
         prices, near, rest = list(self.task.measure.prices), self.task.measure.cells.copy(), self.task.base
         for one, (low, high) in zip(self.task.tied, values, strict=True):
@@ -259,7 +261,7 @@ class _Search:
             return never, rest
         if self.task.measure.is_sum:
             for g, cell in enumerate(near.tolist()):
-                if prices[g][cell]:  # every row of the box pays that; cells nearer to the row are outside
+                if prices[g][cell]:  # every row of the box pays this; cells nearer to the row are outside
                     rest += float(prices[g][cell])
                     prices[g] = np.maximum(0.0, prices[g] - prices[g][cell])
         beside = of_values or 0.0
@@ -272,7 +274,7 @@ class _Search:
         return self.task.find(prices, (node.low, node.high), near), total
 
     def _clipped(self, one: Tied, g: int, low: float, high: float) -> FloatArray:
-        """Prices of the cells of a column, of which only an interval may be taken."""
+        """Prices of the cells of a column if its values are limited to an interval."""
         stated = self.task.measure.prices[g]
         column = one.column
         if column.own is None or not stated.any() or self.task.measure.model.grid.columns[g].role != "value":
@@ -282,7 +284,7 @@ class _Search:
         nearest = np.clip(own, np.maximum(least, low), np.minimum(greatest, high))
         paid = np.where(nearest > own, float(column.up), float(column.down)) * np.abs(nearest - own)
         paid = paid * paid if self.task.measure.metric == "l2" else paid
-        # beyond the ends of the interval nothing is taken, and prices must not fall there
+        # outside of the interval no cell is used, but prices must not decrease there
         price = np.maximum(stated, np.where(np.isnan(paid), 0.0, paid))
         first, last = self._cell(g, low), self._cell(g, high)
         center = int(np.clip(self._cell(g, own), first, last))
@@ -296,7 +298,7 @@ class _Search:
     # -------------------------------------------------------------------------------------------------------- intervals
 
     def _tightened(self, node: _Node) -> tuple[_Node, list[tuple[float, float]]] | None:
-        """The box and the intervals of its columns, without what the constraints leave out; None if nothing is left."""
+        """The box and the intervals of its columns, shortened by the constraints; None if the box becomes empty."""
         low, high = node.low.copy(), node.high.copy()
         values = [self._interval(one, low, high) for one in self.task.tied]
         for _ in range(ROUNDS):
@@ -326,7 +328,7 @@ class _Search:
         return least, greatest
 
     def _propagate(self, row: LinearRow, values: list[tuple[float, float]]) -> bool:
-        """Make intervals smaller by one constraint; whether something is left."""
+        """Shorten the intervals by one constraint; return whether all of them are still non-empty."""
         factors = list(row.factors.items())
         leasts = [_least_term(factor, row.slack.get(i, Fraction(0)), *values[i]) for i, factor in factors]
         open_ones = [i for (i, _), one in zip(factors, leasts, strict=True) if one is None]
@@ -351,7 +353,7 @@ class _Search:
 
 
 def _least_term(factor: Fraction, slack: Fraction, low: float, high: float) -> Fraction | None:
-    """Least value of a term of a constraint, rounding given; None if there is none."""
+    """Lower bound on a term of a constraint, with its rounding slack; None if the term is not bounded below."""
     if (factor > 0 and math.isinf(low)) or (factor < 0 and math.isinf(high)):
         return None
     if factor == 0 and slack and (math.isinf(low) or math.isinf(high)):
@@ -361,7 +363,7 @@ def _least_term(factor: Fraction, slack: Fraction, low: float, high: float) -> F
 
 
 def _above(end: Fraction, whole: bool) -> float:
-    """The greatest number of a column up to an end: an integer, or one of float64 that is no less."""
+    """Upper limit of a column as float64: the greatest integer up to ``end``, or a float64 not below ``end``."""
     if whole:
         end = Fraction(math.floor(end))
     try:
@@ -372,7 +374,7 @@ def _above(end: Fraction, whole: bool) -> float:
 
 
 def _below(number: Fraction) -> float:
-    """The greatest float64 up to a number."""
+    """The greatest float64 that does not exceed a number."""
     found = float(number)
     return found if found <= number else math.nextafter(found, -math.inf)
 

@@ -1,8 +1,8 @@
-"""What a change costs: a price for each cell of the grid, and the distance of two rows in the units of the table.
+"""Prices of changes: a price for each cell of the grid, and the distance of two rows in the units of the table.
 
-A :class:`Measure` is made once for a question, by :func:`measure_of`, from the metric and all options of costs. A new
-sum of powers is added here, in :mod:`.values` (exact values under constraints) and in ``certificates/measures`` (the
-checker, which shares no line with this side).
+:func:`measure_of` makes one :class:`Measure` per question, from the metric and all options about prices. To add a new
+sum of powers, change this file, :mod:`.values` (exact values under constraints) and ``certificates/measures`` (the
+checker, which shares no code with this side).
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 Metric = Literal["l1", "l2", "linf", "changes"]
 Permitted = Mapping[int, frozenset[int]]
-"""From columns of categories to the codes that they may have."""
+"""Mapping from columns of categories to their permitted codes."""
 MOST = 1e300
-"""Most that a change may add to a sum of prices; what costs more would count as forbidden."""
+"""Greatest price of a change in a sum of prices; greater ones could overflow to infinity, which means forbidden."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """What it costs that the columns of one row leave their cells.
+    """Prices for the changes of one row to other cells.
 
     Parameters
     ----------
     model : Explained
     row : (n_inputs,) the row
-    cells : (n_columns,) its cells
+    cells : (n_columns,) cells of the row
     metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares),
-        the dearest one ("linf"), or the number of features that change ("changes")
-    tariff : what is stated of prices
-    prices : per grid column (n_thresholds + 1,) least price of a value in each cell: 0 at the row's own, not falling
-        away from it, inf where the cell may not be taken
-    permitted : from columns of categories to the codes that they may have
+        the greatest price ("linf"), or the number of changed features ("changes")
+    tariff : the prices as stated
+    prices : for each grid column (n_thresholds + 1,) least price of a value in each cell: 0 at the cell of the row, not
+        decreasing with the distance from it, inf if the cell is forbidden
+    permitted : mapping from columns of categories to their permitted codes
     fixed : features that do not change
     """
 
@@ -59,7 +59,7 @@ class Measure:
 
     @property
     def box(self) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of the rows that leave ``fixed`` as they are."""
+        """Least and greatest cells (n_columns,) of the rows that do not change the features ``fixed``."""
         return self.model.scores.box(self.cells, self.fixed)
 
     @property
@@ -68,20 +68,20 @@ class Measure:
         return self.metric != "linf"
 
     def length(self, total: float) -> float:
-        """The distance that a sum of prices, or the dearest one, stands for."""
+        """Convert a sum of prices, or the greatest price, to a distance."""
         return math.sqrt(total) if self.metric == "l2" else float(total)
 
     def of(self, row: FloatArray) -> float:
-        """The distance of a row (n_inputs,), by its values; of "changes" the number of features that differ."""
+        """The distance to a row (n_inputs,), computed from its values; for "changes" the number of changed features."""
         if self.metric == "changes":
             differs = ~((self.row == row) | (np.isnan(self.row) & np.isnan(row)))
             return float(sum(differs[self.model.inputs_of(f)].any() for f in range(self.model.scores.n_features)))
         return _distance(self.model, self.row, row, self.tariff, self.metric)
 
     def nearest_in(self, cells: IntArray) -> FloatArray:
-        """The row (n_inputs,) of some cells (n_columns,) that is nearest.
+        """The nearest row (n_inputs,) with given cells (n_columns,).
 
-        Of categories that are alike to the model it has the cheapest one that is permitted.
+        Among categories that the model does not distinguish, it has the cheapest permitted one.
         """
         model, tariff, permitted = self.model, self.tariff, self.permitted
         found = model.row(cells, like=self.row)
@@ -105,20 +105,20 @@ def measure_of(
     within: Mapping[Key, object] | None = None,
     fixed: Iterable[int] = (),
 ) -> Measure | None:
-    """The measure that a user states; None where no prices of cells say how many features change.
+    """Make the measure that a user states; None for "changes" if prices of cells cannot count changed features.
 
     Parameters
     ----------
     model, row, cells, metric, fixed : as in :class:`Measure`
     weights : see :func:`proofwood.explain.nearest.tariffs.read_tariff`
-    within : from columns or features to ``"up"``, ``"down"``, ``(low, high)``, or a list of categories (two, the
-        first and the last one, where they have an order)
+    within : mapping from columns or features to ``"up"``, ``"down"``, ``(low, high)``, or a list of categories (the
+        first and the last one if they are ordered)
 
     Raises
     ------
     TypeError, ValueError
-        If prices are not as they should be, a column does not exist, what it is permitted makes no sense for it, or
-        the row itself is not permitted.
+        If prices are wrong, a column does not exist, ``within`` does not fit a column, or it does not permit the row's
+        own value.
     """
     tariff = read_tariff(model, row, weights)
     counted = metric == "changes"
@@ -130,12 +130,12 @@ def measure_of(
 
 
 def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metric = "l1") -> list[FloatArray]:
-    """Least price of a value in each cell, by grid column.
+    """For each grid column, the least price of a value in each cell.
 
-    A number costs its weight per unit of change, another category the weight of its feature, unless a table or a
-    function says otherwise. From a missing value to a present one the price is 1; a present value does not become
-    missing. Where a column of the table has two grid columns for its numbers, the first one, which has all thresholds,
-    is priced.
+    Unless a mapping or a function sets prices, a number costs the weight of its column per unit of change, and another
+    category costs the weight of its feature. A change from a missing value to any value costs 1; a value never becomes
+    missing. If a column of the table has two grid columns for its numbers, only the first one, which has all
+    thresholds, has prices.
     """
     row = tariff.row
     of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
@@ -146,7 +146,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
         missing = bool(np.isnan(row[j]))
         if column.role == "missing":
             price[1 - own] = 1.0 if missing else np.inf
-        elif column.role == "codes" and column.single:  # one category goes, another comes
+        elif column.role == "codes" and column.single:  # a change makes one category 0 and another one 1
             price[1 - own] = _price_of_codes(model, tariff, g, own, metric)
         elif column.role == "value" and not missing:
             table = of_choice.get(j)
@@ -154,29 +154,29 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
                 if price.size > 1:
                     price[1 - own] = _price_of_choice(table, j, own, metric)
             else:
-                share = 0.5 if j in of_choice and metric != "linf" else 1.0  # of one of two that change together
+                share = 0.5 if j in of_choice and metric != "linf" else 1.0  # half each for two that change
                 price[:] = _prices_of_numbers(model, tariff, g, own, metric) * share
-        elif column.role == "value_missing_high" and not missing:  # paid for by the other column of the same numbers
+        elif column.role == "value_missing_high" and not missing:  # the other column of the same numbers has the prices
             price[np.isinf(_prices_of_numbers(model, tariff, g, own, metric))] = np.inf
         prices.append(price)
     return prices
 
 
 def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
-    """Price of the other cell of a 0/1 column that stands for categories."""
+    """Price of the cell that the row is not in, for a 0/1 grid column that stands for categories."""
     column = model.grid.columns[g]
     j = column.column
     missing = bool(np.isnan(tariff.row[j]))
     if model.inputs[j].missing and column.codes == {OTHER} and not missing and own == 0:
         return math.inf
-    if j in tariff.codes:  # what comes is paid for
+    if j in tariff.codes:  # only the new category has a price
         return float(raised(tariff.codes[j][_codes_of(model, g)].min(), metric)) if own == 0 else 0.0
     share = 1.0 if metric == "linf" else 0.5
     return share * (1.0 if missing else float(raised(float(tariff.up[j]), metric)))
 
 
 def _codes_of(model: Explained, g: int) -> list[int]:
-    """Codes that a row with a category of a 0/1 column may have; after the last for a category that is not known."""
+    """Codes of the categories for which a 0/1 grid column is 1; ``n_levels`` is the code of an unknown category."""
     given, codes = model.inputs[model.grid.columns[g].column], model.grid.columns[g].codes
     found = sorted(code for code in codes if code != OTHER)
     if OTHER in codes and not given.missing:
@@ -185,7 +185,10 @@ def _codes_of(model: Explained, g: int) -> list[int]:
 
 
 def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
-    """Price of the other cell of a column of a group: what none costs when it leaves, and the rest when it comes."""
+    """Price of the cell that the row is not in, for a column in a group of 0/1 columns.
+
+    A column that becomes 0 costs the price of no category; one that becomes 1 costs the rest of its own price.
+    """
     none = float(raised(table.none, metric))
     if own == 1:
         return none
@@ -194,7 +197,7 @@ def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
 
 
 def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
-    """Prices of the cells of a column of numbers, each that of its value nearest to the row."""
+    """Prices of the cells of a numeric column: for each cell, the price of its value that is nearest to the row."""
     j = model.grid.columns[g].column
     low, high = model.grid.ends(g)
     price = np.zeros(low.size)
@@ -215,14 +218,14 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
 
 
 def _times(rate: float, away: FloatArray) -> FloatArray:
-    """Prices of changes of numbers, as large as float64 holds where they are larger."""
+    """Prices of changes of numbers, limited to the greatest float64."""
     with np.errstate(over="ignore"):
         return np.minimum(rate * np.minimum(away, sys.float_info.max), sys.float_info.max)
 
 
 def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
-    """ValueError if prices fall away from the row."""
-    with np.errstate(invalid="ignore"):  # from one price without end to the next
+    """Raise ValueError if prices decrease with the distance from the row."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         steps = np.diff(stated)
     falls = np.flatnonzero(np.where(np.arange(steps.size) >= own, steps < 0, steps > 0) & ~np.isnan(steps))
     if falls.size:
@@ -231,13 +234,13 @@ def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArra
         given = model.inputs[j]
         texts = [given.levels[int(values[i])] if given.levels else f"{values[i]:g}" for i in (near, far)]
         raise ValueError(
-            f"weights[{given.name!r}]: {texts[1]} costs {stated[far]:g}, and {texts[0]}, which is nearer to the row, "
-            f"{stated[near]:g}: expected prices that do not fall away from the row"
+            f"weights[{given.name!r}]: {texts[1]} costs {stated[far]:g}, but {texts[0]}, which is nearer to the row, "
+            f"costs {stated[near]:g}: expected prices that do not decrease with the distance from the row"
         )
 
 
 def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
-    """Prices of cells whose sum is the number of features that change; None where no prices per cell say that.
+    """Prices of cells whose sum is the number of changed features; None if no such prices exist.
 
     Parameters
     ----------
@@ -255,7 +258,7 @@ def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
 
 
 def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells: IntArray) -> list[FloatArray] | None:
-    """Prices of the columns of a feature, of which those of every change add up to 1."""
+    """Prices for the grid columns of a feature that add up to 1 for every change of the feature; None if impossible."""
     made = [np.zeros(int(model.scores.n_thresholds[g]) + 1) for g in columns]
     roles = [model.grid.columns[g].role for g in columns]
     if len(columns) == 1 and roles[0] == "value":
@@ -263,14 +266,14 @@ def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells
     elif model.is_choice(feature) or all(role == "codes" for role in roles):
         single = [i for i, g in enumerate(columns) if roles[i] == "value" or model.grid.columns[g].single]
         leaving = [i for i in single if cells[columns[i]] == 1]
-        for i in leaving or single:  # the one leaves, or where there is none, one of them comes
+        for i in leaving or single:  # the current category becomes 0; without one, another becomes 1
             _price_others(made[i], int(cells[columns[i]]))
     elif {"missing", "value"} <= set(roles) <= {"missing", "value", "value_missing_high"}:
         value, flag = roles.index("value"), roles.index("missing")
         if cells[columns[flag]] == 0:
             _price_others(made[value], int(cells[columns[value]]))
             if cells[columns[value]] != model.grid.columns[columns[value]].missing_cell:
-                return made  # what becomes missing leaves its cell
+                return made  # a value that becomes missing also leaves its cell of numbers
         _price_others(made[flag], int(cells[columns[flag]]))
     elif columns:
         return None
@@ -291,9 +294,9 @@ def _forbid(
     tariff: Tariff | None,
     metric: Metric,
 ) -> Permitted:
-    """Make infinite the prices of cells without a value that ``within`` permits; the codes of categories that it does.
+    """Set the price of each cell without a permitted value to infinity; return the permitted codes of categories.
 
-    Without a ``tariff`` prices count changes.
+    Without a ``tariff``, prices count changes.
     """
     names = [given.name for given in model.inputs]
     permitted: dict[int, frozenset[int]] = {}
@@ -314,7 +317,7 @@ def _forbid(
 
 
 def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
-    """From columns of categories to the codes that ``within`` permits, the row's own among them."""
+    """Mapping from columns of categories to the codes that ``within`` permits, including the row's own."""
     names = [given.name for given in model.inputs]
     positions = {key: position(key, names, "within") for key in within if key in names or not isinstance(key, str)}
     return {
@@ -325,17 +328,19 @@ def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, obje
 
 
 def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
-    """Least and greatest number that ``within`` permits a column; ValueError if it makes no sense."""
+    """The least and greatest number that ``within`` permits in a column; raises ValueError if it does not fit."""
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
     if isinstance(allowed, str) and allowed in ("up", "down"):
         low, high = (own, math.inf) if allowed == "up" else (-math.inf, own)
-    elif levels:  # with an order
+    elif levels:  # ordered categories
         ends = [levels.index(end) if end in levels else end for end in arguments.several(allowed, f"within[{name!r}]")]
         low, high = arguments.interval(ends, f"within[{name!r}]", f"'up', 'down' or two of {levels}")
     else:
         low, high = arguments.interval(allowed, f"within[{name!r}]", "'up', 'down' or (low, high)")
     if math.isnan(own):
-        raise ValueError(f"within[{name!r}]: the row has no value there, so that nothing is near or far: leave it out")
+        raise ValueError(
+            f"within[{name!r}]: the row has no value in this column, so no change of it can be limited: leave it out"
+        )
     if not low <= own <= high:
         raise ValueError(
             f"within[{name!r}]={allowed!r} leaves out the row's own value {own:g}: widen it, or change the row first"
@@ -348,12 +353,12 @@ def _forbid_numbers(
 ) -> None:
     low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
-        if model.grid.columns[g].role == "missing":  # a value that is limited stays one
+        if model.grid.columns[g].role == "missing":  # a limited value does not become missing
             prices[g][1] = np.inf
             continue
         for cell in range(prices[g].size):
             least, is_open, greatest, _ = model.interval(g, cell, cell)
-            # What is nearest to the row's own value is permitted, or nothing of the cell is.
+            # A cell has a permitted value only if its value nearest to the row's own is permitted.
             if cell > cells[g] and (least > high or (is_open and least >= high)):
                 prices[g][cell:] = np.inf
                 break
@@ -362,7 +367,7 @@ def _forbid_numbers(
 
 
 def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
-    """Codes of the categories that ``within`` names, and of the row's own."""
+    """Codes of the categories that ``within`` names, and the code of the row's own category."""
     given = model.inputs[j]
     named = arguments.several(allowed, f"within[{given.name!r}]")
     for name in named:
@@ -380,7 +385,7 @@ def _forbid_categories(
     prices: Sequence[FloatArray],
     of_codes: FloatArray | None,
 ) -> None:
-    """Forbid cells without a permitted category; where categories have prices, the others' no longer count."""
+    """Forbid cells without a permitted category; other cells get the least price of their permitted categories."""
     for g in model.grid.of_input[j]:
         column = model.grid.columns[g]
         if column.role != "codes" or not column.single or cells[g] == 1:
@@ -396,7 +401,9 @@ def _forbid_choices(
     model: Explained, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
 ) -> None:
     if not model.is_choice(feature):
-        raise ValueError(f"within[{name!r}]: the columns of this feature are no alternatives: name them one by one")
+        raise ValueError(
+            f"within[{name!r}]: the columns of this feature can change independently: name each column instead"
+        )
     names = [given.name for given in model.inputs]
     permitted = {position(key, names, f"within[{name!r}]") for key in arguments.several(allowed, f"within[{name!r}]")}
     for j in model.inputs_of(feature):
@@ -406,7 +413,7 @@ def _forbid_choices(
 
 
 def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
-    """Price of the way from one row to another, as :func:`cell_prices` counts it."""
+    """The distance from one row to another, with the prices of :func:`cell_prices`."""
     total, dearest = 0.0, 0.0
     halves: set[int] = set()
     tables: set[int] = set()
@@ -434,17 +441,18 @@ Some = TypeVar("Some", float, FloatArray)
 
 
 def raised(price: Some, metric: Metric) -> Some:
-    """What a price adds to the sum that is least; ValueError where that is more than such sums hold."""
+    """The term of a price in the sum that is minimised: its square for "l2". Raises ValueError if it is too great."""
     with np.errstate(over="ignore"):
         found = price * price if metric == "l2" else price
     if np.any(np.isfinite(price) & ~(np.asarray(found) <= MOST)):
         raise ValueError(
             f"a change costs {np.max(np.asarray(price)[np.isfinite(price)]):g}, which is too much for sums of prices "
-            f"(at most {MOST:g}, and for metric='l2' the square): state lower weights, or math.inf to forbid changes"
+            f"(at most {MOST:g}; for metric='l2' this limits the square): use lower weights, or math.inf to forbid "
+            "changes"
         )
     return found
 
 
 def _choices(model: Explained) -> list[int]:
-    """Features that are columns of the table of which at most one is 1."""
+    """Indices of the features that are a group of 0/1 columns, at most one of which is 1."""
     return [f for f in range(model.scores.n_features) if model.is_choice(f)]

@@ -1,4 +1,4 @@
-"""Small linear programs in rational numbers: the dual simplex method, where nothing rounds."""
+"""Small linear programs in exact rational numbers, by the dual simplex method."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from fractions import Fraction
 from proofwood.engines.run import ENDLESS, Clock
 
 Row = tuple[Sequence[Fraction], Fraction]
-"""Factors and a bound: the sum of factors times variables is no greater than it."""
+"""Factors and a bound: the sum of factors times variables must not exceed the bound."""
 
 
 def least(
     cost: Sequence[Fraction], rows: Sequence[Row], clock: Clock = ENDLESS
 ) -> tuple[Fraction, list[Fraction]] | None:
-    """Least cost of variables that are not negative, and such variables; None if no variables satisfy the rows.
+    """The least cost over non-negative variables, and variables with this cost; None if none satisfy the rows.
 
     All costs are 0 or more, so that the basis of slack variables is dual feasible and no first phase is needed. The
-    variable of least index leaves, and of those with the least ratio the one of least index enters (Bland's rule),
-    which ends after finitely many steps.
+    variable of least index leaves; among those with the least ratio, the one of least index enters (Bland's rule).
+    Therefore the method ends after finitely many steps.
 
     Parameters
     ----------
-    cost : (n_variables,) each at least 0
-    rows : what the variables satisfy
-    clock : looked at before every step
+    cost : (n_variables,) costs, each at least 0
+    rows : the constraints on the variables
+    clock : clock that is checked before every step
 
     Raises
     ------
@@ -56,7 +56,7 @@ def least(
 
 
 def _pivot(table: list[list[Fraction]], bounds: list[Fraction], prices: list[Fraction], i: int, j: int) -> Fraction:
-    """Exchange a variable inside with one outside; what that adds to the cost."""
+    """Exchange a basic variable with a non-basic one, and return the increase of the cost."""
     row = table[i]
     pivot = row[j]
     row[j] = Fraction(1)

@@ -1,10 +1,10 @@
-"""The nearest row of another class: the one search behind counterfactuals, radii and smallest changes.
+"""The nearest row of another class: the search for counterfactuals, radii and smallest changes.
 
-What a row costs is the sum of the prices of its cells, or the dearest of them. Sums are minimised by a branch and bound
-with messages in C++ (:func:`cheapest`). Its prices are integers: scaled by a power of two and rounded down, so that
-what is proved of them bounds the true prices. The dearest price is found by bisection (:func:`dearest`): a price
-permits every cell that costs no more, which is a box of cells around the row, and whether some row of it has another
-class is one question. In C++ prices are then ranks, and rows that are found are pulled back towards the row.
+The cost of a row is the sum, or the greatest, of the prices of its cells. Sums are minimised by branch and bound with
+messages in C++ (:func:`cheapest`). There, prices are integers: scaled by a power of two and rounded down, so that a
+proved lower bound also holds for the true prices. The greatest price is minimised by bisection (:func:`dearest`): the
+cells that cost no more than a given price form a box around the row, and one question decides whether some row in it
+has another class. In C++ prices are then ranks, and the rows found are moved back towards the explained row.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
 
 TOLERANCE = 1e-9
-"""Relative difference of two prices that does not count: what sums of floats are good for."""
+"""Relative difference up to which two prices count as equal, because of rounding in sums of floats."""
 PRICE_BITS = 43
-"""The dearest cell costs less than ``2**PRICE_BITS``."""
+"""Size of the integer prices: the most expensive cell costs less than ``2**PRICE_BITS``."""
 UPPER = 4
-"""Where the interval of prices is parted, once a part of it is proved: so much of it stays above."""
+"""After the first proof in a bisection, the interval is cut so that ``1 / UPPER`` of it is above the cut."""
 Cells = tuple[IntArray, IntArray]
 """Least and greatest cells (n_columns,) of a box."""
 Accept = Callable[[IntArray], bool]
@@ -49,11 +49,12 @@ class Nearest:
 
     Parameters
     ----------
-    status : "optimal"; "feasible": a limit was reached with a row; "unknown": without; "none": no such row, proved
-    cells : (n_columns,) cells of the row, None without one
-    distance : its price, inf without a row
-    lower_bound : no row of another class costs less
-    row : (n_inputs,) the row itself, where its values are more than the nearest ones of its cells
+    status : "optimal"; "feasible": a limit was reached after a row was found; "unknown": a limit was reached before;
+        "none": it is proved that no such row exists
+    cells : (n_columns,) cells of the row, None if there is no row
+    distance : price of the row, inf if there is no row
+    lower_bound : proved: no row of another class costs less
+    row : (n_inputs,) the row itself, if its values are not simply the nearest ones of its cells; else None
     """
 
     status: Literal["optimal", "feasible", "unknown", "none"]
@@ -64,12 +65,12 @@ class Nearest:
 
 
 def nearest(q: Questions, measure: Measure, accept: Accept | None = None) -> Nearest:
-    """The nearest row of another class by a measure, among those that leave its ``fixed`` features as they are.
+    """The nearest row of another class by a measure, among rows that do not change the measure's ``fixed`` features.
 
     Parameters
     ----------
-    q : questions about the row; changes that are known begin the search
-    measure : what changes cost
+    q : questions about the row; the search starts from known rows of another class
+    measure : prices of changes
     accept : as in :func:`cheapest`
     """
     low, high = measure.box
@@ -85,7 +86,10 @@ def nearest(q: Questions, measure: Measure, accept: Accept | None = None) -> Nea
 
 
 def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | None = None) -> list[FloatArray]:
-    """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row, or from ``near``."""
+    """Return the prices as arrays; raise ValueError if they do not fit the grid, or decrease with the distance.
+
+    The distance is that from the cells of the row, or from ``near``.
+    """
     cells = q.cells if near is None else near
     given = [np.asarray(price, dtype=np.float64) for price in prices]
     sizes = q.scores.n_thresholds + 1
@@ -94,14 +98,16 @@ def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | No
     for column, (price, size, own) in enumerate(zip(given, sizes.tolist(), cells.tolist(), strict=True)):
         if price.shape != (size,) or price[own] != 0:
             raise ValueError(f"prices[{column}] must have {size} entries, and be 0 at the cell {own} of the row")
-    flat = np.concatenate([np.zeros(0), *given])  # all columns are looked at together
+    flat = np.concatenate([np.zeros(0), *given])  # all columns are checked together
     place = np.arange(flat.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     away = place[:-1] >= np.repeat(cells, sizes)[:-1]
     falls = np.where(away, flat[:-1] > flat[1:], flat[:-1] < flat[1:]) & (place[1:] > 0)
     odd = np.flatnonzero(np.append(falls, False) | np.isnan(flat))
     if odd.size:
         column = int(np.searchsorted(np.cumsum(sizes), odd[0], side="right"))
-        raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
+        raise ValueError(
+            f"prices[{column}] falls away from the row: expected prices that do not decrease with the distance"
+        )
     return given
 
 
@@ -119,14 +125,15 @@ def cheapest(
 
     Parameters
     ----------
-    q : questions about the row; its oracle is asked for a first row where ``starts`` has none
-    prices : per column (n_thresholds + 1,) price of each cell: 0 at the row's own, not falling away from it, inf: never
-    box : cells of the rows that are looked for; by default all
-    near : (n_columns,) cells of the box from which prices do not fall away; those of the row by default
-    accept : whether a row counts; asked about rows only that rounding might decide about, and must say the same of all
-        rows of the same leaves
-    starts : rows known to be of another class, within the box: if the time is over no worse row is the answer
-    options : switches
+    q : questions about the row; its oracle is asked for a first row if ``starts`` is empty
+    prices : for each column (n_thresholds + 1,) price of each cell: 0 at the cell of the row, not decreasing with the
+        distance from it; inf forbids a cell
+    box : least and greatest cells of the rows to search; all rows by default
+    near : (n_columns,) cells of the box from which prices do not decrease; those of the row by default
+    accept : whether a row counts. It is called only for rows whose class depends on rounding, and must return the same
+        for all rows that reach the same leaves
+    starts : rows in the box that are known to have another class; the answer is never worse than these
+    options : switches of the search
 
     Raises
     ------
@@ -165,7 +172,7 @@ def cheapest(
             return Nearest("optimal", best, distance, distance)
         if not found["done"] or distance >= before:
             break
-        rows = []  # prices of the size of the best row's tell more: begin again with them
+        rows = []  # prices scaled to the best row are more precise: search again with them
     if best is not None:
         return Nearest("feasible", best, distance, min(lower, distance))
     return Nearest("none" if math.isinf(lower) else "unknown", None, math.inf, lower)
@@ -185,7 +192,7 @@ def _search(
     accept: Accept | None,
     options: PriceOptions,
 ) -> tuple[dict[str, Any], float]:
-    """What the native search finds among rows of the price of ``best`` at most, and that of a unit of its integers."""
+    """The result of the native search among rows that cost at most as much as ``best``, and the unit of its prices."""
     cells, distance = best
     unit, whole = integer_prices(prices, distance)
     if cells is None:
@@ -211,7 +218,7 @@ def _run(
     starts: Sequence[IntArray],
     accept: Accept | None,
 ) -> dict[str, Any]:
-    """What the search found when it ended, or the time."""
+    """Run the search until it ends or the time is over, and return its result."""
     for row in starts:
         search.start_from(row.tolist())
     while True:
@@ -224,7 +231,7 @@ def _run(
 
 
 def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[IntArray]]:
-    """A power of two, and the prices in multiples of it, rounded down; those above ``limit`` are never paid."""
+    """A power of two, and the prices as multiples of it, rounded down; prices above ``limit`` become ``NEVER``."""
     if not prices:
         return math.ldexp(1.0, -PRICE_BITS), []
     of = np.cumsum([price.size for price in prices])[:-1]
@@ -238,14 +245,15 @@ def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tup
 
 
 def _targets(q: Questions) -> list[int]:
-    """The classes that are looked for."""
+    """Codes of the target classes."""
     return [k for k in range(q.scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
 
 
 def ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
-    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo.
+    """For each target, the comparisons that it must win.
 
-    Where rows have to be plausible, it must also win against its shadow; see ``native_model``.
+    A comparison is a tuple: the target, another class, the least lead, and the least lead that rounding cannot undo.
+    If rows have to be plausible, the target must also win against its shadow; see ``native_model``.
     """
     scores, targets = q.scores, _targets(q)
     rest = [k for k in range(scores.n_classes) if k not in targets]
@@ -274,12 +282,12 @@ def dearest(
     accept: Accept | None = None,
     starts: Sequence[IntArray] = (),
 ) -> Nearest:
-    """The row of another class with the least price of its dearest cell.
+    """The row of another class whose most expensive cell costs least.
 
     Parameters
     ----------
     q, box, near, accept, starts : as in :func:`cheapest`
-    prices : likewise, but they need not be 0 at ``near``
+    prices : as in :func:`cheapest`, but they need not be 0 at ``near``
     """
     search = _Bisection(q, check_prices(q, prices) if near is None else list(prices), box)
     best, least, bound = search.first()
@@ -296,17 +304,17 @@ class _Bisection:
         self.around_row = inside and all(price[own] == 0 for price, own in zip(prices, q.cells, strict=True))
         paid = [price[low : high + 1] for price, low, high in zip(prices, self.low, self.high, strict=True)]
         every = np.unique(np.concatenate([[0.0], *paid]))
-        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs that
+        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs at least this
         self.radii = every[np.isfinite(every) & (every >= least)]
 
     def first(self) -> tuple[IntArray | None, float, float]:
-        """As :meth:`run` with what the oracle says, in C++ where it is a native search."""
+        """:meth:`run` with the oracle's answers, or :meth:`native` if the oracle is a native search."""
         if self.around_row and isinstance(self.q.oracle, SearchOracle) and all(len(way) == 1 for way in ways(self.q)):
             return self.native(self.q.oracle)
         return self.run(self.ask)
 
     def native(self, oracle: SearchOracle) -> tuple[IntArray | None, float, float]:
-        """As :meth:`run` in C++, where each class that is looked for has one other to win against.
+        """:meth:`run` in C++, for the case that each target class has to win only one comparison.
 
         Raises
         ------
@@ -338,16 +346,16 @@ class _Bisection:
         return np.array(found["best"], dtype=np.int64), float(radii[found["upper"]]), bound
 
     def run(self, ask: Callable[[float], _Reply], start: float = 0.0) -> tuple[IntArray | None, float, float]:
-        """Cells of the nearest row, its price, and what no row costs less; without a row, None and inf.
+        """Cells of the nearest row, its price, and a lower bound on the price; None and inf if no row is found.
 
         Parameters
         ----------
-        ask : for a row of another class that costs no more than so much
-        start : no row costs less
+        ask : function that looks for a row of another class that costs at most the given price
+        start : a known lower bound on the price
         """
         radii = self.radii
-        first = int(np.searchsorted(radii, start))  # the least price that may do
-        last, best = radii.size, None  # the least price that is known to do, and its row
+        first = int(np.searchsorted(radii, start))  # index of the least price at which a row may exist
+        last, best = radii.size, None  # index of the least price with a known row, and this row
         lowest, middle = first, radii.size - 1
         while first < last:
             answer = ask(float(radii[middle]))
@@ -358,20 +366,20 @@ class _Bisection:
             else:
                 best = answer
                 last = int(np.searchsorted(radii, self._price(best)))
-            # Proofs that there is no row take longer than rows: from the first one on more rows are asked for.
+            # A proof takes longer than finding a row: after the first proof, ask nearer to the known row.
             middle = (first + last) // 2 if lowest == first else last - 1 - (last - first) // UPPER
         if best is not None:
             return best, float(radii[last]), float(radii[first])
         return None, math.inf, float(radii[first]) if first < radii.size else math.inf
 
     def nearest(self, cells: IntArray | None, least: float, bound: float) -> Nearest:
-        """As an answer."""
+        """Return the result of :meth:`run` as a :class:`Nearest`."""
         if cells is None:
             return Nearest("none" if math.isinf(bound) else "unknown", None, math.inf, bound)
         return Nearest("optimal" if least <= bound else "feasible", cells, least, min(bound, least))
 
     def ask(self, radius: float) -> _Reply:
-        """What the oracle of the questions says."""
+        """Ask the oracle for a row of another class that costs at most ``radius``."""
         low, high = self.low.copy(), self.high.copy()
         for column, price in enumerate(self.prices):
             permitted = np.flatnonzero(price[low[column] : high[column] + 1] <= radius)
@@ -384,7 +392,7 @@ class _Bisection:
     def accepted(
         self, radius: float, near: IntArray | None, accept: Accept | None, starts: Sequence[IntArray]
     ) -> _Reply:
-        """A row that counts, by its sum of prices: within the radius they are 0, and beyond it nothing is permitted."""
+        """A row that counts and costs at most ``radius``, found by :func:`cheapest` with price 0 up to the radius."""
         within = [np.where(price <= radius, 0.0, np.inf) for price in self.prices]
         inside = [row for row in starts if all(price[cell] == 0 for price, cell in zip(within, row, strict=True))]
         found = cheapest(self.q, within, (self.low, self.high), near=near, accept=accept, starts=inside)

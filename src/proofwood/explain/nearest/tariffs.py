@@ -1,7 +1,7 @@
-"""What a change of a column costs, as a user states it: per unit, in each direction, by category, or by a function.
+"""Prices of changes as a user states them: per unit, per direction, by category, or by a function.
 
-A :class:`Tariff` says what it costs that a column of one row gets another value. Prices of cells are made from it in
-:mod:`proofwood.explain.nearest.measure`.
+A :class:`Tariff` has the prices for changes of each column of one row. :mod:`proofwood.explain.nearest.measure`
+computes prices of cells from it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from proofwood.ensembles.space import Key, position, shown
 from proofwood.model.node_table import FloatArray
 
 Price = float | Sequence[float] | Mapping[Any, float] | Callable[[Any, Any], float]
-"""Of a column: per unit; per unit downwards and upwards; of each category; or of a value, from the value of the row."""
+"""Price of a column: per unit; per unit down and up; per category; or a function of the row's and the new value."""
 Weights = Mapping[Key, Price] | float
 EXAMPLE = "{'income': 2.0, 'debts': (1.0, math.inf), 'job': {('none', 'trade'): 5.0}}"
 OTHER_CATEGORY = 1.0
-"""Price of a category that a table of prices does not name."""
+"""Price of a category that a mapping of prices does not name."""
 _LEAST_WIDTH = 1e-300
-"""A range of thresholds that is not wider has no weight of its own: 1 over it may be infinite."""
+"""Ranges of thresholds up to this width do not set a default price: 1 divided by them may be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Prices in a group of 0/1 columns of the table at most one of which is 1.
+    """Prices in a group of 0/1 columns of the table, at most one of which is 1.
 
     Parameters
     ----------
-    coming : from a column to the price of the change after which it is 1
-    none : price of the change after which no column is 1; 0 where there is no such change
+    coming : mapping from a column to the price of the change that makes it 1
+    none : price of the change after which no column is 1; 0 if there is no such change
     """
 
     coming: Mapping[int, float]
@@ -46,15 +46,16 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Tariff:
-    """What changes of single columns of one row cost.
+    """The prices for changes of the columns of one row.
 
     Parameters
     ----------
     row : (n_inputs,) the row
-    down, up : (n_inputs,) per unit less and more; of categories both are the price of another one
-    values : from columns with an order to the price of each value, which does not fall away from the value of the row
-    codes : from columns of categories to (n_levels + 1,) prices, the last one of a category that is not known
-    choices : from features that are a group of 0/1 columns to their prices
+    down, up : (n_inputs,) price per unit of decrease and of increase; for categories, both are the price of another one
+    values : mapping from ordered columns to the price of each value, which does not decrease with the distance from the
+        row's value
+    codes : mapping from columns of categories to (n_levels + 1,) prices, the last one for unknown categories
+    choices : mapping from features that are a group of 0/1 columns to their prices
     """
 
     row: FloatArray
@@ -66,7 +67,7 @@ class Tariff:
 
     @property
     def stated(self) -> list[Any] | None:
-        """Per column what a certificate says of its price; None where a function or a table of a group states it."""
+        """Prices of the columns in the form of a certificate; None if a function or a mapping for a group sets one."""
         if self.values or self.choices:
             return None
         found: list[Any] = []
@@ -78,7 +79,7 @@ class Tariff:
         return found
 
     def of(self, model: Explained, j: int, then: float) -> float:
-        """The price of another value of a column outside of ``choices``; from a missing number to a present one 1."""
+        """The price of the value ``then`` in a column that is not in ``choices``; 1 if the row has no value there."""
         now = float(self.row[j])
         if then == now or (math.isnan(now) and math.isnan(then)):
             return 0.0
@@ -93,7 +94,7 @@ class Tariff:
         return self.rate(j, then > now) * abs(then - now)
 
     def rate(self, j: int, more: bool) -> float:
-        """Price per unit in one direction."""
+        """Price of a column per unit in one direction."""
         return float(self.up[j] if more else self.down[j])
 
 
@@ -102,7 +103,7 @@ def _finite(price: float) -> float | None:
 
 
 def weights_of(model: Explained) -> FloatArray:
-    """(n_inputs,) price per unit of each column where none is stated: 1 over the range of the trees' thresholds."""
+    """(n_inputs,) default price per unit of each column: 1 divided by the range of the trees' thresholds."""
     per_unit = np.ones(len(model.inputs))
     for j, given in enumerate(model.inputs):
         if given.kind in (Kind.NOMINAL, Kind.BOOLEAN):
@@ -115,20 +116,20 @@ def weights_of(model: Explained) -> FloatArray:
 
 
 def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> Tariff:
-    """What a user states of prices, for one row.
+    """Read the prices that a user states, for one row.
 
     Parameters
     ----------
     model : Explained
     row : (n_inputs,) the row
-    weights : a price per unit for all columns; or from columns or features to theirs: a number, two numbers (down, up),
-        a mapping from a category, or from a pair of categories, to a price, or a function of the row's value and
-        another one. Infinite prices forbid a change
+    weights : one price per unit for all columns; or a mapping from columns or features to prices: a number, two numbers
+        (down, up), a mapping from a category, or from a pair of categories, to a price, or a function of the row's
+        value and the new value. Infinite prices forbid a change
 
     Raises
     ------
     TypeError, ValueError
-        If a price is negative or not a number, a column or category does not exist, or prices fall away from the row.
+        If a price is negative or not a number, or a column or category does not exist.
     """
     if isinstance(weights, numbers.Real):
         every = np.full(len(model.inputs), arguments.weight(weights, "weights"))
@@ -140,7 +141,7 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
 
 
 class _Reader:
-    """The prices of one row, column by column."""
+    """Reads the prices for one row, column by column."""
 
     def __init__(self, model: Explained, row: FloatArray) -> None:
         self.model, self.row = model, row
@@ -152,7 +153,7 @@ class _Reader:
         self.choices: dict[int, Choice] = {}
 
     def take(self, key: Key, value: Price) -> None:
-        """What is stated of a column or feature."""
+        """Read the prices that are stated for a column or feature."""
         what = f"weights[{key!r}]"
         model = self.model
         if isinstance(key, str) and key not in self.names and key in model.feature_names:
@@ -164,8 +165,8 @@ class _Reader:
                 self._take_choice(feature, columns, value, what)
             else:
                 raise ValueError(
-                    f"{what}: the columns of this feature are no alternatives: expected a number, or name them one "
-                    "by one"
+                    f"{what}: the columns of this feature can change independently: expected a number, or prices for "
+                    "each column by its name"
                 )
             return
         j = position(key, self.names, "weights")
@@ -175,7 +176,7 @@ class _Reader:
             self._take_categories(j, value, what)
         elif any(j in model.inputs_of(f) for f in range(model.scores.n_features) if model.is_choice(f)):
             raise ValueError(
-                f"{what}={value!r}: the column is one of a group of alternatives: expected a number, or prices of the "
+                f"{what}={value!r}: the column is one of a group of 0/1 columns: expected a number, or prices for the "
                 "group by its name"
             )
         else:
@@ -198,7 +199,7 @@ class _Reader:
                     texts = self._text(j, now), self._text(j, then)
                     try:
                         stated = function(*texts)
-                    except OverflowError:  # of numbers far beyond the last threshold: more than any price
+                    except OverflowError:  # numbers far beyond the last threshold: an infinite price
                         stated = math.inf
                     asked[then] = arguments.price(stated, f"{what}({texts[0]!r}, {texts[1]!r})")
                 return asked[then]
@@ -211,7 +212,7 @@ class _Reader:
             self.down[j], self.up[j] = (arguments.price(one, what) for one in pair)
 
     def _text(self, j: int, value: float) -> Any:
-        """A value as the user knows it; None where it is missing, or a category that is not known."""
+        """A value in the form of the user's table; None if it is missing, or an unknown category."""
         given = self.model.inputs[j]
         if math.isnan(value):
             return None
@@ -231,15 +232,15 @@ class _Reader:
             ]
         else:
             raise TypeError(
-                f"{what}={value!r}: the column holds categories: expected a number, a mapping such as {{'own': 2.0}} "
-                "or {('rent', 'own'): 2.0}, or a function of two categories"
+                f"{what}={value!r}: the column is categorical: expected a number, a mapping such as {{'own': 2.0}} or "
+                "{('rent', 'own'): 2.0}, or a function of two categories"
             )
         self.codes[j] = np.array([*prices, OTHER_CATEGORY])
         if now is not None:
             self.codes[j][levels.index(now)] = 0.0
 
     def _take_choice(self, feature: int, columns: list[int], value: Price, what: str) -> None:
-        """Prices of a group of 0/1 columns, whose names are its categories."""
+        """Read the prices for a group of 0/1 columns; the names of the columns are its categories."""
         own = [j for j in columns if self.row[j] == 1]
         now = self.names[own[0]] if own else None
         leaves_none = self.model.group_kind(feature) == "at_most_one" and bool(own)
@@ -261,8 +262,8 @@ class _Reader:
         cheaper = [j for j in columns if j not in own and coming[j] < none]
         if cheaper:
             raise ValueError(
-                f"{what}: {self.names[cheaper[0]]!r} costs {coming[cheaper[0]]:g} and none of the columns {none:g}: a "
-                "change to none may not cost more than a change to another one"
+                f"{what}: the change to {self.names[cheaper[0]]!r} costs {coming[cheaper[0]]:g}, and the change to no "
+                f"column (None) costs {none:g}: expected that the change to None costs no more than any other change"
             )
         self.choices[feature] = Choice(coming, none)
 
@@ -270,20 +271,22 @@ class _Reader:
 def _table(
     value: Mapping[Any, float], levels: Sequence[Any], now: str | None, what: str, *, none: bool = False
 ) -> dict[Any, float]:
-    """The price of each category that a mapping names, from the row's own; pairs go before single ones."""
+    """The price of each named category, for a change from the row's own; pairs take precedence over single ones."""
     known = [*levels, None]
     single: dict[Any, float] = {}
     pairs: dict[Any, float] = {}
     for key, price in value.items():
         ends = key if isinstance(key, tuple) else (key,)
         if not 1 <= len(ends) <= 2:
-            raise ValueError(f"{what} names {key!r}: expected a category, or a pair of them")
+            raise ValueError(f"{what} names {key!r}: expected a category, or a pair (from, to) of categories")
         read = tuple(end if end is None else str(end) for end in ends)
         if read[-1] is None and not none:
-            raise ValueError(f"{what} names {key!r}: no change leads to no category: expected one of {shown(levels)}")
+            raise ValueError(
+                f"{what} names {key!r}: a change to no category is not possible: expected one of {shown(levels)}"
+            )
         unknown = [end for end in read if end not in known]
         if unknown:
-            raise ValueError(f"{what} names {unknown[0]!r}, which is none of its categories: {shown(levels)}")
+            raise ValueError(f"{what} names {unknown[0]!r}, which is not one of its categories: {shown(levels)}")
         number = arguments.price(price, f"{what}[{key!r}]")
         if len(read) == 1:
             single[read[0]] = number

@@ -1,7 +1,8 @@
 """The cheapest values of some columns within intervals and under linear constraints, in rational numbers.
 
-What a program says of the least price is exact. Of squares of changes (``"l2"``) it is a bound by a tangent: at a point
-that floats find, the sum of squares is nowhere less than its tangent there, whose least value is a linear program.
+The least price is the exact optimum of a linear program. For sums of squares (``"l2"``) it is a lower bound from a
+tangent: the sum of squares is convex, so it is nowhere below its tangent at a point that floats find, and the least
+value of the tangent is a linear program.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from proofwood.explain.nearest.rational import Row, least
 
 Number = Fraction
 Box = list[tuple[Fraction | None, Fraction | None]]
-"""Least and greatest value of each column; None where there is no end."""
+"""Least and greatest value of each column; None if there is no limit."""
 ZERO = Fraction(0)
 TOLERANCE = Fraction(1, 10**10)
 MOST_PARTS = 2000
-"""Boxes into which one box is parted at most, to find integers."""
+"""Most boxes into which one box is split in the search for integers."""
 
 
 @dataclass(frozen=True)
 class TiedColumn:
-    """A column that constraints speak of.
+    """A column that occurs in constraints.
 
     Parameters
     ----------
-    own : value of the row, None where it is missing
-    down, up : price per unit less and more; both 0 where its changes are paid for elsewhere
+    own : value of the row, None if it is missing
+    down, up : price per unit of decrease and of increase; both 0 if its changes are priced elsewhere
     whole : whether its values are integers
     """
 
@@ -48,12 +49,12 @@ class TiedColumn:
 
 @dataclass(frozen=True)
 class Values:
-    """What is known of the cheapest values in a box.
+    """The cheapest values in a box.
 
     Parameters
     ----------
-    bound : no values of the box cost less; for ``"l2"`` in squares
-    point : values that cost no more than that, up to a tolerance; None if the search for integers was given up
+    bound : proved lower bound on the price of values in the box; for ``"l2"`` in squares
+    point : values with this price, up to a tolerance; None if the search for integers was given up
     """
 
     bound: Fraction
@@ -62,7 +63,7 @@ class Values:
 
 @dataclass(frozen=True)
 class _Variable:
-    """How far a column is from its anchor, in one direction."""
+    """Variable of the linear program: how far a column is from its anchor, in one direction."""
 
     column: int
     sign: int
@@ -72,14 +73,14 @@ class _Variable:
 
 
 class Program:
-    """Prices and constraints of some columns.
+    """Linear program with the prices and constraints of some columns.
 
     Parameters
     ----------
     columns : the columns
-    rows : what their values satisfy; columns are numbered as in ``columns``
+    rows : the constraints on their values; columns are numbered as in ``columns``
     metric : "l1", "l2" or "linf"
-    clock : Stopped is raised once it is over
+    clock : clock of the computation; Stopped is raised when it is over
     """
 
     def __init__(
@@ -91,15 +92,15 @@ class Program:
     # ------------------------------------------------------------------------------------------------------- the bounds
 
     def relaxed(self, box: Box) -> Values | None:
-        """The least price where integers may be any numbers; None if the constraints leave no values of the box.
+        """The least price if integer columns may have any numbers; None if no values of the box meet the constraints.
 
         Raises
         ------
         Stopped
             If the time is over.
         """
-        # Where a column is free to move both ways for nothing, its two variables together would only add to the slack.
-        # So it moves one way at a time.
+        # If a column can move both ways at price 0, its two variables together would only increase the slack. So the
+        # two directions are solved separately.
         anchors = self._anchors(box)
         for i, (low, high) in enumerate(box):
             one_way = anchors[i] in (low, high) or (self._rate(i, 1) and self._rate(i, -1))
@@ -110,7 +111,7 @@ class Program:
         return self._program(box, anchors)
 
     def _program(self, box: Box, anchors: list[Fraction]) -> Values | None:
-        """The same of a box in which no column moves both ways for nothing."""
+        """:meth:`relaxed` for a box in which no column can move both ways at price 0."""
         variables = self._variables(box, anchors)
         paid = [self._paid(i, anchor) for i, anchor in enumerate(anchors)]
         if self.metric == "l2":
@@ -129,13 +130,13 @@ class Program:
         return None if found is None else Values(sum(paid, ZERO) + found[0], self._moved(anchors, variables, found[1]))
 
     def cheapest(self, box: Box, holds: Callable[[list[float]], bool] | None = None) -> Values | None:
-        """The least price of values of the box, integers being integers; None if there are none.
+        """The least price of values of the box, with integers in integer columns; None if there are none.
 
         Parameters
         ----------
-        box : of the values
-        holds : whether values satisfy the constraints as float64 works them out. Where all columns are integers, those
-            that rounding keeps from it are left out one by one
+        box : intervals of the values
+        holds : whether values satisfy the constraints when computed in float64. If all columns are integers, points
+            that do not, because of rounding, are excluded one by one
 
         Raises
         ------
@@ -148,7 +149,7 @@ class Program:
             return None
         waiting = [(first.bound, next(number), box, first)]
         best: Values | None = None
-        closed: Fraction | None = None  # no values of the boxes that are done cost less
+        closed: Fraction | None = None  # lower bound on the price of values in the finished boxes
         for _ in range(MOST_PARTS):
             if not waiting or (best is not None and waiting[0][0] >= best.bound * (1 - TOLERANCE)):
                 break
@@ -157,7 +158,7 @@ class Program:
             parted = next((i for i in self.whole if not self._is_whole(found.point[i])), None)
             if parted is None and holds is not None and len(self.whole) == len(self.columns):
                 point = [Fraction(round(x)) for x in found.point]
-                if not holds([float(x) for x in point]):  # the others of the box, if there are some
+                if not holds([float(x) for x in point]):  # exclude this point, and search the rest of the box
                     for part in _around(box, point):
                         inner = self.relaxed(part)
                         if inner is not None:
@@ -180,7 +181,7 @@ class Program:
         return Values(min(left), None if best is None else best.point) if left else None
 
     def _better(self, best: Values | None, box: Box, point: Sequence[Fraction]) -> Values | None:
-        """The cheaper one of the best values and those that have the integers of a point."""
+        """The cheaper of ``best`` and the cheapest values that have the rounded integers of a point."""
         fixed: Box = list(box)
         for i in self.whole:
             fixed[i] = (Fraction(round(point[i])),) * 2
@@ -191,7 +192,7 @@ class Program:
         return made if best is None or made.bound < best.bound else best
 
     def price(self, point: Sequence[Fraction]) -> Fraction:
-        """What values cost; for ``"l2"`` in squares."""
+        """The price of values; for ``"l2"`` the sum of squares."""
         each = [self._paid(i, x) for i, x in enumerate(point)]
         if self.metric == "linf":
             return max(each, default=ZERO)
@@ -203,12 +204,12 @@ class Program:
     # ---------------------------------------------------------------------------------------------------- the programs
 
     def _rate(self, i: int, sign: int) -> Fraction:
-        """Price per unit in a direction."""
+        """Price of a column per unit in one direction."""
         column = self.columns[i]
         return column.up if sign > 0 else column.down
 
     def _anchors(self, box: Box) -> list[Fraction]:
-        """The value of each box that is nearest to the row."""
+        """For each column, the value in the box that is nearest to the row's value."""
         found = []
         for (low, high), column in zip(box, self.columns, strict=True):
             own = column.own
@@ -235,11 +236,12 @@ class Program:
         return found
 
     def _limits(self, variables: Sequence[_Variable], anchors: Sequence[Fraction], give: int) -> list[Row]:
-        """The constraints and the ends of the box as rows over the variables.
+        """The constraints and the limits of the box as rows over the variables.
 
         Parameters
         ----------
-        give : how often the slack of rounding is given; negative where it is taken, but of equations never
+        give : multiple of the rounding slack by which constraints are relaxed; if negative, they are tightened, except
+            for equations
         """
         made: list[Row] = []
         for row in self.rows:
@@ -270,10 +272,10 @@ class Program:
     def _tangent(
         self, box: Box, anchors: list[Fraction], variables: list[_Variable], paid: Sequence[Fraction]
     ) -> Values | None:
-        """A bound on the least sum of squares by its tangent at a point that floats find."""
+        """A lower bound on the least sum of squares, from its tangent at a point that floats find."""
         rows = self._limits(variables, anchors, 1)
         moves = _least_squares(variables, rows)
-        if moves is None:  # floats say that there are none: look exactly
+        if moves is None:  # floats find no moves: search exactly
             found = least([ZERO] * len(variables), rows, self.clock)
             if found is None:
                 return None
@@ -293,7 +295,7 @@ class Program:
     # ----------------------------------------------------------------------------------------------- numbers of float64
 
     def _near(self, box: Box, target: Sequence[Fraction], give: int) -> list[Fraction] | None:
-        """Values of the box near some others, with so much of the slack of rounding."""
+        """Values of the box near ``target`` that satisfy the constraints, relaxed by ``give`` times their slack."""
         anchors = []
         for (low, high), x in zip(box, target, strict=True):
             x = x if low is None else max(x, low)
@@ -306,13 +308,13 @@ class Program:
     def in_floats(
         self, box: Box, point: Sequence[Fraction], holds: Callable[[list[float]], bool]
     ) -> list[float] | None:
-        """Float64 numbers near a point, of the box, that satisfy the constraints as float64 works them out.
+        """Float64 numbers in the box, near a point, that satisfy the constraints when computed in float64.
 
         Parameters
         ----------
-        box : whose ends are float64 numbers
-        point : of the box, integers where they have to be
-        holds : whether the constraints hold
+        box : intervals whose ends are float64 numbers
+        point : a point of the box, with integers in integer columns
+        holds : whether numbers satisfy the constraints when computed in float64
 
         Returns
         -------
@@ -337,7 +339,7 @@ class Program:
         return None
 
     def _on_grid(self, box: Box, point: Sequence[Fraction], bits: int, give: int) -> list[float]:
-        """Values of the box with so many bits, column after column, as long as the constraints leave such ones."""
+        """Values of the box rounded to a number of bits, column after column, if the constraints permit this."""
         fixed, now = list(box), list(point)
         for i, (low, high) in enumerate(box):
             if low == high:
@@ -359,7 +361,7 @@ class Program:
 
 
 def _parts(box: Box, i: int, x: Fraction) -> list[Box]:
-    """A box without what is between two integers of a column; or its parts below, at and above an integer."""
+    """Split a box in an integer column: below and above a number; for an integer, also at it."""
     low, high = box[i]
     if x.denominator == 1:
         ends = [(low, x - 1), (x, x), (x + 1, high)]
@@ -372,7 +374,7 @@ def _parts(box: Box, i: int, x: Fraction) -> list[Box]:
 
 
 def _around(box: Box, point: Sequence[Fraction]) -> list[Box]:
-    """The parts of a box of integers that leave one of them out."""
+    """Split a box of integers into parts that together contain all its points except one."""
     found, rest = [], list(box)
     for i, x in enumerate(point):
         low, high = rest[i]
@@ -388,7 +390,7 @@ def _holds(factors: Sequence[Fraction], moves: Sequence[Fraction], bound: Fracti
 
 
 def _least_squares(variables: Sequence[_Variable], rows: Sequence[Row]) -> list[Fraction] | None:
-    """About the moves with the least sum of squares (Lawson and Hanson 1974, ch. 23); None if floats find none."""
+    """Moves with approximately the least sum of squares (Lawson and Hanson 1974, ch. 23); None if floats find none."""
     if not variables:
         return []
     rates = np.array([float(one.rate) for one in variables])
@@ -423,7 +425,7 @@ def _least_squares(variables: Sequence[_Variable], rows: Sequence[Row]) -> list[
 
 
 def _clipped(box: Box, point: Sequence[Fraction]) -> list[float]:
-    """The nearest float64 numbers of a box whose ends are such numbers."""
+    """The point as float64 numbers, limited to a box whose ends are float64 numbers."""
     found = []
     for (low, high), x in zip(box, point, strict=True):
         x = x if low is None else max(x, low)
@@ -432,7 +434,7 @@ def _clipped(box: Box, point: Sequence[Fraction]) -> list[float]:
 
 
 def _neighbours(box: Box, values: list[float]) -> list[list[float]]:
-    """The values, and those with one column a few numbers of float64 further."""
+    """The values, and copies in which one value is moved by up to three float64 numbers."""
     tried = [values]
     for i, (low, high) in enumerate(box):
         if low == high:

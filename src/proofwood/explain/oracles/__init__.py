@@ -1,5 +1,6 @@
-"""Can the class change in a box? One question (``oracle``), several engines (``engines`` has them by name).
+"""Can the class change in a box? Several engines answer this one question.
 
-- ``searches``: the package's own for all models, by learned clauses and by messages; ``"auto"`` takes both
+- ``oracle``: the question, and the protocol of the engines; ``engines``: the engines by name
+- ``searches``: the package's own searches for all models, with learned clauses and with messages; ``"auto"`` uses both
 - ``paper``: the formula of :mod:`proofwood.papers.rfxpl`, for majority votes
 """

@@ -1,4 +1,4 @@
-"""Engines by name: each answers the same question."""
+"""The engines by name; all of them answer the same question."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
     "paper": _as_printed,
 }
 ENGINES = tuple(_ENGINES)
-"""Names that :func:`make_oracle` knows."""
+"""Names of the engines for :func:`make_oracle`."""
 OF_PLAUSIBLE = ("auto", "cdcl", "messages")
-"""Engines that can look for plausible rows only."""
+"""Engines that support the option ``plausible``."""
 
 
 def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
-    """An oracle for a model.
+    """Make an oracle for a model.
 
     Parameters
     ----------
-    engine : ``"auto"``, the package's own two searches in turn; ``"cdcl"``, by learned clauses, or ``"messages"``, by
-        bounds of messages, alone; ``"paper"``, the SAT formula of RFxpl, a reference for majority votes
+    engine : ``"auto"``: the package's own two searches in turn; ``"cdcl"``: only the search with learned clauses;
+        ``"messages"``: only the search with bounds from messages; ``"paper"``: the SAT formula of RFxpl, a reference
+        for majority votes
     scores : ScoreModel
 
     Raises
     ------
     ValueError
-        If there is no such engine, or it cannot take this model.
+        If the engine does not exist, or does not support this model.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
     if scores.beside is not None and engine not in OF_PLAUSIBLE:
         raise ValueError(
-            f"engine={engine!r} knows nothing of plausible rows: expected one of {', '.join(map(repr, OF_PLAUSIBLE))}"
+            f"engine={engine!r} does not support plausible=: expected one of {', '.join(map(repr, OF_PLAUSIBLE))}"
         )
     return _ENGINES[engine](scores)

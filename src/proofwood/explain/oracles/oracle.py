@@ -1,4 +1,4 @@
-"""The question that all explanations are made of: can the class change while some features stay as they are?"""
+"""The question on which all explanations are based: can the class change while some features keep their values?"""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from proofwood.model.node_table import IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What an oracle says.
+    """The answer of an oracle.
 
     Parameters
     ----------
-    changes : True: a row with another class was found; False: proved that there is none; None: stopped before
+    changes : True: a row with another class was found; False: it is proved that none exists; None: stopped before
     witness : (n_columns,) cells of that row, None unless ``changes``
-    label : its class by the integer sums (or the class it may have within the margin), -1 unless ``changes``
-    core : features among the fixed ones that suffice for the class, None unless proved; need not be minimal
+    label : class of that row by the integer sums (or the class it may have within the margin), -1 unless ``changes``
+    core : fixed features that suffice for the class, not necessarily minimal; None unless ``changes`` is False
     """
 
     changes: bool | None
@@ -36,17 +36,17 @@ UNKNOWN = Answer(None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxQuestion:
-    """May a row of a box get one of the classes ``targets`` rather than ``label``? What all engines can be asked.
+    """The question for all engines: can a row of a box get one of the classes ``targets`` instead of ``label``?
 
     Parameters
     ----------
     low, high : (n_columns,) least and greatest cell of each column
-    fixed : the features whose columns are limited by that
+    fixed : the features whose columns the box limits
     label : class to leave
     targets : other classes to look for, in ascending order and without ``label``
-    clock : of the answer
-    strict : whether some other class is no target. A target must then come before all classes; otherwise it is enough
-        that it comes before ``label``, as whoever comes first then is a target
+    clock : clock of the question
+    strict : whether some other class is not a target. Then a target must come before all classes. Otherwise it is
+        enough that a target comes before ``label``, because the class that comes first is then a target
     """
 
     low: IntArray
@@ -60,7 +60,7 @@ class BoxQuestion:
     def reached(self, scores: ScoreModel, cells: IntArray) -> list[int]:
         """The targets that a row given by its cells may get, in the order in which they win ties.
 
-        Rounding within the margin helps a target. The row is not looked for in the box or the space.
+        Within the rounding margin, the target wins. It is not checked that the row is in the box or the space.
         """
         sums = scores.sums(cells)
         order = self.targets if scores.ties_low else self.targets[::-1]
@@ -78,7 +78,7 @@ def about_row(
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
 ) -> BoxQuestion:
-    """The question of :meth:`Oracle.ask`."""
+    """Build the question for :meth:`Oracle.ask`, with the same parameters."""
     kept = tuple(sorted({int(feature) for feature in fixed}))
     low, high = scores.box(cells, kept)
     return _question(scores, low, high, kept, label, targets, seconds)
@@ -92,7 +92,7 @@ def about_box(
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
 ) -> BoxQuestion:
-    """The question of :meth:`Oracle.ask_box`."""
+    """Build the question for :meth:`Oracle.ask_box`, with the same parameters."""
     low, high = np.asarray(low), np.asarray(high)
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
@@ -117,9 +117,9 @@ def _question(
 
 
 class Oracle:
-    """Answers for one model; may keep what it learned between questions.
+    """Answers questions about one model; it may keep what it learned between questions.
 
-    An engine answers a :class:`BoxQuestion`, or both kinds of questions in a way of its own.
+    A subclass implements :meth:`answer` for a :class:`BoxQuestion`, or overrides :meth:`ask` and :meth:`ask_box`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Oracle:
 
     Attributes
     ----------
-    name : that of the engine, see ``engines.py``
+    name : name of the engine, see ``engines.py``
     """
 
     name: str
@@ -136,7 +136,7 @@ class Oracle:
         self.scores = scores
 
     def close(self) -> None:
-        """Give back what is outside of Python's memory; the next question builds it anew."""
+        """Free memory outside of Python, such as that of solvers; the next question builds them again."""
 
     def ask(
         self,
@@ -153,17 +153,18 @@ class Oracle:
         Parameters
         ----------
         cells : (n_columns,) cells of the row to explain
-        label : its class
-        fixed : features that stay
-        targets : other classes to look for; all by default. If there are others still, rows of those do not count
-        seconds : limit; the answer is ``UNKNOWN`` when it is over
-        turns : effort after which the answer may be ``UNKNOWN``, the same on every machine: a turn is what the searches
-            of ``"auto"`` do in some 40 ms, the next one twice that. Other engines pass over it
+        label : class of the row
+        fixed : features that keep their values
+        targets : other classes to look for; all by default. Rows of a class that is not a target do not count
+        seconds : time limit, after which the answer is ``UNKNOWN``
+        turns : limit of the effort, after which the answer may be ``UNKNOWN``. It is the same on every machine: the
+            first turn of the searches of ``"auto"`` takes about 40 ms, each later one twice as long as the last. Other
+            engines ignore it
 
         Raises
         ------
         ValueError
-            If ``label`` or a target is no class.
+            If ``label`` or a target is not a class.
         """
         return self._answer(about_row(self.scores, cells, label, fixed, targets, seconds))
 
@@ -181,14 +182,14 @@ class Oracle:
 
         Parameters
         ----------
-        low, high : (n_columns,) cells; a core names features whose limits are needed
+        low, high : (n_columns,) cells; a core then contains the features whose limits the proof needs
         label, targets, seconds : as in :meth:`ask`
-        near : (n_columns,) cells near which a witness is welcome; engines may pass over that
+        near : (n_columns,) cells; a witness near them is preferred, but engines may ignore this
 
         Raises
         ------
         ValueError
-            If ``label`` or a target is no class.
+            If ``label`` or a target is not a class.
         """
         return self._answer(about_box(self.scores, low, high, label, targets, seconds))
 
@@ -201,9 +202,9 @@ class Oracle:
         targets: Sequence[int] | None = None,
         clock: Clock = ENDLESS,
     ) -> Answer:
-        """As :meth:`ask_box`, of a region, which is a box with clauses; see :mod:`proofwood.ensembles.regions`.
+        """As :meth:`ask_box`, for a region, which is a box with clauses; see :mod:`proofwood.ensembles.regions`.
 
-        The box around it is asked first, and cut only where that is too much.
+        The bounding box is asked about first, and split only if the witness is outside of the region.
         """
         open_boxes = [(low, high)]
         while open_boxes:
@@ -228,7 +229,7 @@ class Oracle:
         return Answer(False)
 
     def answer(self, question: BoxQuestion) -> Answer:
-        """The answer to a question that has targets, a box that is not empty, and time left."""
+        """Answer a question that has targets, a box that is not empty, and time left."""
         raise NotImplementedError
 
     def _answer(self, question: BoxQuestion) -> Answer:
@@ -242,7 +243,7 @@ class Oracle:
 
 
 def check_answer(scores: ScoreModel, cells: IntArray, label: int, fixed: Sequence[int], answer: Answer) -> None:
-    """Raise AssertionError unless a witness agrees on the fixed features, is of the space, and may win."""
+    """Raise AssertionError unless a witness agrees on the fixed features, is a possible row, and may get its class."""
     if not answer.changes:
         return
     assert answer.witness is not None
@@ -251,7 +252,7 @@ def check_answer(scores: ScoreModel, cells: IntArray, label: int, fixed: Sequenc
         if not np.array_equal(answer.witness[columns], cells[columns]):
             raise AssertionError(f"the witness changes the fixed feature {feature}")
     if not scores.allows(answer.witness):
-        raise AssertionError("the witness is no row of the space")
+        raise AssertionError("the witness is not a row of the space")
     sums = scores.sums(answer.witness)
     if answer.label == label or sums[answer.label] - sums[label] < scores.threshold_of_win(answer.label, label):
         raise AssertionError(f"the witness does not reach class {answer.label}")

@@ -1,4 +1,4 @@
-"""The oracle of the paper, by SAT: the formulas of :mod:`proofwood.papers.rfxpl`, one per class."""
+"""The oracle of the paper: SAT formulas of :mod:`proofwood.papers.rfxpl`, one per class."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from proofwood.papers.rfxpl.formula import Formula
 
 
 class PaperOracle(Oracle):
-    """Answers for majority votes, with the encoding of Izza and Marques-Silva (2021).
+    """Answers questions about majority votes, with the encoding of Izza and Marques-Silva (2021).
 
-    The formula of a class is built at its first question and kept for all rows. The limits of a box are order
-    variables.
+    The formula of a class is built at its first question and kept for all rows. The limits of a box are literals of its
+    order variables.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class PaperOracle(Oracle):
     Raises
     ------
     ValueError
-        If the votes are no majority votes, or a question is about some of the other classes only.
+        If the model is not a majority vote, or if a question is about only some of the other classes.
     """
 
     name = "paper"
@@ -36,25 +36,25 @@ class PaperOracle(Oracle):
         self._formulas: dict[int, Formula] = {}
 
     def __reduce__(self) -> tuple[type[PaperOracle], tuple[ScoreModel]]:
-        return PaperOracle, (self.scores,)  # a solver stays in its process
+        return PaperOracle, (self.scores,)  # solvers cannot be pickled
 
     def close(self) -> None:
-        """Free the solvers; the next question builds anew."""
+        """Free the solvers; the next question builds them again."""
         for formula in self._formulas.values():
             formula.session.close()
         self._formulas.clear()
 
     def answer(self, question: BoxQuestion) -> Answer:
-        """The answer to a question, the time to build the formula included in its limit.
+        """Answer a question. The time to build the formula counts towards the limit.
 
         Raises
         ------
         KeyboardInterrupt
-            At Ctrl-C, which leaves the oracle as it was.
+            At Ctrl-C; the oracle can still be used after it.
         """
         if question.strict:
             raise ValueError(
-                "engine='paper' asks whether the class changes at all, not to which one: for some classes only, take "
+                "engine='paper' can only find whether the class changes, not to which class: leave out target, or use "
                 "another engine"
             )
         if question.label not in self._formulas:
@@ -71,11 +71,11 @@ class PaperOracle(Oracle):
         witness = np.array(formula.row(), dtype=np.int64)
         winner = self.scores.winner(witness)
         if winner == question.label:
-            raise AssertionError("the solver's model does not change the class by the votes counted anew")
+            raise AssertionError("the row of the solver does not change the class when its votes are counted again")
         return Answer(True, witness, winner)
 
     def _limits(self, formula: Formula, question: BoxQuestion, feature: int) -> list[int]:
-        """Literals that keep a feature to its limits: one if each of its columns has one cell left."""
+        """Literals that keep a feature within its limits; a single literal if each of its columns has one cell."""
         columns = self.scores.features[feature]
         if all(question.low[column] == question.high[column] for column in columns):
             return formula.fixing([(column, int(question.low[column])) for column in columns])
@@ -83,18 +83,18 @@ class PaperOracle(Oracle):
 
 
 def forest_of(scores: ScoreModel) -> Forest:
-    """The model as the paper sees it.
+    """Convert the model to the form of the paper.
 
     Raises
     ------
     ValueError
-        If it is no majority vote: one vote of 1 per leaf, no base scores, no margin.
+        If it is not a majority vote: one vote of 1 per leaf, no base scores, no margin.
     """
     one_hot = np.isin(scores.scores, (0, 1)).all() and np.all(scores.scores.sum(axis=1) == 1)
     if not one_hot or np.any(scores.base != 0) or scores.margin != 0:
         raise ValueError(
-            "engine='paper' is for majority votes, where every tree gives one vote to one class: for other votes use "
-            "one of the other engines"
+            "engine='paper' is only for majority votes, in which every tree gives one vote to one class: for other "
+            "models use one of the other engines"
         )
     needs = [_literal(int(coded)) for coded in scores.needs]
     ends = scores.needs_of.tolist()
@@ -113,6 +113,6 @@ def forest_of(scores: ScoreModel) -> Forest:
 
 
 def _literal(coded: int) -> int:
-    """A literal of the score model (``2 v`` or ``2 v + 1``) as the solver writes it."""
+    """Convert a literal of the score model (``2 v`` or ``2 v + 1``) to one of the solver."""
     variable = (int(coded) >> 1) + 1
     return -variable if coded & 1 else variable

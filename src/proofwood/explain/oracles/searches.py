@@ -1,18 +1,19 @@
-"""The engines ``"auto"``, ``"cdcl"`` and ``"messages"``: two searches in C++, together or alone.
+"""The engines ``"auto"``, ``"cdcl"`` and ``"messages"``: two searches in C++, used together or singly.
 
-``"cdcl"`` is a clause-learning search (conflict-driven clause learning). In each tree the best leaf that a box of cells
-still reaches bounds what the tree adds to the lead of another class; a box whose sum of bounds cannot reach a change is
-done (the idea of [1]_). Here a box is a set of bounds on cells, the sum is a propagator of the search, and each failure
-is explained by few bounds, which become a clause. Clauses speak of one pair of classes and of no row, so they are kept
-for all questions about that pair.
+``"cdcl"`` is a conflict-driven clause-learning search. In each tree, the best leaf that a box of cells still reaches
+bounds what the tree adds to the lead of another class; a box is closed if the sum of these bounds is too small for a
+change of class (the idea of [1]_). Here a box is a set of bounds on cells, the sum is a propagator of the search, and
+each conflict is explained by few bounds, which become a clause. A clause is about one pair of classes and does not
+depend on the row, so it is kept for all questions about this pair.
 
-``"messages"`` parts boxes of cells, and bounds what a class can gain on another in each by a linear relaxation: every
-tree may choose a leaf and every column a cell that do not fit together, and numbers for the slots of each column say
-what a tree gets for a cell and the column pays for it. They are changed column by column, so that the bound never gets
-worse (block-coordinate descent [2]_, [3]_), and are whole numbers, so that it is counted exactly.
+``"messages"`` splits boxes of cells, and bounds the lead of one class over another in each box by a linear relaxation,
+in which each tree chooses a leaf, and each column a cell, independently. Messages between trees and columns say what a
+tree receives for a cell and what the column pays for it. They are changed column by column so that the bound never gets
+worse (block-coordinate descent [2]_, [3]_). They are integers, so the bound is exact.
 
-``"auto"`` lets them take turns. The first turn of the clauses is short, and left out for boxes in the search for a
-nearest row, of which most are decided narrowly; each later one is twice as long as the last.
+``"auto"`` lets the two searches take turns. The first turn of ``"cdcl"`` is short, and is left out for boxes in the
+search for a nearest row, because most of these are decided by a small lead; each later turn is twice as long as the
+last.
 
 References
 ----------
@@ -41,11 +42,11 @@ from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
 KEPT = 8
-"""Proofs about a row that are remembered for each class that may come first."""
+"""Number of last proofs about a row that are stored for each target class."""
 LOOK = 0
-"""Turns of a question that is given up after the first conflicts."""
+"""Limit, in turns, of a question that is given up after the first conflicts."""
 _Reply = tuple[int, list[int], list[int], int]
-"""Outcome, cells of a witness, assumptions that a proof used, and what stopped the search."""
+"""Reply of a native search: outcome, cells of a witness, assumptions that a proof used, reason for a stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,17 @@ class SearchOptions:
 
     Parameters
     ----------
-    clauses, messages : which searches take part; one at least. Where only a class that comes before several others
-        answers a question, clauses do, as messages know one pair of classes
-    propagate_scores : bounds that the sum of scores forces are set at once
-    slack : explanations leave out what the distance of the sum to a change makes needless
-    climb : local search for a row of another class, before and between the conflicts
-    local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
-    join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
-    patience : conflicts of the first turn of the clauses; questions about boxes near a row do without it
-    sweeps : messages are changed; without, boxes are bounded by the best leaf of each tree
-    share : the messages of a box begin with those of the box that it is part of, or of the last proof
-    core : a proof by a single box leaves out features that it does not need
+    clauses, messages : which searches are used, at least one. Messages handle only one pair of classes; if a target has
+        to come before several classes, only clauses are used
+    propagate_scores : whether bounds on cells that the sum of scores forces are set at once
+    slack : whether explanations of conflicts omit bounds that are not needed because the sum is far from a change
+    climb : whether local search looks for a row of another class, before and between the conflicts
+    local : whether a question with many conflicts continues in a small ensemble of the leaves that its box reaches
+    join : whether the trees of this ensemble are joined in pairs, whose best compatible leaves give a better bound
+    patience : conflicts of the first turn of the clauses; questions about boxes near a row have no such turn
+    sweeps : whether messages are improved; otherwise, boxes are bounded by the best leaf of each tree
+    share : whether the messages of a box start from those of its parent box, or of the last proof
+    core : whether a proof by a single box omits features that it does not need
     """
 
     clauses: bool = True
@@ -81,7 +82,7 @@ class SearchOptions:
 
     @property
     def engine(self) -> str:
-        """The name that the searches have together."""
+        """Name of the engine with these searches."""
         return "auto" if self.clauses and self.messages else "cdcl" if self.clauses else "messages"
 
 
@@ -89,7 +90,7 @@ DEFAULT_OPTIONS = SearchOptions()
 
 
 NEVER = 2**60
-"""Price of a cell that may not be taken."""
+"""Price of a forbidden cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ class PriceOptions:
 
     Parameters
     ----------
-    sweeps : messages bound the boxes; without, single leaves and cells
-    settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
-    climb : local search for cheap rows
-    first_rounds, further_rounds : of sweeps, in the first box and in each further one
-    large : needs of leaves from which on local search begins in small parts of the ensemble
+    sweeps : whether messages bound the boxes; otherwise, single leaves and cells do
+    settle : whether leaves, and cells at the ends of columns, are excluded from a box if they make rows too expensive
+    climb : whether local search looks for cheap rows
+    first_rounds, further_rounds : number of sweeps in the first box, and in each further one
+    large : number of conditions of leaves from which on local search starts in small parts of the ensemble
     """
 
     sweeps: bool = True
@@ -117,10 +118,10 @@ PRICE_OPTIONS = PriceOptions()
 
 
 def native_model(scores: ScoreModel) -> _native.VoteModel:
-    """The ensemble as native searches read it.
+    """The ensemble in the form of the native searches.
 
-    Where rows have to be plausible, each class has a *shadow*, class ``n_classes`` later, which it leads by what a row
-    has beyond the least plausible one. So a row that has a class and is plausible wins one contest more.
+    If rows have to be plausible, each class ``k`` gets a *shadow*, the class ``k + n_classes``. Class ``k`` leads its
+    shadow by the plausibility score of the row. So a plausible row of class ``k`` wins one more comparison.
     """
     if scores.beside is not None:
         scores = _shadowed(scores, scores.beside)
@@ -136,7 +137,7 @@ def native_model(scores: ScoreModel) -> _native.VoteModel:
 
 
 def _shadowed(scores: ScoreModel, beside: ScoreModel) -> ScoreModel:
-    """The ensemble with a shadow of each class, and the trees that say what is plausible."""
+    """The ensemble with a shadow of each class, and with the trees of the plausibility model."""
     n = scores.n_classes
     lead = beside.scores[:, 1:] - beside.scores[:, :1]
     return replace(
@@ -156,7 +157,7 @@ def _shadowed(scores: ScoreModel, beside: ScoreModel) -> ScoreModel:
 
 
 class SearchOracle(Oracle):
-    """Oracle for any ensemble of threshold trees; complete.
+    """Oracle for any ensemble of threshold trees. It is complete: without a limit, it answers every question.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ class SearchOracle(Oracle):
 
     Attributes
     ----------
-    model : the ensemble, for other native searches
+    model : the ensemble in the form of the native searches
     """
 
     def __init__(self, scores: ScoreModel, options: SearchOptions = DEFAULT_OPTIONS) -> None:
@@ -174,10 +175,10 @@ class SearchOracle(Oracle):
         self.model = native_model(scores)
         self.name = options.engine
         self._first_target: dict[int, list[int]] = {}
-        self._reached: dict[int, set[int]] = {}  # from classes to those that rows of them were changed to
+        self._reached: dict[int, set[int]] = {}  # from classes to the classes that their rows were changed to
         self._proofs = _Proofs()
         feature_of = scores.feature_of
-        # Most questions are answered without a look at what is plausible, and faster without its trees.
+        # Most questions can be answered without the trees of the plausibility model, and this is faster.
         self._plain = self.model if scores.beside is None else native_model(replace(scores, beside=None))
         self._search = _native.VoteSearch(self._plain, feature_of.tolist(), asdict(options))
         self._joint = None
@@ -217,7 +218,7 @@ class SearchOracle(Oracle):
         seconds: float | None = None,
         near: IntArray | None = None,
     ) -> Answer:
-        """As :meth:`Oracle.ask_box`; rows are looked for from ``near`` on, by default from the least cells."""
+        """As :meth:`Oracle.ask_box`; the search for rows starts at ``near``, by default at the least cells."""
         assumptions = self.scores.limits(low, high)
         start = np.clip(low if near is None else near, low, high)
         return self._ask(assumptions, start.tolist(), label, targets, seconds, hard=near is not None)
@@ -232,16 +233,16 @@ class SearchOracle(Oracle):
         seconds: float | None = None,
         near: IntArray | None = None,
     ) -> Answer:
-        """Is there a row of the box in which one class leads each of several others by so much?
+        """Does the box contain a row in which one class leads each of several others by a given amount?
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cell of each column
-        winner : the class
-        contests : the others, each with the least sum of the winner less its own; with clauses, which learn about one
-            lead, always the same for one winner
-        seconds : limit, None for none
-        near : (n_columns,) cells from which on rows are looked for; the least ones by default
+        winner : the class that has to lead
+        contests : pairs of another class and the least lead over it. With ``clauses``, a winner must always get the
+            same contests, because clauses are learned for one least lead
+        seconds : time limit, None for none
+        near : (n_columns,) cells at which the search for rows starts; the least ones by default
         """
         if memory.lacked():
             return UNKNOWN
@@ -255,7 +256,7 @@ class SearchOracle(Oracle):
 
     @property
     def conflicts(self) -> int:
-        """Conflicts of all questions so far."""
+        """Number of conflicts in all questions so far."""
         return sum(int(search.conflicts()) for search in (self._search, self._joint) if search is not None)
 
     def _ask(
@@ -269,15 +270,15 @@ class SearchOracle(Oracle):
         hard: bool = False,
         turns: int | None = None,
     ) -> Answer:
-        """Ask about one class after the other.
+        """Ask about one target class after the other.
 
         Parameters
         ----------
-        stay : features that stay as in the row, None for any box
-        hard : whether few conflicts are unlikely to answer it
+        stay : features that keep the values of the row, None for any box
+        hard : whether the question is unlikely to be answered after few conflicts
         turns : most turns of each search about one class
         """
-        if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
+        if memory.lacked():  # learned clauses are lost: further questions would learn them again, and lose them again
             return UNKNOWN
         clock = Clock.of(seconds)
         core: set[int] = set()
@@ -291,8 +292,8 @@ class SearchOracle(Oracle):
                 left.append(target)
             else:
                 core.update(known)
-        # To refute a class takes longer than to find a row of another one, where that is easy: a look at each comes
-        # first, of those that were ever reached.
+        # To refute a class takes longer than to find a row of an easy class. So each target that was ever reached gets
+        # a short search first.
         looks = []
         if len(left) > 1 and any_other and self._joint is None and not hard and self.name == "auto":
             looks = [target for target in left if target in self._reached.get(label, ())]
@@ -311,7 +312,7 @@ class SearchOracle(Oracle):
                 note(stopped)
                 return UNKNOWN
             if outcome == CHANGES:
-                order.remove(target)  # the next question meets the class that was reached last first
+                order.remove(target)  # the next question starts with the class that was reached last
                 order.insert(0, target)
                 self._reached.setdefault(label, set()).add(target)
                 return Answer(True, np.array(witness, dtype=np.int64), target)
@@ -332,12 +333,12 @@ class SearchOracle(Oracle):
         any_other: bool,
         how: tuple[bool, int],
     ) -> _Reply:
-        """Ask about one target: whether it may come before the label or, unless that is enough, before all classes."""
+        """Ask whether one target may come before the label or, if this is not enough, before all classes."""
         left = clock.seconds_left
         least = self.scores.threshold_of_win(target, label)
-        if any_other and self._joint is None:  # a row in which the label does not come first will do, whoever does
+        if any_other and self._joint is None:  # any row in which the label does not come first is enough
             return self._search.ask(target, [(label, least)], assumptions, near, left, *how)
-        # Where the target cannot come before the label it is not first: an easier question, asked first.
+        # First an easier question: if the target cannot come before the label, it cannot come first.
         half = None if left is None else left / 2
         easier = self._search.ask(target, [(label, least)], assumptions, near, half, *how)
         if easier[0] == SAME or easier[3] == INTERRUPT:
@@ -355,7 +356,7 @@ class SearchOracle(Oracle):
 
 
 def note(stopped: int) -> None:
-    """Pass on what stopped a search: an interrupt, or a lack of memory."""
+    """Handle the reason for which a search stopped: raise KeyboardInterrupt, or record a lack of memory."""
     if stopped == INTERRUPT:
         raise KeyboardInterrupt
     if stopped == MEMORY:
@@ -363,22 +364,22 @@ def note(stopped: int) -> None:
 
 
 class _Proofs:
-    """Features of the last row that, as long as they stay, keep a class from coming first."""
+    """Proofs about the last row: sets of features that, with unchanged values, prevent a class from coming first."""
 
     def __init__(self) -> None:
         self._about: object = None
         self._of: dict[int, list[frozenset[int]]] = {}
 
     def turn_to(self, cells: IntArray, label: int, targets: Sequence[int] | None) -> None:
-        """Forget what is known unless it is about the same question."""
+        """Delete the stored proofs if they are about another row, class or targets."""
         about = (np.asarray(cells).tobytes(), label, None if targets is None else frozenset(targets))
         if about != self._about:
             self._about, self._of = about, {}
 
     def within(self, target: int, stay: frozenset[int]) -> frozenset[int] | None:
-        """The fewest known features among those that stay which keep a class from coming first, None if none do."""
+        """The smallest stored set within ``stay`` that prevents a class from coming first; None if there is none."""
         return min((known for known in self._of.get(target, ()) if known <= stay), key=len, default=None)
 
     def learn(self, target: int, needed: frozenset[int]) -> None:
-        """Remember what a proof needed; older proofs are forgotten."""
+        """Store the features that a proof needed; only the last :data:`KEPT` proofs are kept."""
         self._of[target] = [needed, *self._of.get(target, ())][:KEPT]

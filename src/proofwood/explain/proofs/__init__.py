@@ -1,1 +1,1 @@
-"""How certificates are made, and ``verify()`` of an answer; what checks them is :mod:`proofwood.certificates`."""
+"""Makers of certificates, and ``verify()`` of an answer; the checker is in :mod:`proofwood.certificates`."""

@@ -1,7 +1,6 @@
-"""Makes trees of boxes: proofs that no row of a region can have a class, written down by the search with messages.
+"""Makes trees of boxes: proofs that no row of a region can have a class, from the search with messages.
 
-What they mean, and that they need not be trusted, is said where they are checked:
-:mod:`proofwood.certificates.boxes`.
+The checker, :mod:`proofwood.certificates.boxes`, explains their meaning; it does not trust the search.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from proofwood.model.node_table import IntArray
 
 
 class TooManyBoxesError(RuntimeError):
-    """A tree of boxes got larger than what the search writes down, 30 million numbers."""
+    """Raised if a tree of boxes is larger than the limit of the search, 30 million numbers."""
 
 
 class BoxProver:
-    """Proofs about one model.
+    """Makes proofs about one model.
 
     Parameters
     ----------
@@ -52,25 +51,26 @@ class BoxProver:
         clauses: Sequence[Sequence[int]] = (),
         counts: Callable[[IntArray], bool] | None = None,
     ) -> list[dict[str, Any]] | Literal[False] | None:
-        """Trees of boxes, one per target, that prove that no row of a box has it before all of some rivals.
+        """Trees of boxes, one per target: each proves that in no row of a box the target comes before all rivals.
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cells
-        targets, rivals : classes
-        clock : of the proof
-        clauses : of literals of the model, which rows of the region satisfy too
+        targets, rivals : codes of classes
+        clock : clock of the proof
+        clauses : further clauses, of literals of the model, that the rows of the region satisfy
         counts : as in :meth:`not_below`
 
         Returns
         -------
         list, False or None
-            Parts of a certificate; False if a target can come first in a row of the box; None if time was over.
+            Parts of a certificate; False if a target can come before all rivals in a row of the box; None if the time
+            ran out.
 
         Raises
         ------
         TooManyBoxesError
-            If the trees have more numbers than are written.
+            If the trees are too large.
         KeyboardInterrupt
             At Ctrl-C.
         """
@@ -95,24 +95,24 @@ class BoxProver:
         clauses: Sequence[Sequence[int]] = (),
         counts: Callable[[IntArray], bool] | None = None,
     ) -> tuple[list[dict[str, Any]], int] | None:
-        """Trees of boxes: no row of a box in which a target comes before all rivals costs less than ``bound``.
+        """Trees of boxes: each row of a box in which a target comes before all rivals costs at least ``bound``.
 
         Parameters
         ----------
-        low, high, clock, clauses : as of :meth:`never_first`, which the errors are, too
-        targets, rivals : classes
-        own : (n_columns,) a row from whose cells on prices do not fall
-        prices : per column the price of each cell, a whole number from 0 on
-        bound : what is to be proved; if a row costs less, a smaller bound is proved
-        counts : whether a row (n_columns,) whose class rounding decides counts, and so do all rows of its leaves; by
-            default they all do
+        low, high, clock, clauses : as in :meth:`never_first`; the errors are the same, too
+        targets, rivals : codes of classes
+        own : (n_columns,) cells of a row; prices do not decrease with the distance from them
+        prices : for each column the price of each cell, a non-negative integer
+        bound : the bound to prove; if a row costs less, a smaller bound is proved
+        counts : whether a row (n_columns,) counts if its class depends on rounding; the answer holds for all rows that
+            reach its leaves. By default all such rows count
 
         Returns
         -------
         (parts, bound) or None
-            A part of a certificate per target, and what they prove; None if time was over. If that is less than was
-            asked for, a row costs so much (rounding given the doubt), and where nothing costs anything, nothing is
-            proved.
+            A part of a certificate per target, and the proved bound; None if the time ran out. If the proved bound is
+            smaller than ``bound``, some row (perhaps only up to rounding) costs exactly that. If the bound is 0,
+            nothing is proved, and there are no parts.
         """
         whole = [np.where(price > bound, NEVER, price).tolist() for price in prices]
         ways = [[self._contest(k, other, sure=counts is None) for other in rivals] for k in targets]
@@ -151,7 +151,7 @@ class BoxProver:
         ], int(found["upper"])
 
     def _contest(self, k: int, other: int, *, sure: bool) -> tuple[int, int, int, int]:
-        """Two classes, the least lead of the first, and that from which on a row counts without being asked about."""
+        """Two classes, the least lead of the first, and the least lead with which a row counts without a question."""
         least, scores = self.scores.threshold_of_win(k, other), self.scores
         beyond = least if sure else scores.threshold_of_win(k, other, margin=False) + scores.margin
         return int(k), int(other), least, beyond
@@ -162,7 +162,7 @@ def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _boxes(numbers: list[int]) -> list[list[Any]]:
-    """What the search wrote: per box ``[column, cut]`` or ``[unit, edges, weights, shift]``."""
+    """Decode the output of the search: for each box ``[column, cut]`` or ``[unit, edges, weights, shift]``."""
     boxes: list[list[Any]] = []
     at = 0
     while at < len(numbers):
@@ -179,7 +179,7 @@ def _boxes(numbers: list[int]) -> list[list[Any]]:
 
 
 def _edges(numbers: list[int], at: int, n_edges: int) -> tuple[list[list[Any]], int]:
-    """Messages ``[factor, column, steps]`` from a place on, and where they end."""
+    """Decode messages ``[factor, column, steps]`` from position ``at``; also return the position after them."""
     edges = []
     for _ in range(n_edges):
         factor, column, n_steps = numbers[at : at + 3]

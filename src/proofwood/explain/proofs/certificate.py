@@ -1,19 +1,20 @@
-"""Certificates: an explanation as a file that proves itself.
+"""Certificates: an explanation as a file that contains its own proof.
 
-That rows cannot change their class is proved, for every other class, by a tree of boxes with a bound for each
-(:mod:`proofwood.explain.proofs.boxes`); that others can, by one such row. The file holds the model as well, in
-integers over the threshold grid, so that :func:`check_certificate` needs no solver, no encoder and, unless it is to
-compare, no model.
+A tree of boxes, with a bound for each box, proves for every other class that no row of a region has it
+(:mod:`proofwood.explain.proofs.boxes`); one row shows that the class can change. The file also contains the model, in
+integers over the threshold grid. So :func:`check_certificate` needs no solver and no encoder, and it needs the model
+only to compare it with the one in the file.
 
-- **Abductive**: the features suffice, and one row per feature shows that it cannot go. *Smallest*: rows of another
-  class name sets of features that every sufficient set has to meet, and a proof says that no fewer features do.
-- **Contrastive**: a row of another class, and one proof per feature that the others alone cannot change the class.
-  *Smallest*: sufficient sets, which every changing set has to meet.
+- **Abductive**: a proof that the features suffice, and for each feature a row which shows that it cannot be left out.
+  *Smallest*: rows of another class give sets of features that every sufficient set must intersect, and a proof shows
+  that no set of fewer features does.
+- **Contrastive**: a row of another class, and for each feature a proof that the other features alone cannot change the
+  class. *Smallest*: sufficient sets, which every changing set must intersect.
 - **Enumeration**: every abductive explanation with its proof, every contrastive one with its row, and a proof that no
-  set of features avoids both kinds. Minimality of each, and completeness of both lists, follow from these
+  other explanations exist. It follows that each explanation is minimal, and that both lists are complete
   (docs/theory/explanations.md).
-- **Inflated**: no row of the region can change its class, and for each value that a range could take in next a row
-  with it does.
+- **Inflated**: a proof that no row of the region has another class, and for each next value of a range a row of another
+  class with this value.
 """
 
 from __future__ import annotations
@@ -59,22 +60,22 @@ class Certifier:
 
     Parameters
     ----------
-    model : the model that was explained; rows of other classes are shown to it
+    model : the explained model; it predicts the rows of other classes
     x : (n_inputs,) the row
-    label : its class
-    oracle : finds rows of other classes; nothing it says is taken on trust
-    known : cells of rows of other classes that may do
-    clock : limits everything that the certifier does
-    targets : codes of the classes that the explanation is about, in ascending order; all others by default
-    signed : whether contents get their digest, for a file
+    label : class of the row
+    oracle : engine that finds rows of other classes; its answers are not trusted
+    known : cells of known rows of other classes that may be used
+    clock : clock of everything that the certifier does
+    targets : codes of the target classes of the explanation, in ascending order; all other classes by default
+    signed : whether contents get their digest, as a file needs it
 
     Raises
     ------
     ValueError
-        If the row is of another class by more than rounding. The methods raise it if a claim is wrong.
+        If the row has another class, beyond rounding. The methods raise it if a claim is wrong.
     NoCertificateError
-        The methods raise it if the time is over, boxes get too many, or (OnlyRoundingError) a row changes its class
-        only up to rounding.
+        The methods raise it if the time runs out or there are too many boxes, and OnlyRoundingError, a subclass, if a
+        row changes its class only up to rounding.
     KeyboardInterrupt
         At Ctrl-C.
     """
@@ -98,18 +99,18 @@ class Certifier:
         self._refused: list[list[float | None]] = []
         self._rows_of_file: dict[bytes, dict[str, Any] | None] = {}
         if not scores.may_be_first(scores.sums(self.cells), self.label):
-            raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
+            raise ValueError(f"the row has class {scores.winner(self.cells)}, not label={label}")
         self.targets = None if targets is None else [int(k) for k in targets]
         self.clock, self.prover = clock, BoxProver(scores)
         every = range(scores.n_classes)
         self.others = [k for k in every if k != self.label and (self.targets is None or k in self.targets)]
         self.rivals = [k for k in every if k not in self.others]
-        """The classes before which one of ``others`` has to come: the label, and those that are no targets."""
+        """The classes before which one of ``others`` has to come: the label, and all classes that are not targets."""
 
     # ----------------------------------------------------------------------------------------------------------- kinds
 
     def abductive(self, features: Iterable[int], *, minimal: bool = True, keep: Iterable[int] = ()) -> dict[str, Any]:
-        """Features suffice and, if ``minimal``, none of them but those of ``keep`` can go."""
+        """Certify that features suffice and, if ``minimal``, that none except those in ``keep`` can be left out."""
         kept = sorted(int(feature) for feature in keep)
         chosen = sorted(int(feature) for feature in features)
         witnesses = []
@@ -120,7 +121,7 @@ class Certifier:
             change = self._change_with(rest, f"witness for feature {self._name(feature)}")
             if change is None:
                 raise ValueError(
-                    f"the explanation is not minimal: without feature {self._name(feature)} the others suffice"
+                    f"the explanation is not minimal: the other features suffice without {self._name(feature)}"
                 )
             witnesses.append({"feature": feature, **change})
         status = "minimal" if minimal else "sufficient"
@@ -138,7 +139,7 @@ class Certifier:
         )
 
     def contrastive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
-        """A change of the features can change the class and, if ``minimal``, no change of only some of them can."""
+        """Certify that a change of the features can change the class and, if ``minimal``, that no part of them can."""
         chosen = sorted(int(feature) for feature in features)
         witness = self._changed(chosen)
         if not minimal:
@@ -146,7 +147,7 @@ class Certifier:
         rest = self._outside(chosen)
         proofs = self._no_row_of([(feature, self.scores.box(self.cells, [*rest, feature])) for feature in chosen])
         if proofs is None:
-            raise ValueError(f"the explanation is not minimal: some of the features {chosen} alone change the class")
+            raise ValueError(f"the explanation is not minimal: a part of the features {chosen} can change the class")
         return self._contrastive("minimal", chosen, witness, proofs=proofs)
 
     def _contrastive(self, status: str, features: list[int], witness: Any, **parts: Any) -> dict[str, Any]:
@@ -162,15 +163,15 @@ class Certifier:
         keep: Iterable[int] = (),
         questions: Questions | None = None,
     ) -> dict[str, Any]:
-        """Features are an explanation, and no fewer features are one.
+        """Certify that features are an explanation, and that no explanation has fewer features.
 
         Parameters
         ----------
         kind : "abductive" or "contrastive"
-        features : the explanation
-        without : features that others must not have
-        keep : features that others must have
-        questions : what is known about the row already
+        features : features of the explanation
+        without : features that the compared explanations must not contain
+        keep : features that the compared explanations must contain
+        questions : questions about the row, with the facts that are already known
         """
         chosen, left_out, kept = (sorted(int(feature) for feature in some) for some in (features, without, keep))
         q = Questions(self.oracle, self.cells, self.label, targets=self.targets) if questions is None else questions
@@ -183,7 +184,7 @@ class Certifier:
         best = smallest(q, kind=kind, keep=kept, free=left_out, start=Found(frozenset(chosen), complete=True))
         if best is not None and best.lower_bound < len(chosen):
             if best.smallest:
-                raise ValueError(f"the explanation is not smallest: {sorted(best.features)} is one")
+                raise ValueError(f"the explanation is not smallest: {sorted(best.features)} is a smaller one")
             raise NoCertificateError(f"{NONE}: its size was not proved in time")
         if kind == "abductive":
             rows = {mask: row for mask, row in q.changing.items() if self._really_changes(mask, row)}
@@ -215,16 +216,19 @@ class Certifier:
         )
 
     def enumeration(self, abductive: Iterable[Iterable[int]], contrastive: Iterable[Iterable[int]]) -> dict[str, Any]:
-        """These are all explanations of the row.
+        """Certify that the given sets of features are all explanations of the row.
 
         Parameters
         ----------
-        abductive, contrastive : features of each
+        abductive, contrastive : features of each explanation, by kind
         """
         kinds = [sorted(sorted(int(f) for f in one) for one in sets) for sets in (abductive, contrastive)]
         proof = refuted(map_clauses(*kinds), self.clock, f"{NONE}: that these are all")
         if proof is None:
-            raise ValueError("the enumeration is not complete: some set meets all contrastive sets and holds no other")
+            raise ValueError(
+                "the enumeration is not complete: some set of features hits all contrastive explanations and contains "
+                "no abductive one"
+            )
         changes = [{"features": one, **self._changed(one)} for one in kinds[1]]
         proved = [{"features": one, "proofs": self._sufficient(one)} for one in kinds[0]]
         return self._content("enumeration", "complete", abductive=proved, contrastive=changes, map_proof=proof)
@@ -232,13 +236,14 @@ class Certifier:
     def inflated(
         self, features: Iterable[int], low: IntArray, high: IntArray, *, maximal: bool = True
     ) -> dict[str, Any]:
-        """No row of the region can change its class and, if ``maximal``, no range of the features can take in more.
+        """Certify that all rows of a region have the class and, if ``maximal``, that no range can be extended.
 
         Parameters
         ----------
-        features : those that the region limits
+        features : features that the region limits
         low, high : (n_columns,) cells of a region, see :mod:`proofwood.ensembles.regions`
-        maximal : ranges are an interval of numbers, with or without a missing value, or a set of values
+        maximal : whether to certify that no range can be extended; a range is an interval of numbers, with or without a
+            missing value, or a set of values
         """
         chosen = sorted(int(feature) for feature in features)
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
@@ -268,14 +273,14 @@ class Certifier:
     def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
         low, high = self.scores.box(self.cells, features)
         if np.array_equal(low, high):
-            return []  # the model cannot tell rows of these cells apart: it is asked about one of them
+            return []  # the model treats all rows of these cells alike: it predicts one of them
         proofs = self._no_row_in(low, high)
         if proofs is None:
             raise ValueError(f"the features {list(features)} do not suffice: another class is possible")
         return proofs
 
     def _counts(self, cells: IntArray) -> bool:
-        """Whether the model itself gives another class to a row whose class depends on rounding."""
+        """Whether the model itself gives another class to a row of uncertain class; if not, the row is stored."""
         values = self.model.row(cells, like=self.x)
         changes = self._changes_model(values)
         if not changes:
@@ -283,12 +288,12 @@ class Certifier:
         return changes
 
     def _with_rows(self, proofs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The proofs with the rows that were shown to the model."""
+        """The proofs, with the rows of uncertain class to which the model itself gives no other class."""
         shown, self._refused = self._refused, []
         return [{**part, "shown": shown} for part in proofs] if shown else proofs
 
     def _closed(self, what: str, prove: Callable[[], Proved | None]) -> Proved:
-        """What boxes prove; NoCertificateError if that took too long."""
+        """The result of a proof by boxes; raises NoCertificateError if it takes too long."""
         try:
             proved = None if self.clock.over else prove()
         except TooManyBoxesError as error:
@@ -300,7 +305,7 @@ class Certifier:
     def _no_row_in(
         self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()
     ) -> list[dict[str, Any]] | None:
-        """Per other class a proof that no row of a box has it, with the rows that were shown; None if one has it."""
+        """For each other class, a proof that no row of a box has it; None if some row has one of them."""
         asked: dict[str, Any] = {"clauses": clauses, "counts": self._counts, "clock": self.clock}
         proofs: list[dict[str, Any]] | Literal[False] = self._closed(
             "that no row has another class",
@@ -309,7 +314,7 @@ class Certifier:
         return None if proofs is False else self._with_rows(proofs)
 
     def _no_row_of(self, named: Sequence[tuple[int, tuple[IntArray, IntArray]]]) -> list[dict[str, Any]] | None:
-        """Per other class proofs that none of some named boxes has a row of it; None if one may have."""
+        """For each other class, proofs that no row of the named boxes has it; None if some row may have it."""
         together: list[dict[str, Any]] = []
         for name, box in named:
             parts = self._no_row_in(*box)
@@ -325,7 +330,7 @@ class Certifier:
         return [{key: value for key, value in part.items() if key != "boxes"} for part in together]
 
     def _needed(self, sets: list[list[int]], without: Sequence[int], size: int) -> list[list[int]]:
-        """Some of the sets that fewer than ``size`` features do not hit either: those that a solver used."""
+        """A part of the sets, which no set of fewer than ``size`` features hits: those that a solver's proof used."""
         if size == 0:
             return []
         clauses = hitting_clauses(sets, without, size)
@@ -341,7 +346,7 @@ class Certifier:
                     raise KeyboardInterrupt
                 raise NoCertificateError(f"{NONE}: its size was not proved in time")
             if answer:
-                raise OnlyRoundingError(f"{NONE}: that none is smaller is so only up to rounding")
+                raise OnlyRoundingError(f"{NONE}: that no explanation is smaller holds only up to rounding")
             used = set(session.core())
         return [one for number, one in enumerate(sets) if first + number in used]
 
@@ -355,14 +360,14 @@ class Certifier:
         return repr(self.model.feature_names[feature])
 
     def _changed(self, features: Sequence[int]) -> dict[str, Any]:
-        """A row of another class that differs in these features only."""
+        """A row of another class that differs only in the given features."""
         change = self._change_with(self._outside(features), f"row that changes the features {list(features)}")
         if change is None:
-            raise ValueError(f"no change of the features {list(features)} alone changes the class")
+            raise ValueError(f"no change of only the features {list(features)} changes the class")
         return change
 
     def _really_changes(self, mask: int, row: IntArray) -> bool:
-        """Whether a row, or another one that differs in the same features only, has another class in the model."""
+        """Whether the model gives another class to a row, or to another row that differs only in the same features."""
         if self._as_change(row) is not None:
             return True
         try:
@@ -387,7 +392,7 @@ class Certifier:
     def _beyond(
         self, feature: int, unit: Unit, low: IntArray, high: IntArray, value: IntArray | None
     ) -> dict[str, Any]:
-        """A row of another class in the region whose range of a feature holds one value more."""
+        """A row of another class in a region after the range of a feature is extended by one value."""
         low, high = unit.with_value(low, high, value)
         what = f"row beyond the range of feature {self._name(feature)}"
         change = self._change(low, high, lambda: self._ask(low, high), what)
@@ -396,7 +401,7 @@ class Certifier:
         return change
 
     def _change(self, low: IntArray, high: IntArray, ask: Callable[[], Answer], what: str) -> dict[str, Any] | None:
-        """A row of another class in a region, one that is known or the one that is asked for; None if there is none."""
+        """A row of another class in a region, a known one or the answer to ``ask``; None if there is none."""
         for row in self.known:
             if in_region(self.scores, row, low, high) and (change := self._as_change(row)) is not None:
                 return change
@@ -404,7 +409,7 @@ class Certifier:
         if answer.changes is False:
             return None
         if answer.witness is None:
-            raise NoCertificateError(f"{NONE}: no {what} in time")
+            raise NoCertificateError(f"{NONE}: no {what} was found in time")
         witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
@@ -420,7 +425,7 @@ class Certifier:
 
     @cached_property
     def _sure(self) -> Oracle:
-        """An oracle to which no row has another class that could still be the same up to rounding."""
+        """An oracle that counts a row as of another class only if rounding cannot change this."""
         return make_oracle("auto", self._sure_scores)
 
     @cached_property
@@ -428,7 +433,7 @@ class Certifier:
         return self.scores.sure()
 
     def _class_in(self, cells: IntArray, among: Sequence[int] | None = None) -> int | None:
-        """The class (of some) that may come before the label in a row, the best of them; None if none may."""
+        """The best class (of ``among``) that may come before the label in a row; None if none may."""
         sums = self.scores.sums(cells)
         lead = {k: int(sums[k] - sums[self.label]) for k in range(self.scores.n_classes) if k != self.label}
         able = [k for k in lead if lead[k] >= self.scores.threshold_of_win(k, self.label)]
@@ -437,7 +442,7 @@ class Certifier:
         return max(able, key=lead.__getitem__, default=None)
 
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
-        """A row for the file; None if it does not change the class, or not that of the model."""
+        """The certificate's entry for a row of another class; None if the model itself does not give it one."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
@@ -448,7 +453,7 @@ class Certifier:
         return self._rows_of_file[key]
 
     def _surely_changes(self, cells: IntArray, label: int | None) -> bool:
-        """Whether a row has a class, whatever rounding does: the model need not be asked one row at a time."""
+        """Whether a row has the class ``label`` whatever rounding does, so that the model need not predict it."""
         if label is None:
             return False
         sums, sure = self.scores.sums(cells), self._sure_scores
@@ -476,14 +481,14 @@ class Certifier:
 
 
 def whole_content(model: Explained, kind: str, status: str, *, signed: bool = True, **parts: Any) -> dict[str, Any]:
-    """All fields of a certificate.
+    """Return the content of a certificate with all its fields.
 
     Parameters
     ----------
-    model : that it is about
-    kind, status : what it claims
-    signed : whether with its digest
-    parts : the fields of its kind
+    model : the model of the certificate
+    kind, status : kind and status of the claim
+    signed : whether to add the digest
+    parts : the fields of this kind
     """
     common = parts_of(model)
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind, "status": status}
@@ -493,7 +498,7 @@ def whole_content(model: Explained, kind: str, status: str, *, signed: bool = Tr
 
 
 def _least(masks: Iterable[int]) -> list[int]:
-    """The minimal ones of some sets, as bit masks."""
+    """The sets, as bit masks, that contain no other of the sets."""
     kept: list[int] = []
     for mask in sorted(set(masks), key=int.bit_count):
         if not any(other & ~mask == 0 for other in kept):
@@ -504,31 +509,36 @@ def _least(masks: Iterable[int]) -> list[int]:
 def check_certificate(
     certificate: str | Path | Mapping[str, Any], model: Explained | None = None, *, max_bytes: int | None = None
 ) -> list[Check]:
-    """Everything that a certificate claims, checked one by one: :func:`proofwood.certificates.check.check_certificate`.
+    """Check all claims of a certificate one by one, by :func:`proofwood.certificates.check.check_certificate`.
 
     Parameters
     ----------
     certificate : path of a JSON file, or its content
-    model : the model that was explained, as ``explainer.model`` or :func:`proofwood.explained` gives it, in its vote;
-        without it the claim is about the trees in the certificate
-    max_bytes : that the trees of the certificate may take in memory, by an estimate; 4 GiB by default
+    model : the explained model, from ``explainer.model`` or :func:`proofwood.explained`, with the same vote; without
+        it, the checked claim is only about the trees in the certificate
+    max_bytes : most bytes of memory for the trees of the certificate, by an estimate; 4 GiB by default
+
+    Returns
+    -------
+    list of Check
+        The claim holds if all of them passed.
 
     Raises
     ------
     CertificateError
-        If the file is not a certificate of this version, is too large, or cannot be read as one.
+        If the file is not a certificate of this version, is too large, or cannot be read.
     TypeError
-        If ``model`` is something else.
+        If ``model`` is of another type.
     """
     if model is not None and not isinstance(model, Explained):
         raise TypeError(
-            f"model is a {type(model).__name__}: expected the model as explained(model) gives it, or explainer.model"
+            f"model is a {type(model).__name__}: expected the model as explained(model) returns it, or explainer.model"
         )
     return check.check_certificate(certificate, None if model is None else Compared(model), max_bytes=max_bytes)
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a certificate as a JSON file; TypeError if there is no content, as without ``certificate=True``."""
+    """Write a certificate as a JSON file; raises TypeError without content, as if ``certificate=True`` was left out."""
     if not isinstance(content, Mapping):
         raise TypeError(
             f"content is a {type(content).__name__}: expected the attribute certificate of an explanation made "

@@ -1,7 +1,8 @@
-"""An oracle that believes nothing: every answer comes with evidence, which other code checks.
+"""An oracle that trusts no search: every answer comes with evidence, which other code checks.
 
-One row shows that the class can change, whatever search found it. A tree of boxes proves that it cannot: the checker of
-certificates accepts (:mod:`proofwood.certificates.boxes`), which shares no code with any search.
+A row of another class shows that the class can change, whichever search found it. A tree of boxes proves that it cannot
+change; the checker of certificates (:mod:`proofwood.certificates.boxes`) has to accept it, and it shares no code with
+any search.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from proofwood.explain.proofs.stated import parts_of
 NAME = "boxes"
 
 
-# This replaces second engines (OR-Tools, z3, formulas), which were never the fastest:
+# This replaces other engines (OR-Tools, z3, formulas), which were never the fastest:
 # decisions/0073-explanation-engines-that-went.
 class CheckedOracle(Oracle):
-    """Answers for any ensemble. Rows are looked for by the engine ``"auto"``, anew.
+    """Answers questions about any ensemble. A new engine ``"auto"`` searches for rows.
 
-    Where only some classes are targets, and one of them may come before the label but perhaps not before all others,
-    each box names rivals that it does not come before.
+    If only some classes are targets, a target may come before the label but not before all other classes. Then each box
+    names rivals before which the target does not come.
 
     Parameters
     ----------
     scores : the model
-    trees : the same as the checker works it out
+    trees : the model as computed by the checker
     """
 
     name = NAME
@@ -42,31 +43,31 @@ class CheckedOracle(Oracle):
 
     @classmethod
     def of(cls, model: Explained) -> CheckedOracle:
-        """For a model whose leaves the checker works out from tests of values; ValueError if only some rows count."""
+        """Make an oracle for a model; raises ValueError if the model considers only plausible rows."""
         model.of_every_row("a proof by boxes")
         return cls(model.scores, parts_of(model).stated)
 
     def answer(self, question: BoxQuestion) -> Answer:
-        """A row that the class can change in, or that boxes have none."""
+        """Answer with a row of another class, or with boxes that prove that there is none."""
         clock = question.clock
         found = self._search.ask_box(
             question.low, question.high, question.label, targets=question.targets, seconds=clock.seconds_left
         )
         if found.changes is not False:
             if found.witness is not None and found.label not in question.reached(self.scores, found.witness):
-                raise AssertionError(f"the row that the search answers with does not get class {found.label}")
+                raise AssertionError(f"the search returned a row that cannot get class {found.label}")
             return found
         closed = self._closed(question)
         if closed is None:
             return UNKNOWN
         if not closed:
-            raise AssertionError("a search says that another class is not possible, another that it is")
+            raise AssertionError("two searches disagree on whether another class is possible")
         return Answer(False, core=frozenset(question.fixed))
 
     def _closed(self, question: BoxQuestion) -> bool | None:
-        """Whether boxes show that no target comes before the label, or before all rivals; None if that took too long.
+        """Whether boxes prove that no target comes before all rivals; None if this took too long.
 
-        Unless some other class is no target, who comes before the label is enough.
+        The rivals are the classes that are not targets. If all other classes are targets, the label is the only rival.
         """
         low, high, clock = question.low, question.high, question.clock
         rivals = [k for k in range(self.scores.n_classes) if k not in question.targets]
@@ -77,5 +78,5 @@ class CheckedOracle(Oracle):
         for part in parts or ():
             fault = BoxTree(self._trees, part, low, high, rivals, plain=True).fault()
             if fault is not None:
-                raise AssertionError(f"the checker refuses the boxes against class {part['against']}: {fault}")
+                raise AssertionError(f"the checker rejects the boxes against class {part['against']}: {fault}")
         return None if parts is None else parts is not False

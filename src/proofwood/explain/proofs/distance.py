@@ -1,4 +1,4 @@
-"""Makes certificates of distances: no row of another class is nearer than so much, and one is at most so far away."""
+"""Makes certificates of distances: the distance of a row of another class, and a lower bound for all such rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingErro
 from proofwood.explain.proofs.stated import limits_of, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
 
-# Prices are not in the file: the checker works them out from metric, weights, row and cells, as fractions:
+# Prices are not in the file: the checker computes them from metric, weights, row and cells, as fractions:
 # decisions/0044-boxes-with-prices.
 _PRICE_BITS = 43
 _SLIGHTLY_LESS = 1 - 1e-12
 
 
 class DistanceCertifier(Certifier):
-    """Makes the certificates of the distance from one row; parameters, errors and parts are those of ``Certifier``."""
+    """Makes certificates of distances from one row; parameters and errors are those of ``Certifier``."""
 
     def distance(
         self,
@@ -41,24 +41,25 @@ class DistanceCertifier(Certifier):
         row: FloatArray | None = None,
         bound: float | None = None,
     ) -> dict[str, Any]:
-        """No row within limits is nearer than so much, and the row found is at most so far away.
+        """Certify a lower bound on the distance of all permitted rows of another class, and the distance of one row.
 
         Parameters
         ----------
         metric : "l1", "l2", "linf" or "changes"
-        weights : of each column of the table, as a certificate has them
-        prices : per column of the grid the price of each cell by the search, infinite where it may not be taken; of
-            "changes" those of :func:`proofwood.explain.nearest.measure.count_prices`
-        immutable : features that stay
-        permitted : from columns of categories to the codes that they may have
-        found : cells of the nearest row of another class; None: there is none
-        row : its values, where they are not those nearest to the row in these cells
-        bound : the least distance that is to be proved; as near to that of ``found`` as can be by default
+        weights : weight of each column of the table, in the form of a certificate
+        prices : for each column of the grid, the search's price of each cell, inf if the cell is forbidden; for
+            "changes", those of :func:`proofwood.explain.nearest.measure.count_prices`
+        immutable : features that do not change
+        permitted : mapping from columns of categories to their permitted codes
+        found : cells of the nearest row of another class; None if no row has another class
+        row : values of this row, if they are not simply the nearest ones in these cells
+        bound : the lower bound to prove; by default as near as possible to the distance of ``found``
 
         Returns
         -------
         dict
-            Of status "optimal" where no gap but rounding is left, else "feasible"; "none" without a row.
+            Its status is "optimal" if bound and distance are equal up to rounding, else "feasible"; "none" without a
+            row.
         """
         fixed = sorted(int(feature) for feature in immutable)
         low, high = self._limits(prices, fixed)
@@ -73,7 +74,7 @@ class DistanceCertifier(Certifier):
         own = stated.entries_of(self.x.tolist())
         limits = self._stated_limits(low, high, fixed, permitted or {}, counted=metric == "changes")
         if not stated.tells(limits):
-            raise AssertionError("limits of cells end between them")
+            raise AssertionError("a limit ends inside a cell")
         region = allowed(stated, own, fixed, limits, counted=metric == "changes")
         measure = Measure(measured, stated, self.x, own, region)
         told: dict[str, Any] = {**measured, "least": None, "distance": None, "unit": None, "bound": None}
@@ -102,7 +103,11 @@ class DistanceCertifier(Certifier):
     def _stated_limits(
         self, low: IntArray, high: IntArray, fixed: Sequence[int], permitted: Permitted, *, counted: bool
     ) -> list[Limit]:
-        """The limits beside what stays and, unless features are counted, that no value becomes a missing one."""
+        """The limits to state in the certificate.
+
+        The checker knows that immutable features do not change and that (unless features are counted) no value becomes
+        missing; these limits are left out.
+        """
         whole_low, whole_high = self.scores.box(self.cells)
         free = [c for f in range(self.scores.n_features) if f not in fixed for c in self.scores.features[f]]
         whole_low[free], whole_high[free] = low[free], high[free]
@@ -118,7 +123,7 @@ class DistanceCertifier(Certifier):
         return [found[j] for j in sorted(found)]
 
     def _limits(self, prices: Sequence[FloatArray], immutable: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """The cells that may be taken."""
+        """Least and greatest cells of the permitted rows."""
         low, high = self.scores.box(self.cells, immutable)
         for g, price in enumerate(prices):
             able = np.flatnonzero(np.isfinite(price))
@@ -131,7 +136,7 @@ class DistanceCertifier(Certifier):
         if proofs is None:
             if self._change(low, high, lambda: self._ask(low, high), "row that is nearer") is not None:
                 raise ValueError("another class is possible within the limits")
-            raise OnlyRoundingError(f"{NONE}: that no nearer row has another class is so only up to rounding")
+            raise OnlyRoundingError(f"{NONE}: that no nearer row has another class holds only up to rounding")
         return proofs
 
     # ------------------------------------------------------------------------------------------------- the dearest cell
@@ -145,7 +150,10 @@ class DistanceCertifier(Certifier):
         found: IntArray,
         bound: float | None,
     ) -> list[dict[str, Any]]:
-        """Proofs that no row of another class has only cells that cost less than those of the row found."""
+        """Proofs that every row of another class has a cell that costs at least as much as the row found, or ``bound``.
+
+        If a cheaper row may have another class, the price of that row is proved instead.
+        """
         prices = [measure.prices(g) for g in range(low.size)]
         whole = root(
             max((price[cell] for price, cell in zip(prices, found.tolist(), strict=True)), default=Fraction(0))
@@ -169,11 +177,11 @@ class DistanceCertifier(Certifier):
             )
 
     def _may_change_in(self, low: IntArray, high: IntArray) -> IntArray:
-        """A row of a box that may have another class."""
+        """Cells of a row of a box that may have another class."""
         answer = self._ask(low, high)
         if answer.witness is None:
             if answer.changes is False:
-                raise AssertionError("one search says that another class is possible, another that it is not")
+                raise AssertionError("two searches disagree on whether another class is possible")
             raise NoCertificateError(f"{NONE}: its distance was not proved in time")
         return answer.witness
 
@@ -188,7 +196,7 @@ class DistanceCertifier(Certifier):
         found: IntArray,
         bound: float | None,
     ) -> list[dict[str, Any]]:
-        """Proofs that no row of another class has a lower sum of prices than the row found."""
+        """Proofs that no row of another class has a lower sum of prices than the row found (or ``bound``)."""
         told["least"] = 0.0
         every = [measure.prices(g) for g in range(low.size)]
         total = sum((price[cell] for price, cell in zip(every, found.tolist(), strict=True)), start=Fraction(0))
@@ -216,12 +224,12 @@ class DistanceCertifier(Certifier):
 
 
 def _floor(price: Fraction, most: Fraction, scale: Fraction) -> int:
-    """A price in whole units, rounded down; those above the most that matters are all one."""
+    """A price in integer units, rounded down; prices above ``2 * most`` are replaced by this."""
     return math.floor(min(price, 2 * most) * scale)
 
 
 def root(total: Fraction | float, power: int = 1, *, up: bool = False) -> float:
-    """A power's root as a number that is not above it, or with ``up`` not below it."""
+    """The root of ``total`` for a power of 1 or 2, rounded down to float64, or rounded up with ``up``."""
     exact = Fraction(total)
     found = _rounded_down(_square_root(exact) if power == 2 else exact)
     while (following := math.nextafter(found, math.inf)) < math.inf and Fraction(following) ** power <= exact:
@@ -237,7 +245,7 @@ def _square_root(exact: Fraction) -> Fraction:
 
 
 def _rounded_down(exact: Fraction) -> float:
-    """The greatest float64 that is not above a number from 0."""
+    """The greatest float64 that does not exceed a non-negative number."""
     if exact >= Fraction(sys.float_info.max):
         return sys.float_info.max
     found = float(exact)

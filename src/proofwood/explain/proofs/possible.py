@@ -1,4 +1,4 @@
-"""Makes certificates of the classes that rows of a region can have."""
+"""Makes certificates about the classes that rows of a region can have."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def possible_certificate(
     rows: Mapping[int, FloatArray],
     clock: Clock = ENDLESS,
 ) -> dict[str, Any]:
-    """A row for each class that is possible in a box, and boxes that each name rivals for those that are not.
+    """Make a certificate with a row for each class that is possible in a box, and a tree of boxes for each other class.
 
     Parameters
     ----------
-    model : what the region is one of
-    limits : of the region
-    low, high : (n_columns,) least and greatest cells around it
-    answers : by code of a class, in ascending order, whether it is possible; None: not known
-    rows : by code of a class that is, a row (n_inputs,) of the region that has it
-    clock : of all of it
+    model : the model
+    limits : limits of the region
+    low, high : (n_columns,) least and greatest cells of a box around the region
+    answers : mapping from codes of classes, in ascending order, to whether they are possible; None: not known
+    rows : mapping from codes of possible classes to a row (n_inputs,) of the region with this class
+    clock : clock of all proofs
 
     Returns
     -------
     dict
-        For :func:`~proofwood.explain.proofs.certificate.write_certificate`.
+        The argument of :func:`~proofwood.explain.proofs.certificate.write_certificate`.
 
     Raises
     ------
     NoCertificateError
-        If the time is over before, or there are too many boxes.
+        If the time runs out first, or there are too many boxes.
     KeyboardInterrupt
         At Ctrl-C.
     """
@@ -63,14 +63,14 @@ def possible_certificate(
 
 
 def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, clock: Clock) -> dict[str, Any]:
-    what = f"{NONE}: the boxes against class {code}"
+    what = f"{NONE}: the proof that class {code} is impossible"
     rivals = [k for k in range(prover.scores.n_classes) if k != code]
     try:
         parts = prover.never_first(low, high, [code], rivals, clock=clock)
     except TooManyBoxesError as error:
-        raise NoCertificateError(f"{what} are too many: {error}") from None
+        raise NoCertificateError(f"{what} has too many boxes: {error}") from None
     if parts is None:
-        raise NoCertificateError(f"{what} were not closed in time")
+        raise NoCertificateError(f"{what} was not finished in time")
     if parts is False:
-        raise AssertionError(f"one search says that class {code} is not possible, another that it is")
+        raise AssertionError(f"two searches disagree on whether class {code} is possible")
     return parts[0]

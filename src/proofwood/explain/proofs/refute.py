@@ -1,4 +1,4 @@
-"""Why there may be no certificate, and proofs that clauses contradict each other."""
+"""Errors of makers of certificates, and proofs that clauses contradict each other."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from proofwood.solvers.session import SatSession
 
 
 class NoCertificateError(RuntimeError):
-    """No certificate could be made; the message says for what, and why.
+    """Raised if no certificate could be made; the message says for what, and why.
 
     Attributes
     ----------
-    found : the answer without its certificate, which is valid all the same; None if there is no answer
+    found : the answer without its certificate, which is still valid; None if there is no answer
     """
 
     found: Any = None
 
 
 class OnlyRoundingError(NoCertificateError):
-    """The certificate needs a change that is one only if rounding is given the doubt."""
+    """Raised if a certificate needs a change of class that only rounding might allow."""
 
 
 def refuted(clauses: Sequence[Sequence[int]], clock: Clock, what: str) -> list[str] | None:
-    """Lines of the proof that clauses contradict each other; None if they do not.
+    """Lines of a proof that clauses contradict each other; None if they do not.
 
     Raises
     ------
     NoCertificateError
-        If the time is over; ``what`` begins its message.
+        If the time runs out; its message begins with ``what``.
     """
     with SatSession(proof=True, seconds=clock.seconds_left) as session:
         session.block(max((abs(literal) for clause in clauses for literal in clause), default=0))
@@ -41,5 +41,5 @@ def refuted(clauses: Sequence[Sequence[int]], clock: Clock, what: str) -> list[s
         if answer is None:
             if session.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            raise NoCertificateError(f"{what} was not refuted in time")
+            raise NoCertificateError(f"{what} was not proved in time")
         return list(session.certificate("").lines)

@@ -1,7 +1,7 @@
-"""What a certificate holds of a model: its space and its trees in values, as they are before anything is cut away.
+"""The parts of a certificate that describe a model: its space, and its complete trees with tests on values.
 
-The checker works cells, clauses and prices out of this by itself (:mod:`proofwood.certificates.stated`); axes and
-lemmas only name, in the order of the grid, what proofs mention.
+The checker computes cells, clauses and prices from this by itself (:mod:`proofwood.certificates.stated`). Axes and
+lemmas only list, in the order of the grid, the columns and clauses that proofs refer to.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST = sys.float_info.max
 
 
 def axes_content(grid: Grid) -> list[dict[str, Any]]:
-    """The columns of the grid as functions of columns of the table."""
+    """The columns of the grid, described as functions of columns of the table."""
     found: list[dict[str, Any]] = []
     for column in grid.columns:
         head = {"column": int(column.column)}
@@ -50,15 +50,15 @@ def axes_content(grid: Grid) -> list[dict[str, Any]]:
 def model_content(
     forest: Forest, scores: IntegerScores, inputs: Sequence[Input], sources: Sequence[Source], classes: Iterable[Any]
 ) -> dict[str, Any]:
-    """The trees with tests of columns of the table, and whole scores.
+    """The trees with tests on columns of the table, and with integer scores.
 
     Parameters
     ----------
-    forest : the trees, with the outcome that is asked about
-    scores : of its leaves
+    forest : the trees, with the classes of the question (``target``)
+    scores : integer scores of the leaves
     inputs : columns of the table
-    sources : where the columns of the forest come from
-    classes : labels
+    sources : how the columns of the forest are computed from columns of the table
+    classes : labels of the classes
     """
     stack = Stack.of(forest.trees, scores=False)
     column, gap_low, tests, swapped = _tests(stack, inputs, sources)
@@ -82,7 +82,7 @@ def model_content(
 
 
 def _tests(stack: Stack, inputs: Sequence[Input], sources: Sequence[Source]) -> tuple[IntArray, Any, list[Any], Any]:
-    """Per node its column, where a missing value goes, its cut or codes, and whether its children change places."""
+    """For each node its column, whether a missing value goes low, its cut or codes, and whether its children swap."""
     column, gap_low = np.full(stack.feature.size, LEAF), np.zeros(stack.feature.size, dtype=bool)
     swapped = np.zeros(stack.feature.size, dtype=bool)
     tests: list[Any] = [None] * stack.feature.size
@@ -108,7 +108,7 @@ def _tests(stack: Stack, inputs: Sequence[Input], sources: Sequence[Source]) -> 
 
 
 def _codes_low(source: Source, threshold: float, missing_low: bool) -> list[int]:
-    """Codes that go low where the model tests a number that stands for a category."""
+    """Codes of the categories that go low if the model tests a number in place of the category."""
     numbers, other = source.codes
     low = (numbers <= threshold) | (np.isnan(numbers) & missing_low)
     unknown = [OTHER] if other <= threshold or (math.isnan(other) and missing_low) else []
@@ -116,7 +116,7 @@ def _codes_low(source: Source, threshold: float, missing_low: bool) -> list[int]
 
 
 def _in_order(tree: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """The tree with every node before its children, each the child of one; without nodes that none leads to."""
+    """The tree with every node before its children, one parent per node, and without unreachable nodes."""
     low, high, column = tree["low"], tree["high"], tree["column"]
     order: list[int] = []
     waiting = [(0, -1, "low")]
@@ -136,14 +136,14 @@ def _in_order(tree: dict[str, list[Any]]) -> dict[str, list[Any]]:
 def limits_of(
     model: Space, low: IntArray, high: IntArray, features: Iterable[int] | None = None, *, plain: bool = False
 ) -> list[Limit]:
-    """A region of cells as limits of columns of the table: those that it does not leave free.
+    """A region of cells as limits on columns of the table, for each column that it limits.
 
     Parameters
     ----------
-    model : whose grid the cells are of
+    model : the model of the grid
     low, high : (n_columns of the grid,) see :mod:`proofwood.ensembles.regions`
-    features : whose columns are looked at; all by default
-    plain : whether the region is a box: a missing value is inside only where the cells of numbers are that it has
+    features : features whose columns are converted; all by default
+    plain : whether the region is a plain box, which contains a missing value only if it contains its cells of numbers
     """
     grid = model.grid
     chosen = range(len(grid.columns)) if features is None else [g for f in features for g in grid.features[f]]
@@ -187,7 +187,7 @@ def _limit(grid: Grid, j: int, low: IntArray, high: IntArray, *, plain: bool) ->
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What certificates of one model in one space have in common.
+    """The parts that all certificates of one model in one space share.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Parts:
 
     @cached_property
     def stated(self) -> Stated:
-        """The same as the checker works it out."""
+        """The same parts as the checker reads them."""
         return Stated(self.content)
 
 
@@ -206,7 +206,7 @@ _KEPT: WeakKeyDictionary[Explained, Parts] = WeakKeyDictionary()
 
 
 def parts_of(model: Explained) -> Parts:
-    """What certificates of a model have in common; worked out once, as long as the model is there."""
+    """The parts that all certificates of a model share; computed once and cached as long as the model exists."""
     found = _KEPT.get(model)
     if found is None:
         lemmas = [list(clause) for clause in model.scores.clauses]
@@ -222,12 +222,12 @@ def parts_of(model: Explained) -> Parts:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A model that certificates are compared with."""
+    """A model with which certificates are compared."""
 
     model: Explained
 
     def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Explained]:
-        """What a certificate of the model would hold in the space of another one, and the model in that space."""
+        """The parts of a certificate of this model in the space of a given certificate, and the model in that space."""
         columns = content["space"]["columns"]
         names = [given.name for given in self.model.inputs]
         missing = [j for j, one in enumerate(columns) if one["missing"] and names[j : j + 1] == [one["name"]]]

@@ -1,7 +1,7 @@
-"""Check an explanation anew: its claim as a statement, proved from nothing that it says, and decided by the checker.
+"""Verify an explanation: prove its claim again, without trust in the explanation, and let the checker decide.
 
-Rows of another class and proofs that there are none are made as for a certificate, and looked at by
-:mod:`proofwood.certificates`, which shares no line with any search. All rows are shown to the model.
+Rows of another class, and proofs that there are none, are made as for a certificate. Then they are checked by
+:mod:`proofwood.certificates`, which shares no code with any search. The model itself predicts all rows.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ STATUSES = {
     "contrastive": ("changing", "minimal", "smallest", "none"),
     "counterfactual": ("optimal", "feasible", "none"),
 }
-"""What is claimed of each kind of explanation, rounding apart."""
+"""The statuses that each kind of explanation can claim, without " up to rounding"."""
 Content = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What the check of an explanation found.
+    """The result of the verification of an explanation.
 
     Parameters
     ----------
-    checks : everything that was checked
-    problems : what is wrong, or could not be decided, for people
-    doubts : what holds only up to rounding, which the status of the explanation says as well
-    not_checked : parts of the claim that no check covers, by name
+    checks : all checks that were made
+    problems : texts about parts of the claim that are wrong or could not be decided
+    doubts : texts about parts that hold only up to rounding, as the status of the explanation also says
+    not_checked : names of parts of the claim that no check covers
     """
 
     checks: tuple[Check, ...]
@@ -60,12 +60,12 @@ class Verified:
 
     @property
     def ok(self) -> bool:
-        """Whether everything that the status claims was confirmed."""
+        """Whether the whole claim was confirmed."""
         return self.status == "confirmed"
 
     @property
     def status(self) -> Literal["confirmed", "refuted", "undecided", "not checked"]:
-        """What came out; undecided where time was short or rounding leaves doubt, see :attr:`problems`."""
+        """The result; "undecided" if the time ran out or rounding leaves a part open, see :attr:`problems`."""
         if not all(check.passed for check in self.checks):
             return "refuted"
         return "undecided" if self.problems else "not checked" if self.not_checked else "confirmed"
@@ -77,7 +77,7 @@ class Verified:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What is looked at of an explanation: fields of :class:`proofwood.Explanation`."""
+    """The fields of a :class:`proofwood.Explanation` that are verified."""
 
     kind: str
     status: str
@@ -105,26 +105,26 @@ class Claim:
 
 
 def verify(found: Claim, clock: Clock) -> Verified:
-    """Prove the claim of an explanation anew, and check the proof.
+    """Prove the claim of an explanation again, and check the proof.
 
     Parameters
     ----------
     found : the explanation, with its model
-    clock : of all of it
+    clock : clock of the whole verification
     """
     with memory.within(None):
         return _Second(found, clock).look()
 
 
 class _Asked:
-    """The model that certificates are compared with, asked about each row once, and about many at a time."""
+    """The model that certificates are compared with; it predicts each row only once, and many rows in one call."""
 
     def __init__(self, model: Explained) -> None:
         self.model = model
         self._codes: dict[bytes, int] = {}
 
     def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
-        """As :class:`Compared` has it."""
+        """As :meth:`Compared.stated_as`, but with this object in place of the model."""
         parts, model = Compared(self.model).stated_as(content)
         return parts, self if model is self.model else model
 
@@ -139,7 +139,7 @@ class _Asked:
 
 
 class _Second:
-    """A second look at one explanation."""
+    """The verification of one explanation."""
 
     def __init__(self, found: Claim, clock: Clock) -> None:
         self.found, self.model, self.clock = found, found.model, clock
@@ -153,14 +153,14 @@ class _Second:
     def look(self) -> Verified:
         found = self.found
         if self.model.plausible is not None:
-            self.not_checked.append("what holds of plausible rows only")
+            self.not_checked.append("claims about plausible rows only")
         rows = [*found.witnesses.values(), *([] if found.witness is None else [found.witness])]
         code, *_ = self.asked.predict_codes(np.array([found.row, *rows])).tolist()
         self._check("row", None if code == found.label else f"the model gives it class {self.model.classes[code]}")
         known = self.plain in STATUSES.get(found.kind, ())
-        self._check("status", None if known else f"{found.status!r} is none of {found.kind} explanations")
+        self._check("status", None if known else f"{found.status!r} is not a status of {found.kind} explanations")
         if not np.array_equal(found.cells, self.model.cells(found.row)):
-            self._check("cells", "they are not those of the row")
+            self._check("cells", "they are not the cells of the row")
         try:
             _ = self.prices
         except (TypeError, ValueError) as error:
@@ -174,11 +174,11 @@ class _Second:
 
     @property
     def refuted(self) -> bool:
-        """Whether something is wrong already."""
+        """Whether a check has already failed."""
         return not all(check.passed for check in self.checks)
 
     def _check(self, name: str, fault: str | None) -> None:
-        self.checks.append(Check(name, fault is None, fault or "as it is claimed"))
+        self.checks.append(Check(name, fault is None, fault or "as claimed"))
         if fault is not None:
             self.problems.append(f"{name}: {fault}")
 
@@ -186,7 +186,7 @@ class _Second:
 
     @property
     def exact(self) -> bool:
-        """Whether the status is one about the model itself, whatever rounding does."""
+        """Whether the status is about the model itself, whatever rounding does."""
         return not self.found.status.endswith(UP_TO_ROUNDING)
 
     def _decide(self, make: Callable[[], Content]) -> None:
@@ -228,7 +228,7 @@ class _Second:
     # ------------------------------------------------------------------------------------------------------- claims
 
     def _claims(self) -> Iterator[Callable[[], Content]]:
-        """What is claimed, as things to prove."""
+        """The parts of the claim, each as a function that makes its certificate."""
         found = self.found
         kind = "contrastive" if found.kind == "counterfactual" and found.prices is None else found.kind
         if self.plain == "none":
@@ -245,20 +245,20 @@ class _Second:
         minimal = self.plain in ("minimal", "smallest") and self.exact
         yield lambda: self._make(Certifier).abductive(found.features, minimal=minimal, keep=found.keep)
         if not self.exact:
-            self.doubts.append("that no feature can go, or none is smaller, is so only up to rounding")
+            self.doubts.append("that no feature can be left out, or no set is smaller, holds only up to rounding")
         elif self.plain == "smallest":
             yield lambda: self._smallest("abductive")
         self._claims_size()
         low, high = found.low, found.high
         own = self.model.scores.box(self.model.cells(found.row), found.features)
         if low is None or high is None:
-            self._check("conditions", "there are none")
+            self._check("conditions", "they are missing")
             return
         if found.ranges or not (np.array_equal(own[0], low) and np.array_equal(own[1], high)):
             widest = found.ranges == "widest"
             yield lambda: self._make(Certifier).inflated(found.features, low, high, maximal=widest)
             if found.ranges.endswith(UP_TO_ROUNDING):
-                self.doubts.append("that no range can take in more is so only up to rounding")
+                self.doubts.append("that no range can be extended holds only up to rounding")
 
     def _contrastive(self) -> Iterator[Callable[[], Content]]:
         found = self.found
@@ -268,7 +268,8 @@ class _Second:
         if found.kind == "counterfactual":
             n = len(found.features)
             self._check("metric", None if found.metric == "changes" else f"{found.metric!r} has no prices")
-            self._check("distance", None if found.distance == n else f"{found.distance!r} is claimed, and {n} change")
+            fault = f"{found.distance!r} is claimed, but {n} features change"
+            self._check("distance", None if found.distance == n else fault)
         minimal = status in ("minimal", "smallest") and self.exact
         yield lambda: self._make(Certifier).contrastive(found.features, minimal=minimal)
         if not self.exact:
@@ -280,13 +281,13 @@ class _Second:
     def _smallest(self, kind: Literal["abductive", "contrastive"]) -> Content:
         found = self.found
         counts = count_prices(self.model, self.model.cells(found.row)) if kind == "contrastive" else None
-        if counts is not None:  # by a search like that for the answer: hitting sets may take far longer
+        if counts is not None:  # the same search as for the answer: hitting sets may take far longer
             return self._fewest(counts)
         without = found.free if kind == "abductive" else found.immutable
         return self._make(Certifier).smallest(kind, found.features, without=without, keep=found.keep)
 
     def _fewest(self, counts: Sequence[FloatArray]) -> Content:
-        """That no change of fewer features changes the class: a distance, where each of them counts 1."""
+        """Certificate that no change of fewer features changes the class: a distance in which each feature counts 1."""
         found = self.found
         maker = self._make(DistanceCertifier)
         assert isinstance(maker, DistanceCertifier)
@@ -295,20 +296,20 @@ class _Second:
         content = maker.distance("changes", stated, counts, immutable=found.immutable, found=row)
         least = content["distance"]["least"]
         if least <= len(found.features) - 1:
-            self.problems.append(f"proved is a change of at least {least!r} features")
+            self.problems.append(f"it is only proved that at least {least!r} features have to change")
         return content
 
     def _claims_size(self) -> None:
-        """What is said of the least number of features."""
+        """Check the claim about the least number of features."""
         bound, n = self.found.lower_bound, len(self.found.features)
         if math.isnan(bound):
             return
-        self._check("least number", f"{bound!r} is claimed, and {n} features suffice" if bound > n else None)
+        self._check("least number", f"{bound!r} is claimed, but {n} features suffice" if bound > n else None)
         if bound > 0 and self.plain not in ("smallest", "optimal"):
             self.not_checked.append("the least number of features")
 
     def _none(self) -> Content:
-        """That no row that the options allow has another class."""
+        """Certificate that no row that the options permit has another class."""
         found = self.found
         maker = self._make(DistanceCertifier)
         assert isinstance(maker, DistanceCertifier)
@@ -329,10 +330,10 @@ class _Second:
     # ------------------------------------------------------------------------------------------------------- rows
 
     def _look_at_rows(self) -> None:
-        """The rows of another class: what they change, their class in the model, and that there is one."""
+        """Check the rows of another class: that one exists, the features they change, and their class in the model."""
         found = self.found
         if found.kind != "abductive" and found.witness is None and self.exact:
-            self._check("row found", "there is none")
+            self._check("row found", "it is missing")
         if found.kind == "counterfactual" and found.witness is not None:
             self._recount(found.witness)
             return
@@ -345,7 +346,7 @@ class _Second:
             may = {feature, *self._outside()} if others else set(found.features)
             beyond = sorted(set(changed_features(stated, found.row.tolist(), row.tolist())) - may)
             if beyond:
-                self._check(f"row for {self._name(feature)}", f"it changes {beyond}, too")
+                self._check(f"row for {self._name(feature)}", f"it also changes the features {beyond}")
             if self.exact and feature not in found.keep and not self._counts(codes[feature]):
                 label = self.model.classes[codes[feature]]
                 self._check(f"row for {self._name(feature)}", f"the model gives it class {label}")
@@ -357,14 +358,14 @@ class _Second:
         return repr(self.model.feature_names[feature])
 
     def _counts(self, code: int) -> bool:
-        """Whether a class is another one, of the targets."""
+        """Whether a class counts as another class (is one of the targets)."""
         return code != self.found.label if self.found.targets is None else code in self.found.targets
 
     # ---------------------------------------------------------------------------------------------------- distances
 
     @cached_property
     def prices(self) -> tuple[FloatArray, ...] | None:
-        """Price of each cell by what was asked: nothing that the explanation holds of them is taken."""
+        """Prices of the cells, computed again from the options of the question, not taken from the explanation."""
         found = self.found
         if found.prices is None or found.constraints:
             return found.prices
@@ -375,13 +376,13 @@ class _Second:
         return None if measure is None else measure.prices
 
     def _weights(self) -> Sequence[Any] | None:
-        """Prices as a statement has them; None where it has none."""
+        """Prices in the form of a certificate; None if a certificate cannot contain them."""
         asked = self.found.asked
         weights = None if self.found.metric == "changes" else asked.get("weights")
         return read_tariff(self.model, self.found.row, weights).stated
 
     def _recount(self, row: Any) -> None:
-        """The row found: its class in the model, what it changes and what that costs, and the constraints it meets."""
+        """Check the row found: its class in the model, the features it changes, its distance, and its constraints."""
         found, parts = self.found, parts_of(self.model)
         code = int(self.asked.predict_codes(row[np.newaxis])[0])
         reached = self._counts(code)
@@ -392,7 +393,7 @@ class _Second:
         if not self.model.are_plausible(row[np.newaxis])[0]:
             self._check("row found", "it is not plausible")
         for one in read_constraints(found.constraints, self.model.inputs):
-            self._check("constraint", None if one.holds(row) else f"the row found breaks {one.text!r}")
+            self._check("constraint", None if one.holds(row) else f"the row found violates {one.text!r}")
         stated = parts.stated
         changed = changed_features(stated, found.row.tolist(), row.tolist())
         self._check("features", None if changed == sorted(found.features) else f"the row found changes {changed}")
@@ -408,13 +409,13 @@ class _Second:
         measure = Measure(told, stated, found.row, stated.entries_of(found.row.tolist()))
         total = measure.total(row, stated.entries_of(row.tolist()))
         if total is None:
-            self._check("distance", "a value of the row found has become a missing one")
+            self._check("distance", "a value has become missing in the row found")
             return
         length = math.sqrt(total) if measure.power == 2 else float(total)
         near = math.isclose(length, found.distance, rel_tol=TOLERANCE, abs_tol=0.0)
-        self._check("distance", None if near else f"{found.distance!r} is claimed, and it is {length!r}")
+        self._check("distance", None if near else f"{found.distance!r} is claimed, but it is {length!r}")
         over = found.lower_bound > length * (1 + TOLERANCE)
-        self._check("lower bound", f"{found.lower_bound!r} is claimed, and a row is at {length!r}" if over else None)
+        self._check("lower bound", f"{found.lower_bound!r} is claimed, but a row is at {length!r}" if over else None)
 
     def _nearest(self) -> Iterator[Callable[[], Content]]:
         found = self.found
@@ -443,7 +444,7 @@ class _Second:
         claimed = found.distance * (1 - TOLERANCE) if self.plain == "optimal" else 0.0
         claimed = max(claimed, found.lower_bound)  # in this order: the bound may be nan
         if least < claimed * (1 - TOLERANCE):
-            said = f"proved is a distance of at least {least!r}, and {claimed!r} is claimed"
+            said = f"a distance of at least {claimed!r} is claimed, but only {least!r} is proved"
             if found.constraints:
                 self.not_checked.append("that no row that satisfies the constraints is nearer")
             else:

@@ -1,13 +1,15 @@
-"""Explanations found by asking an oracle; every search takes one ``Questions`` object and never asks what is known.
+"""Searches for explanations with questions to an oracle.
+
+Every search uses one ``Questions`` object, which passes only questions with unknown answers to the oracle.
 
 - ``extract``: one minimal explanation of either kind, by deletion or in groups (dichotomic)
-- ``seed``: the greedy bound tree by tree that it begins with (majoritary reasons)
-- ``smallest``: of the fewest features, by hitting sets (implicit hitting set dualization)
-- ``enumerate``: all of both kinds (MARCO: map, seed, grow, shrink, block up and down)
-- ``relevance``, ``attribution``: which features are in all, in some, and in what share of them
+- ``seed``: a first sufficient set, found greedily with a bound per tree (majoritary reasons)
+- ``smallest``: an explanation with the fewest features, by hitting sets (implicit hitting set dualization)
+- ``enumerate``: all explanations of both kinds (MARCO: map, seed, grow, shrink, block up and down)
+- ``relevance``, ``attribution``: features in all explanations, in some, and in which share of them
 - ``inflate``: values widened to ranges
-- ``grow``, ``rules``, ``cover``: regions that take in rows of a table, made in turns, and the few that cover most
-- ``restarts``: other orders of features, where questions about a small set are hard
-- ``differing``, ``copies``: two rows that differ in one column alone
-- ``born_again``: the smallest tree that predicts as a model does
+- ``grow``, ``rules``, ``cover``: regions that grow over the rows of a table, and a choice of few that cover most rows
+- ``restarts``: other orders of features, if questions about a small set are hard
+- ``differing``, ``copies``: two rows that differ only in one feature
+- ``born_again``: the smallest tree that predicts the same as a model
 """

@@ -1,9 +1,9 @@
-"""In which share of the abductive explanations a feature occurs (formal feature attribution [1]_), at any time.
+"""The share of the abductive explanations in which a feature occurs (formal feature attribution [1]_), at any time.
 
-While the enumeration is not complete the share is known only to lie between two bounds. Explanations of one row form
-an antichain: none contains another. By the inequality of Lubell, Yamamoto and Meshalkin, the sum of
-``1 / binomial(m, size)`` over an antichain of subsets of ``m`` elements is at most 1, and what the explanations found
-leave of it limits how many more there can be, with a feature and without it.
+While the enumeration is not complete, only two bounds on the share are known. The explanations of one row form an
+antichain: none contains another. By the inequality of Lubell, Yamamoto and Meshalkin, the sum of
+``1 / binomial(m, size)`` over an antichain of subsets of ``m`` elements is at most 1. The part of this sum that the
+explanations found do not use limits how many others can exist, with a feature and without it.
 
 .. [1] Yu, Ignatiev, Stuckey (2023), On Formal Feature Attribution and Its Approximation, arXiv 2307.03380.
 """
@@ -37,8 +37,8 @@ class Attribution:
     ----------
     share : (n_features,) share of the explanations found in which each feature occurs
     lower, upper : (n_features,) bounds on the share among all explanations
-    n_found : explanations found
-    complete : whether these are all; then ``lower == share == upper``
+    n_found : number of explanations found
+    complete : whether these are all explanations; then ``lower == share == upper``
     names : (n_features,) names of the features, empty if they have none
     """
 
@@ -68,14 +68,14 @@ class Attribution:
     ) -> Axes:
         """Draw the shares: a bar for each feature, the greatest on top.
 
-        Where not all explanations are known a line shows between which bounds the share among all of them lies. What
-        is proved of a feature is written beside it: that it is in all explanations, or in none.
+        If not all explanations are known, a line shows the bounds on the share among all of them. If it is proved that
+        a feature is in all explanations, or in none, a text beside its bar says so.
 
         Parameters
         ----------
-        ax : where to draw; None makes a figure through pyplot
-        most : features that are drawn at most
-        figsize : inches of a new figure
+        ax : where to draw; None makes a new figure with pyplot
+        most : most features to draw
+        figsize : width and height of a new figure in inches
         title : line above the picture
 
         Raises
@@ -86,7 +86,7 @@ class Attribution:
             If no explanation was found.
         """
         if not self.n_found:
-            raise ValueError("no explanation was found within the limits, so that there is no share: raise time_limit")
+            raise ValueError("no explanation was found within the limits, so shares are unknown: raise time_limit")
         arguments.count(most, "most", least=1)
         drawn = self._ranked()[:most]
         ax = axes_for(ax, figsize, (6.0, 1.1 + 0.3 * len(drawn)))
@@ -105,7 +105,7 @@ class Attribution:
         if self.complete:
             ax.set_xlabel(f"share of all {self.n_found:,} explanations")
         else:
-            ax.set_xlabel(f"share of the {self.n_found:,} explanations found; lines: where that of all lies")
+            ax.set_xlabel(f"share of the {self.n_found:,} explanations found; lines: bounds on the share of all")
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         if title is not None:
@@ -113,21 +113,21 @@ class Attribution:
         return ax
 
     def _ranked(self) -> list[tuple[float, float, float, str]]:
-        """Share, bounds and name of the features, the greatest share first."""
+        """Share, bounds and name of each feature, the greatest share first."""
         names = self.names or tuple(map(str, range(len(self.share))))
         return sorted(zip(self.share, self.lower, self.upper, names, strict=True), key=lambda line: -line[0])
 
 
 def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
-    """Share of the abductive explanations in which each feature occurs.
+    """The share of the abductive explanations in which each feature occurs.
 
     Parameters
     ----------
     q : questions about the row; half of their time is for the enumeration
-    limit : most abductive explanations to look at
+    limit : most abductive explanations to count
     """
     if limit is not None and limit < 1:
-        raise ValueError(f"limit={limit!r}: expected a number of explanations from 1, or None")
+        raise ValueError(f"limit={limit!r}: expected an integer from 1, the most explanations to count, or None")
     clock = q.clock
     if (left := clock.seconds_left) is not None:
         q.clock = clock.within(left / 2)
@@ -137,22 +137,22 @@ def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
             break
     masks = list(found.abductive)
     if left is not None and not found.complete:
-        # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
+        # Too many to list: random orders of the features give explanations that the enumeration may not have reached.
         masks = _sampled(q, masks, limit=limit, clock=clock)
-    # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
+    # If a change of only this feature can change the class, the feature is in all explanations.
     certain = [q.follows(q.all & ~(1 << feature)) is True for feature in range(q.n)]
     return shares(masks, q.n, certain, complete=found.complete)
 
 
 def _sampled(q: Questions, known: list[int], *, limit: int | None, clock: Clock) -> list[int]:
-    """``known`` and the explanations that random orders give, until the time is over."""
+    """``known``, and explanations from random orders of the features, found until the time is over."""
     masks, chance = dict.fromkeys(known), Random(0)
     while not clock.over:
         if limit is not None and len(masks) >= limit:
             break
         order = list(range(q.n))
         chance.shuffle(order)
-        # Nothing that is known goes along: it would draw the answer towards the explanations found so far.
+        # Known facts are not passed on: they would bias the answer towards the explanations found so far.
         anew = Questions(q.oracle, q.cells, q.label, targets=q.targets, clock=clock)
         found = abductive(anew, order=order)
         if found.complete:
@@ -161,7 +161,7 @@ def _sampled(q: Questions, known: list[int], *, limit: int | None, clock: Clock)
 
 
 def shares(found: Sequence[int], n: int, certain: Sequence[bool], *, complete: bool) -> Attribution:
-    """Shares and their bounds.
+    """Compute the share of the explanations that contain each feature, with bounds.
 
     Parameters
     ----------
@@ -194,6 +194,6 @@ def shares(found: Sequence[int], n: int, certain: Sequence[bool], *, complete: b
 
 
 def _room(antichain: Sequence[int], m: int) -> int:
-    """How many sets of ``m`` elements can still be added to an antichain."""
+    """Upper bound on the number of subsets of ``m`` elements that can still be added to an antichain."""
     used = sum((Fraction(1, comb(m, mask.bit_count())) for mask in antichain), Fraction(0))
     return int((1 - used) * comb(m, m // 2))

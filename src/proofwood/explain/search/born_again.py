@@ -1,4 +1,4 @@
-"""The smallest tree that predicts what an ensemble predicts, everywhere [1]_.
+"""The smallest tree that predicts the same class as an ensemble for every row [1]_.
 
 .. [1] Vidal, Schiffer (2020), Born-Again Tree Ensembles, ICML.
 """
@@ -33,8 +33,8 @@ class BornAgainOptions:
 
     Parameters
     ----------
-    monotone : what is proved about a part of a box holds for the box
-    greedy : the search begins with a greedy tree
+    monotone : whether a lower bound that is proved for a part of a box is also used for the box
+    greedy : whether the search begins with a greedy tree
     """
 
     monotone: bool = True
@@ -50,31 +50,31 @@ def smallest_tree(
     X: FloatArray | None = None,
     options: BornAgainOptions | None = None,
 ) -> Result:
-    """The tree and what is proved about its size.
+    """Return the smallest tree that equals a model, and what is proved about its size.
 
     Parameters
     ----------
-    model : what the tree is to equal, on the space of its rows
+    model : the model that the tree must equal for all possible rows
     objective : "leaves": fewest leaves; "depth": least depth, and among these trees fewest leaves
-    max_depth : of the tree; any by default
-    clock : of the search
-    X : (n_rows, n_inputs) as ``model.read`` returns rows; they are counted at the nodes
+    max_depth : greatest depth of the tree; any by default
+    clock : clock of the search
+    X : (n_rows, n_inputs) rows in the form of ``model.read``; they are counted at the nodes
     options : switches of the search
 
     Returns
     -------
     Result
-        Its table tests the inputs of ``model``. Unit "leaves" or "depth"; the parts are both.
+        The tests of its tree are on the inputs of ``model``. Its unit is "leaves" or "depth"; its parts are both.
     """
     scores, switches = model.scores, options or BornAgainOptions()
 
     def ask(cells: list[int]) -> int:
-        """The class that the model gives to rows of these cells, where sums are as good as equal."""
+        """The model's own class for rows with the given cells; needed if their sums are equal up to rounding."""
         row = model.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
         return int(model.predict_codes(row[np.newaxis])[0])
 
     words = (len(scores.scores) + 2 * len({literal >> 1 for clause in scores.clauses for literal in clause}) + 63) // 64
-    memory.require(16 * int(scores.first[-1]) * words, "the table of which leaves each test leaves over")
+    memory.require(16 * int(scores.first[-1]) * words, "the table of the leaves that remain possible after each test")
     settings = {
         "fewest_depth": objective == "depth",
         "max_depth": -1 if max_depth is None else max_depth,
@@ -128,7 +128,7 @@ def _part(unit: str, size: int, lower: int) -> Part:
 
 
 def _table(model: Explained, found: dict[str, Any], X: FloatArray | None) -> NodeTable:
-    """The tree over the inputs of the model."""
+    """The tree that the search found, with tests on the inputs of the model."""
     grid = model.grid
     variables, lows, highs = found["variable"], list(found["low"]), list(found["high"])
     n = len(variables)
@@ -170,14 +170,14 @@ def _table(model: Explained, found: dict[str, Any], X: FloatArray | None) -> Nod
 
 
 def counted(table: NodeTable, X: FloatArray, codes: IntArray) -> NodeTable:
-    """The table with the rows that reach its nodes, by the class that the model gives them."""
+    """The table with counts of the rows that reach each node, by the class that the model predicts for them."""
     weight, rows = evaluate.visited(table, X, codes, np.ones(len(X)), table.n_classes)
     inner = table.feature != LEAF
     return table.changed(weight=weight, rows=rows, label=np.where(inner, weight.argmax(axis=1), table.label))
 
 
 def boxes_of(model: Explained, table: NodeTable) -> list[tuple[IntArray, IntArray, int]]:
-    """Per leaf of a tree the least and greatest cell of each column of ``model.scores``, and the class of the leaf."""
+    """For each leaf of a tree, the least and greatest cells (n_columns,) of its rows, and its class."""
     low = np.zeros(model.scores.n_columns, dtype=np.int64)
     waiting = [(0, low, np.array(model.scores.n_thresholds, dtype=np.int64))]
     leaves = []
@@ -195,7 +195,7 @@ def boxes_of(model: Explained, table: NodeTable) -> list[tuple[IntArray, IntArra
 
 
 def _limit(model: Explained, table: NodeTable, node: int, is_low: bool, begin: IntArray, end: IntArray) -> None:
-    """Take the cells out of a box that the other side of a test gets."""
+    """Limit a box to one side of a test."""
     codes = None if table.levels is None else table.levels[node]
     threshold, input_of = float(table.threshold[node]), int(table.feature[node])
     for g in model.grid.of_input[input_of]:

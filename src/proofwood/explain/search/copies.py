@@ -1,8 +1,8 @@
-"""Two copies of an ensemble, in each of which one feature has one value, as contests that one class must all win.
+"""Comparison of two copies of an ensemble, with a different fixed value of one feature in each copy.
 
-A row of the other columns gets one class from the first copy and another from the second iff it wins several contests
-at once: in each copy the class must come before all others. What trees say in which both values reach the same leaves
-cancels in the sum of the two leads, which therefore is bounded, and asked about, by the other trees alone.
+A row of the other columns gets one class from the first copy and another class from the second if and only if several
+inequalities hold at once: in each copy, its class must come before all others. Trees in which both values reach the
+same leaves cancel in the sum of the two leads. So a first, easier question about this sum uses only the other trees.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from proofwood.memory import require
 from proofwood.model.node_table import BoolArray, IntArray
 
 Cells = tuple[int, ...]
-"""A cell for each column of a feature."""
+"""One cell for each column of a feature."""
 
 
 class Copies:
-    """An ensemble, and the columns of a feature.
+    """An ensemble with the columns of a feature, whose values can be fixed.
 
     Parameters
     ----------
     scores : the ensemble
-    columns : of the feature
+    columns : the columns of the feature
     """
 
     def __init__(self, scores: ScoreModel, columns: tuple[int, ...]) -> None:
@@ -44,25 +44,25 @@ class Copies:
         least, most = scores.clauses_about(owner)
         with_literals = [clause for clause in scores.clauses if clause]
         self.joined = bool((least < most).any())
-        """Whether what the columns can be depends on other columns."""
+        """Whether clauses connect the values of the feature's columns with other columns."""
         self.elsewhere = [with_literals[at] for at in np.flatnonzero(most == 0).tolist()]
         self.own_clauses = [with_literals[at] for at in np.flatnonzero(least < most).tolist()]
         alone = tuple(with_literals[at] for at in np.flatnonzero(least == 1).tolist())
         self._alone = replace(scores, clauses=alone)
 
     def possible(self, cells: Cells) -> bool:
-        """Whether the columns can be these together."""
+        """Whether the clauses that are only about the feature's columns permit the given cells."""
         return self._alone.meets_clauses(self._row(cells))
 
     def reached(self, cells: Cells) -> BoolArray:
-        """(n_leaves,) leaves that rows of these cells may reach."""
+        """(n_leaves,) whether rows with the given cells of the feature may reach each leaf."""
         row = self._row(cells)
         found = np.ones(len(self.scores.scores), dtype=bool)
         found[self.scores.leaf_of[self._own[~self.scores.holds(self.scores.needs[self._own], row)]]] = False
         return found
 
     def clauses(self, cells: Cells) -> Iterator[tuple[int, ...]]:
-        """What clauses about the feature and other columns ask of those."""
+        """Clauses about the other columns that follow if the feature has the given cells."""
         row = self._row(cells)
         for clause in self.own_clauses:
             literals = np.array(clause, dtype=np.int64)
@@ -77,7 +77,7 @@ class Copies:
 
 
 class TwoCopies:
-    """The two copies.
+    """Two copies of an ensemble, with different cells of the feature.
 
     Parameters
     ----------
@@ -97,19 +97,19 @@ class TwoCopies:
 
     @property
     def same(self) -> bool:
-        """Whether every tree has the same leaves in both copies, so that no class can differ."""
+        """Whether every tree reaches the same leaves in both copies, so that no class can differ."""
         return not self._differing.any()
 
     def able(self, more: int, clock: Clock) -> list[tuple[int, int]]:
-        """Pairs of classes that the two copies may have, by the best leaves of the trees that differ.
+        """Pairs of classes that the two copies may predict, by a bound from the best leaves of the trees that differ.
 
         Parameters
         ----------
-        more : by which each class must come before others beyond what is needed
-        clock : Stopped is raised once it is over
+        more : extra lead that each class must have over the others
+        clock : clock of the search; Stopped is raised when it is over
         """
         n, scores = self.scores.n_classes, self.scores.scores
-        most = np.zeros((n, n), dtype=np.int64)  # of what the first class gains on the second, and they on each other
+        most = np.zeros((n, n), dtype=np.int64)  # for each pair of classes, an upper bound on the sum of their leads
         starts = [self._starts(part) for part in self._apart]
         for first in range(n):
             clock.check()
@@ -120,14 +120,14 @@ class TwoCopies:
         return [pair for pair in able if most[pair] >= self._least(*pair) + 2 * more]
 
     def differ(self, low: IntArray, high: IntArray, first: int, second: int, more: int, clock: Clock) -> Answer:
-        """Whether a row within some cells has one class in the first copy and another one in the second.
+        """Whether a row of a box has class ``first`` in the first copy and class ``second`` in the second copy.
 
         Parameters
         ----------
-        low, high : (n_columns,) least and greatest cells; those of the feature make no difference
+        low, high : (n_columns,) least and greatest cells of the box; those of the feature's columns are ignored
         first, second : the classes
-        more : by which each must come before others beyond what is needed
-        clock : of the question
+        more : extra lead that each of them must have over the others
+        clock : clock of the question
         """
         low, high = low.copy(), high.copy()
         low[self.of.columns] = high[self.of.columns] = self.cells[0]
@@ -147,11 +147,11 @@ class TwoCopies:
     # ------------------------------------------------------------------------------------------------------- ensembles
 
     def _least(self, first: int, second: int) -> int:
-        """Least sum of the two leads with which the classes may be these."""
+        """Least sum of the two leads that the classes ``first`` and ``second`` need."""
         return self.scores.threshold_of_win(first, second) + self.scores.threshold_of_win(second, first)
 
     def _cancelled(self, first: int, second: int) -> SearchOracle:
-        """The sum of the two leads, as one contest of class 0."""
+        """An engine for the sum of the two leads, as the lead of class 0 over class 1."""
         gains = [
             sign * (self.scores.scores[part, second] - self.scores.scores[part, first])
             for part, sign in zip(self._apart, (1, -1), strict=True)
@@ -161,7 +161,7 @@ class TwoCopies:
         return self._oracle(self._apart, values, np.zeros(2, dtype=np.int64))
 
     def _contests(self, first: int, second: int) -> tuple[SearchOracle, list[int]]:
-        """All contests of class 0, and the least lead in each: first those of the first copy."""
+        """An engine in which class 0 must lead several classes, and the least lead over each; first copy first."""
         n, base = self.scores.n_classes, self.scores.base
         others = [np.delete(np.arange(n), own) for own in (first, second)]
         parts = [self._together, *self._apart]
@@ -183,7 +183,7 @@ class TwoCopies:
         return self._oracle(parts, values, sums), leads
 
     def _oracle(self, parts: list[IntArray], values: IntArray, base: IntArray) -> SearchOracle:
-        """An engine for some leaves of each tree, part by part, with other scores."""
+        """An engine for the leaves in ``parts``, with the scores ``values``."""
         leaves = np.concatenate(parts)
         begins = self.of.needs_of[leaves]
         sizes = self.of.needs_of[leaves + 1] - begins
@@ -202,6 +202,6 @@ class TwoCopies:
         return SearchOracle(made)
 
     def _starts(self, leaves: IntArray) -> IntArray:
-        """Where each tree begins among leaves in their order."""
+        """The positions in ``leaves``, which are in ascending order, at which each tree begins."""
         tree = self.of.scores.tree_of[leaves]
         return np.flatnonzero(np.concatenate([[True], tree[1:] != tree[:-1]])) if len(tree) else np.zeros(0, np.int64)

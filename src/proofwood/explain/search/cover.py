@@ -1,12 +1,13 @@
-"""Few of many sets that together cover most: branch and bound, with a bound at any time.
+"""Maximum coverage: a few of many sets that together cover most weight, by branch and bound.
 
-Let a point of weight w be worth u <= w to each set that covers it, and w - u at once, covered or not. Then n sets are
-worth no less than what they cover, and no n sets are worth more than those n that are worth most: the bound before the
-first branch, for any u (Lagrange multipliers, here found by subgradients, counted in whole numbers).
+The first bound uses Lagrange multipliers. For a point of weight w, count a multiplier u <= w for each chosen set that
+covers it, and the constant w - u in any case. Then n sets count at least as much as they cover, and at most as much as
+the n sets that count most. This is an upper bound for any u; the multipliers are found by subgradients, and the bound
+is computed in integers.
 
-What a set adds to others never grows as these get more. So no n further sets add more than the n largest of what each
-adds alone: the bound of each branch. The first branch is greedy, which covers at least 63 % of what the best choice
-does [1]_.
+The gain of a set never grows when more sets are chosen. So n further sets gain at most the sum of the n largest gains
+of single sets: the bound of each branch. The first branch is the greedy choice, which covers at least 63 % of the
+optimum [1]_.
 
 .. [1] Nemhauser, Wolsey, Fisher (1978), An analysis of approximations for maximizing submodular set functions I,
    Mathematical Programming 14.
@@ -22,11 +23,11 @@ from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, IntArray
 
 MOST_NODES = 2000
-"""Branches after which the search ends, as with the time."""
+"""Most branches; the search then ends with a bound, as when the time is over."""
 ROUNDS = 300
-"""Changes of the multipliers."""
+"""Number of subgradient steps for the multipliers."""
 UNIT = 2**16
-"""Multipliers are whole numbers of this part of a row."""
+"""Multipliers are integer multiples of ``1 / UNIT``."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Chosen:
 
     Parameters
     ----------
-    sets : indices of the sets, in the order in which they add most
-    covered : weight of what they cover together
-    upper_bound : no choice of so many sets covers more
+    sets : indices of the sets, in the order in which they were chosen
+    covered : total weight of the points that they cover
+    upper_bound : proved upper bound on the weight that the permitted number of sets can cover
     """
 
     sets: tuple[int, ...]
@@ -46,14 +47,14 @@ class Chosen:
 
 
 def most_covered(covers: BoolArray, weight: IntArray, n: int, clock: Clock = ENDLESS) -> Chosen:
-    """At most n sets that cover the most.
+    """At most n sets that together cover the greatest weight.
 
     Parameters
     ----------
-    covers : (n_sets, n_points) what each set covers
-    weight : (n_points,) above 0
-    n : most sets
-    clock : of the search; the greedy choice is made in any case
+    covers : (n_sets, n_points) whether each set covers each point
+    weight : (n_points,) weights above 0
+    n : most sets to choose
+    clock : clock of the search; the greedy choice is made in any case
     """
     patterns, kind = np.unique(covers, axis=1, return_inverse=True)
     weights = np.bincount(kind.ravel(), weights=weight, minlength=patterns.shape[1]).astype(np.int64)
@@ -90,7 +91,7 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, clock: Clock = END
 
 
 def _bound_by_worth(patterns: BoolArray, weights: IntArray, n: int, clock: Clock) -> int:
-    """No choice of n sets covers more; the least of the bounds of :data:`ROUNDS` multipliers."""
+    """Upper bound on the weight that n sets can cover; the least bound over :data:`ROUNDS` steps of the multipliers."""
     worth = weights * 0.5
     lowest, step = int(weights.sum()) * UNIT, 0.5
     counted: IntArray = patterns.astype(np.int64)
@@ -107,20 +108,20 @@ def _bound_by_worth(patterns: BoolArray, weights: IntArray, n: int, clock: Clock
 
 
 def _largest(gains: IntArray, n: int) -> int:
-    """The sum of the n largest."""
+    """The sum of the n largest gains."""
     if n <= 0:
         return 0
     return int(gains.sum()) if gains.size <= n else int(np.partition(gains, gains.size - n)[-n:].sum())
 
 
 def fewest_covering(covers: BoolArray, weight: IntArray, least: int, start: Chosen, clock: Clock = ENDLESS) -> Chosen:
-    """Fewer sets than a choice that still cover so much, if there are some; else the choice itself.
+    """A choice with fewer sets than ``start`` that still covers the weight ``least``; ``start`` if none is found.
 
     Parameters
     ----------
     covers, weight, clock : as in :func:`most_covered`
-    least : weight that is to be covered, as ``start`` does
-    start : a choice
+    least : weight that must be covered
+    start : a choice that covers this weight
     """
     while len(start.sets) > 1:
         fewer = most_covered(covers, weight, len(start.sets) - 1, clock)

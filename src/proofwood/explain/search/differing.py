@@ -1,8 +1,8 @@
-"""Rows that differ in one feature alone and have different classes, looked for by chance.
+"""Random search for rows that differ only in one feature and have different classes.
 
-Rows are drawn from all over the space, and each is looked at with every value of the feature at once
-(:mod:`proofwood.ensembles.along`). Rows whose class stays, but nearly changes at some value, are changed in other
-features, and stay changed where a change of class comes nearer. Nothing is proved here.
+Random rows are drawn from the whole space, and each is predicted with every value of the feature at once
+(:mod:`proofwood.ensembles.along`). If the class of a row stays the same, random changes of its other features are
+tried, and kept if they bring it nearer to a change of class. The search proves nothing.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from proofwood.ensembles.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
 POPULATION = 64
-"""Rows that are looked at together."""
+"""Number of rows that are predicted together."""
 DRAWN = 5
-"""Times that as many rows are drawn, of which the best are changed."""
+"""Number of turns in which rows are drawn at random; of the draws for each row, the best one is kept."""
 CHANGED = 100
-"""Times that these rows are changed."""
+"""Number of turns in which the drawn rows are changed at random."""
 MOST_SUMS = 2**19
-"""Most sums that are made together: of fewer rows, if the feature has many values."""
+"""Most sums that are computed together; if the feature has many values, fewer rows are predicted together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Cells (n_columns,) of two rows that differ in a feature, whose sums give them different classes."""
+    """Cells (n_columns,) of two rows that differ only in a feature, and whose sums give them different classes."""
 
     one: IntArray
     other: IntArray
 
 
 class Differing:
-    """Looks for such rows within some cells.
+    """Random search in a box for pairs of rows that differ only in one feature and have different classes.
 
     Parameters
     ----------
     scores, grid : the model
-    along : its trees, and the values of the feature
+    along : the trees of the model, and the values of the feature
     low, high : (n_columns,) least and greatest cells
     """
 
@@ -61,7 +61,7 @@ class Differing:
         self._size = int(np.clip(MOST_SUMS // wide, 1, POPULATION))
 
     def pairs(self, clock: Clock) -> Iterator[Pair]:
-        """Pairs of rows as they are found, until the effort or the time is over."""
+        """Yield pairs of rows as they are found, until the limit of effort or time is reached."""
         if not all(len(values) for _, values in self.parts):
             return
         rows = self._drawn()
@@ -77,14 +77,14 @@ class Differing:
             rows[better], gaps[better] = tried[better], new[better]
 
     def _drawn(self) -> IntArray:
-        """Rows with values from all over the space."""
+        """Random rows with values from the whole box."""
         rows = np.zeros((self._size, self.scores.n_columns), dtype=np.int64)
         for columns, values in self.parts:
             rows[:, columns] = values[self._random.integers(0, len(values), self._size)]
         return rows
 
     def _changed(self, rows: IntArray) -> IntArray:
-        """The rows, each with up to three of its values drawn anew."""
+        """Copies of the rows, each with up to three of its values replaced by random ones."""
         made = rows.copy()
         if self.parts:
             for row in made:
@@ -94,7 +94,7 @@ class Differing:
         return made
 
     def _found(self, rows: IntArray, sums: FloatArray) -> Iterator[Pair]:
-        """Rows whose class changes along the column, each as two copies of different classes in the space."""
+        """Pairs of copies of a row with two values of the feature and different classes; both satisfy the clauses."""
         classes = sums.argmax(axis=2)
         changing = np.flatnonzero((classes != classes[:, :1]).any(axis=1))
         for at in changing.tolist():
@@ -111,7 +111,7 @@ class Differing:
 
 
 def _leads(sums: FloatArray) -> FloatArray:
-    """(...,) by how much the first class leads the second one, of sums (..., n_classes)."""
+    """(...,) the greatest sum minus the second greatest, of sums (..., n_classes)."""
     if sums.shape[-1] < 2:
         return np.full(sums.shape[:-1], np.inf)
     first_two = np.partition(sums, -2, axis=-1)[..., -2:]
@@ -119,5 +119,5 @@ def _leads(sums: FloatArray) -> FloatArray:
 
 
 def _gaps(sums: FloatArray) -> FloatArray:
-    """(n_rows,) how near the class of each row comes to a change, at some value."""
+    """(n_rows,) the least lead of each row's class over all values of the feature: how near it is to a change."""
     return np.asarray(_leads(sums).min(axis=1))

@@ -1,22 +1,23 @@
 """All explanations of one row, abductive and contrastive, by MARCO [1]_.
 
-The steps bear the names of the paper. Its constraints are the features: a constraint asks that its feature stays as it
-is in the row, and all sets of them are to be explored together with "the class is another one". A set of features is
-satisfiable then if some row that agrees on it has another class, and unsatisfiable if it suffices for the class.
+The steps have the names of the paper. Its constraints are the features here: each constraint says that its feature has
+the value of the row. Sets of constraints are explored together with the condition "the class is another one". So a set
+of features is satisfiable if some row that agrees on it has another class, and unsatisfiable if it suffices for the
+class.
 
 ============================  ==========================================================================================
 in the paper                  here
 ============================  ==========================================================================================
-MUS                           abductive explanation: unsatisfiable, and no feature can be spared
-MSS                           maximal satisfiable set: no further feature can stay
+MUS                           abductive explanation: unsatisfiable, and no feature can be left out
+MSS                           maximal satisfiable set: no further feature can be fixed
 MCS, complement of an MSS     contrastive explanation
 ``Map``                       :class:`Map`, a SAT solver; a variable per feature, and the models are the unexplored sets
 ``getUnexplored``             :meth:`Map.unexplored`: the next *seed*
 is the seed satisfiable       a question to the oracle
-``grow(seed)``                :func:`grow`: to an MSS, by thinning out the features that a witness changes
+``grow(seed)``                :func:`grow`: to an MSS, by removing features from those that a witness changes
 ``shrink(seed)``              :func:`shrink_seed`: to a MUS, from the features that the proof used
-``blockDown(MSS)``            :meth:`Map.block_down`: all subsets are explored
-``blockUp(MUS)``              :meth:`Map.block_up`: all supersets are explored
+``blockDown(MSS)``            :meth:`Map.block_down`: all subsets are marked as explored
+``blockUp(MUS)``              :meth:`Map.block_up`: all supersets are marked as explored
 ============================  ==========================================================================================
 
 When no seed is left, both lists are complete.
@@ -38,12 +39,12 @@ from proofwood.solvers.session import SatSession
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """One explanation of an enumeration; it is minimal.
+    """One minimal explanation from an enumeration.
 
     Parameters
     ----------
     kind : "abductive" or "contrastive"
-    features : its features
+    features : features of the explanation
     witnesses : as in :class:`proofwood.explain.search.extract.Found`
     """
 
@@ -53,14 +54,14 @@ class Listed:
 
 
 class Map:
-    """Sets of features that are not explored yet.
+    """The sets of features that are not explored yet.
 
     Parameters
     ----------
     n : number of features
-    clock : of the solver
-    maximal : whether seeds are maximal sets, of which a satisfiable one is an MSS; otherwise they are minimal ones, of
-        which an unsatisfiable one is a MUS
+    clock : clock of the solver
+    maximal : whether seeds are maximal unexplored sets: if one is satisfiable, it is an MSS. Otherwise they are minimal
+        unexplored sets: if one is unsatisfiable, it is a MUS
     """
 
     def __init__(self, n: int, clock: Clock = ENDLESS, *, maximal: bool = True) -> None:
@@ -69,7 +70,7 @@ class Map:
         self.blocked_down: list[int] = []
         self._session = SatSession(solver="minisat22", seconds=clock.seconds_left)
         self._first = self._session.block(n) if n else 1
-        # a clause that mentions every variable makes the solver know them, and its values are what phases ask for
+        # a clause for every variable introduces it to the solver, which then prefers the values set by phases
         self._session.extend([v, -v] for v in range(self._first, self._first + n))
         self._session.phases(v if maximal else -v for v in range(self._first, self._first + n))
 
@@ -78,25 +79,25 @@ class Map:
         self._session.close()
 
     def block_up(self, sufficient: int) -> None:
-        """A set that suffices, a MUS at best, and all its supersets are explored."""
+        """Mark a sufficient set, a MUS at best, and all its supersets as explored."""
         self.blocked_up.append(sufficient)
         self._session.add([-(self._first + f) for f in members(sufficient)])
 
     def block_down(self, insufficient: int) -> None:
-        """A set that does not suffice, an MSS at best, and all its subsets are explored."""
+        """Mark a set that does not suffice, an MSS at best, and all its subsets as explored."""
         self.blocked_down.append(insufficient)
         self._session.add([self._first + f for f in members(((1 << self.n) - 1) & ~insufficient)])
 
     def unexplored(self, including: int = 0) -> int | bool | None:
-        """The next seed: an unexplored set, maximal or minimal among them.
+        """The next seed: a maximal (or minimal) unexplored set.
 
         Parameters
         ----------
-        including : mask of features that belong to it
+        including : mask of features that the seed must contain
 
         Returns
         -------
-        mask, or False if there is none, or None if the time is over
+        mask, or False if no set is unexplored, or None if the time is over
         """
         answer = self._session.solve([self._first + f for f in members(including)])
         if not answer:
@@ -116,13 +117,13 @@ class Map:
 
 
 def grow(q: Questions, seed: int, order: Sequence[int]) -> tuple[int, bool]:
-    """An MSS that contains a seed which does not suffice, and whether it is proved that no further feature can stay."""
+    """Grow a seed that does not suffice to an MSS; also return whether it is proved to be maximal."""
     changing, minimal = shrink_change(q, q.change_of(seed), order)
     return q.all & ~changing, minimal
 
 
 def shrink_seed(q: Questions, seed: int, order: Sequence[int]) -> tuple[int, bool]:
-    """A MUS within a seed that suffices, and whether it is proved that no feature can be spared."""
+    """Shrink a seed that suffices to a MUS; also return whether it is proved to be minimal."""
     return shrink(q, q.core_of(seed), order=order)
 
 
@@ -131,13 +132,13 @@ class Enumeration:
 
     Parameters
     ----------
-    q : questions about the row; their clock, as it is now, is that of the enumeration
-    first : the kind that tends to come early
+    q : questions about the row; their current clock becomes that of the enumeration
+    first : the kind that is mostly found earlier
 
     Attributes
     ----------
     complete : whether both lists are known to be complete
-    abductive, contrastive : masks found so far
+    abductive, contrastive : masks of the explanations found so far
     """
 
     def __init__(self, q: Questions, *, first: Kind = "abductive") -> None:
@@ -160,7 +161,7 @@ class Enumeration:
         order = q.release_order()
         try:
             while True:
-                q.clock = self._clock  # other questions about the row between two steps have clocks of their own
+                q.clock = self._clock  # questions about the row between two steps may have set other clocks
                 seed = sets.unexplored()
                 if seed is False:
                     self.complete = True

@@ -1,10 +1,11 @@
 """One explanation of one row: subset-minimal sufficient features (abductive), or changing ones (contrastive).
 
 A set ``X`` of features suffices if every row that agrees on ``X`` gets the same class; a set ``Y`` changes the class
-if some row that agrees outside ``Y`` gets another. An abductive explanation (AXp) is a subset-minimal ``X``, eq. 1 of
-[1]_, a contrastive one (CXp) a subset-minimal ``Y``, eq. 2; each kind consists of the minimal hitting sets of the
-other. "Changes" is what the oracle says: where rounding leaves doubt, the doubt counts as a change. If it leaves the
-row itself in doubt, all features together still suffice, because the model is a function; no other set is then proved.
+if some row that agrees outside ``Y`` gets another class. An abductive explanation (AXp) is a subset-minimal ``X``,
+eq. 1 of [1]_, a contrastive one (CXp) a subset-minimal ``Y``, eq. 2; each kind consists of the minimal hitting sets of
+the other. The oracle decides whether a set changes the class: if rounding leaves this open, it counts as a change. If
+rounding leaves the class of the row itself open, all features together still suffice, because the model is a function;
+no other set is then proved to suffice.
 
 .. [1] Izza, Marques-Silva (2021), On Explaining Random Forests with SAT, IJCAI.
 """
@@ -23,16 +24,16 @@ from proofwood.model.node_table import IntArray
 Kind = Literal["abductive", "contrastive"]
 
 MANY = 24
-"""Candidates from which on several features are released at once, in groups that grow and shrink."""
+"""Least number of candidates for which several features are released at once, in groups that grow and shrink."""
 
 
 class NotSufficientError(ValueError):
-    """The features that may be used do not suffice, which is proved: ``witness`` holds the cells of a counterexample.
+    """Raised if it is proved that the permitted features do not suffice; ``witness`` is a counterexample.
 
     Parameters
     ----------
     message : str
-    witness : (n_columns,) cells of a row of another class that changes only features that had to stay free
+    witness : (n_columns,) cells of a row of another class that changes only features in ``free``
     """
 
     def __init__(self, message: str, witness: IntArray) -> None:
@@ -45,17 +46,17 @@ class NotSufficientError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search for one explanation ended with.
+    """The result of a search for one explanation.
 
     Parameters
     ----------
-    features : abductive: they suffice; contrastive: changing them can change the class. Unless ``proved`` is False
+    features : abductive: they suffice; contrastive: changing them can change the class. Only if ``proved``
     complete : whether the set is proved to be subset-minimal
-    proved : whether the set is known to be of its kind at all; False only if time ran out before the first answer
-    witnesses : cells of rows of another class. Abductive: for each feature a row that agrees on all the other
-        ``features``, so that none of them can be spared (for those in ``keep`` only where one came up). Contrastive:
-        one row under each feature, the one that changes exactly ``features``
-    lower_bound : no explanation has fewer features; 0 where that was not asked
+    proved : whether the set is proved to suffice (to change the class); False only if time ran out before any answer
+    witnesses : cells of rows of another class. Abductive: for each feature, a row that agrees on all other
+        ``features``, which shows that it cannot be left out (for those in ``keep`` only if one was found).
+        Contrastive: for each feature the same row, which changes exactly ``features``
+    lower_bound : proved lower bound on the number of features of any explanation; 0 if none was asked for
     """
 
     features: frozenset[int]
@@ -83,13 +84,14 @@ def abductive(
 
     Parameters
     ----------
-    q : questions about the row. If their time is over, the answer is the best sufficient set so far
-    order : features, those to be released first in front; the others follow. Without a limit of time the answer is
-        then that of plain deletion in this order. By default features of little effect go first, and whatever a proof
-        did not need goes with them; where that leads to hard questions, other orders are tried (:mod:`restarts`)
-    keep : features that belong to the answer in any case; minimal then means that no other member can be spared
-    free : features that must not belong to it
-    start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
+    q : questions about the row. If their time runs out, the answer is the best sufficient set so far
+    order : features in the order in which to release them; the others follow. Without a time limit, the answer is then
+        that of plain deletion in this order. By default, features of little effect are released first, together with
+        all features that a proof did not need; if this leads to hard questions, other orders are tried
+        (:mod:`restarts`)
+    keep : features that the answer must contain; minimal then means that no other feature can be left out
+    free : features that the answer must not contain
+    start : set to begin with, such as the explanation of a similar row; if it does not suffice, all features are used
     proved : whether ``start`` is known to suffice
 
     Returns
@@ -99,9 +101,9 @@ def abductive(
     Raises
     ------
     NotSufficientError
-        If the features outside ``free`` do not suffice.
+        If the features that are not in ``free`` do not suffice.
     ValueError
-        If a feature is both in ``keep`` and ``free``, or there is no such feature.
+        If a feature is both in ``keep`` and ``free``, or does not exist.
     """
     for features in (order or (), keep, free, start or ()):
         _check(q, features)
@@ -120,8 +122,8 @@ def abductive(
         changes = q.ask(current)
     if changes:
         raise NotSufficientError(
-            f"the class can change while all features but {members(banned)} stay: they cannot all be free. "
-            "Take features out of free.",
+            f"the class can change while all features except {members(banned)} keep their values: these cannot all "
+            "be free. Remove some of them from free.",
             q.changing[q.change_of(current)],
         )
     if changes is None:
@@ -147,18 +149,18 @@ def shrink(
     *,
     strict: bool = False,
 ) -> tuple[int, bool]:
-    """Release features of a sufficient set until none can be spared, or the time is over.
+    """Release features of a sufficient set until none can be left out, or the time is over.
 
-    Hard questions wait while there is a limit of time: a question first gets a small share of the rest, and what stays
-    open is asked again with more.
+    If there is a time limit, hard questions are postponed: each question first gets a small share of the remaining
+    time, and open questions are asked again with more.
 
     Parameters
     ----------
     q : Questions
     current : mask of a set that is known to suffice
-    kept : mask of features that stay
-    order : features to release first in front; ascending by default
-    strict : whether to follow the order even where a proof did not need a later feature
+    kept : mask of features that stay in the set
+    order : features in the order in which to release them; ascending by default
+    strict : whether to follow the order even if a proof did not need a later feature
 
     Returns
     -------
@@ -174,11 +176,12 @@ def _again(
     ranked: list[int],
     tried: Callable[[int, list[int], float | None], tuple[int, list[int]]],
 ) -> tuple[int, bool]:
-    """Make a set smaller in passes over its candidates, each with more time, until none stays open or the time is over.
+    """Shrink a set in passes over its candidates, each with more time, until none is open or the time is over.
 
     Parameters
     ----------
-    tried : of a set, its candidates, and the seconds for each, the smaller set and the candidates that stay open
+    tried : one pass: a function of the set, its candidates and the seconds for each candidate; it returns the smaller
+        set and the candidates that are still open
     """
     share = 0.25
     while ranked:
@@ -200,7 +203,7 @@ def _pass(
     strict: bool,
     turns: int | None = None,
 ) -> tuple[int, list[int]]:
-    """Ask for every candidate once, alone or in groups; returns the set and the candidates that stay open."""
+    """Ask once for every candidate, singly or in groups; return the set and the candidates that are still open."""
     left, size, grouped = list(ranked), 1, len(ranked) >= MANY
     opened: list[int] = []
     while left:
@@ -226,8 +229,8 @@ def contrastive(q: Questions, *, order: Sequence[int] | None = None, immutable: 
 
     Parameters
     ----------
-    q : questions about the row. If their time is over, the answer is the smallest changing set so far
-    order : features that should rather stay as they are in front; by default those of least effect
+    q : questions about the row. If their time runs out, the answer is the smallest changing set so far
+    order : features in the order in which to try to keep them unchanged; by default those of least effect first
     immutable : features that do not change
 
     Returns
@@ -238,7 +241,7 @@ def contrastive(q: Questions, *, order: Sequence[int] | None = None, immutable: 
     Raises
     ------
     ValueError
-        If there is no such feature.
+        If a feature does not exist.
     """
     for features in (order or (), immutable):
         _check(q, features)
@@ -256,15 +259,15 @@ def contrastive(q: Questions, *, order: Sequence[int] | None = None, immutable: 
 
 
 def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None) -> tuple[int, bool]:
-    """Take features out of a changing set until none can be spared, or the time is over.
+    """Remove features from a changing set until none can be left out, or the time is over.
 
-    The complement, the features that stay, grows: it is ``grow`` of MARCO (``enumerate``).
+    The complement, the set of unchanged features, grows: this is ``grow`` of MARCO (``enumerate``).
 
     Parameters
     ----------
     q : Questions
     current : mask of the changed features of a known witness
-    order : features to take out first in front; ascending by default
+    order : features in the order in which to remove them; ascending by default
 
     Returns
     -------
@@ -289,13 +292,13 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
 
 
 def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
-    """Take features out of a changing set as long as the row that is left has another class; nothing is asked.
+    """Undo changes of a known witness feature by feature, as long as it keeps another class; the oracle is not asked.
 
     Parameters
     ----------
     q : Questions
     changed : mask of the changed features of a known witness
-    order : features to take out first in front
+    order : features in the order in which to undo their changes
 
     Returns
     -------
@@ -317,7 +320,7 @@ def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
 
 
 def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:
-    """For each member of a set a known row of another class that agrees on all the others, where there is one."""
+    """Mapping from features of a set to a known row of another class that agrees on all its other features, if any."""
     found: dict[int, IntArray] = {}
     for changed, cells in q.changing.items():
         spared = changed & features
@@ -329,4 +332,4 @@ def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:
 def _check(q: Questions, features: Iterable[int]) -> None:
     bad = [feature for feature in features if not 0 <= feature < q.n]
     if bad:
-        raise ValueError(f"there are no features {bad}: expected indices from 0 to {q.n - 1}")
+        raise ValueError(f"no features {bad} exist: expected indices from 0 to {q.n - 1}")

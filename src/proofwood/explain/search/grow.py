@@ -1,9 +1,9 @@
-"""Regions that grow from row to row of a table, for as long as the model gives every row inside them one class.
+"""Regions that grow from row to row of a table, as long as the model predicts one class everywhere inside.
 
-An explanation whose ranges are widened cell by cell (:mod:`proofwood.explain.search.inflate`) takes in what comes
-first, and mostly empty space. Here a region takes in rows of the table, the nearest first: it becomes the smallest
-region that holds one row more. Then ranges are let go altogether where they can be, and the ends of the others are
-moved as far as the class allows.
+If the ranges of an explanation are widened cell by cell (:mod:`proofwood.explain.search.inflate`), they grow mostly
+into empty space. Here, a region grows by rows of the table, the nearest first: it is extended to the smallest region
+that contains one more row. Then the limits of ranges are removed if possible, and the other ranges are widened as far
+as the class stays the same.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ from proofwood.explain.search.inflate import Widening
 from proofwood.model.node_table import BoolArray, IntArray
 
 PATIENCE = 1.0
-"""Seconds after which a question counts as answered with no: the region stays as it was."""
+"""Most seconds for a question; after that, its answer counts as no, and the region stays unchanged."""
 MOST_GROWERS = 2000
-"""Rows that one region tries to take in; of more, these are spread evenly."""
+"""Most rows by which a region tries to grow; if the table has more, evenly spaced ones are used."""
 _BEYOND = np.iinfo(np.int32).max
 
 
 class Points:
-    """Rows in cells, as regions see them: of a missing value the cells of the numbers say nothing.
+    """Rows in cells, with a fast test of whether they are in a region.
+
+    If a value is missing, the cells of its numbers are ignored by this test.
 
     Parameters
     ----------
     scores : ScoreModel
-    cells : (n, n_columns)
+    cells : (n, n_columns) cells of the rows
 
     Attributes
     ----------
-    least, most : (n, n_columns) cells; a row is in a region if none is below its least or above its greatest one
+    least, most : (n, n_columns) cells: a row is in a region if ``low <= least`` and ``most <= high`` in all columns
     """
 
     def __init__(self, scores: ScoreModel, cells: IntArray) -> None:
@@ -52,11 +54,11 @@ class Points:
                 self.least[at], self.most[at] = _BEYOND, -1
 
     def inside(self, low: IntArray, high: IntArray) -> BoolArray:
-        """(n,) which rows are in a region."""
+        """(n,) whether each row is in a region."""
         return np.asarray(((self.least >= low) & (self.most <= high)).all(axis=1))
 
     def any_inside(self, low: IntArray, high: IntArray, limited: IntArray) -> bool:
-        """Whether a row is in a region that limits some columns only."""
+        """Whether any row is in a region that limits only the columns ``limited``."""
         left: IntArray | None = None
         for column in limited.tolist():
             least, most = self._least_by_column[column], self._most_by_column[column]
@@ -78,18 +80,18 @@ class Points:
 
 
 class Grower:
-    """Makes regions of one class.
+    """Grows regions in which all rows have one class.
 
     Parameters
     ----------
     oracle : an engine
-    points : rows of the table, no two alike
-    codes : (n,) class of each
-    clock : of all of them
+    points : distinct rows of the table
+    codes : (n,) class of each row
+    clock : clock for all regions together
 
     Attributes
     ----------
-    asked, undecided : questions to the engine, and those without an answer in :data:`PATIENCE`
+    asked, undecided : number of questions to the engine, and of those without an answer within :data:`PATIENCE`
     """
 
     def __init__(self, oracle: Oracle, points: Points, codes: IntArray, clock: Clock) -> None:
@@ -107,7 +109,7 @@ class Grower:
         return memory.lacked() or self.clock.over
 
     def may(self, label: int, low: IntArray, high: IntArray) -> bool:
-        """Whether every row of a region is proved to have a class; rows of others that come up are kept."""
+        """Whether it is proved that every row of a region has a class; counterexamples are stored."""
         limited = np.flatnonzero((low > 0) | (high < self.top))
         if any(known.any_inside(low, high, limited) for known in self._known(label)) or self.over:
             return False
@@ -120,14 +122,14 @@ class Grower:
         return answer.changes is False
 
     def _known(self, label: int) -> list[Points]:
-        """Rows of other classes: many that were looked at together, and the last ones."""
+        """Known rows of other classes: the few last ones, if any, and then all older ones."""
         if label not in self._others:
             self._others[label] = [Points(self.scores, self.points.cells[self.codes != label])]
             self._new[label] = []
         return self._others[label]
 
     def _learn(self, label: int, cells: IntArray) -> None:
-        """Keep a row. The last ones are few and come first, and join the many from time to time."""
+        """Store a row. The last ones are tested first; when there are more than 64, they are merged with the others."""
         known, new = self._known(label), self._new[label]
         new.append(np.asarray(cells, dtype=np.int64))
         many = known[-1]
@@ -140,12 +142,12 @@ class Grower:
     # --------------------------------------------------------------------------------------------------------- growing
 
     def grown(self, seed: int, todo: IntArray, fixed: Sequence[int] | None = None) -> tuple[IntArray, IntArray] | None:
-        """A region around a row; None if not even the row's own cells are proved to have its class.
+        """A region around a row; None if it is not even proved that all rows with its values have its class.
 
         Parameters
         ----------
         seed : index of the row
-        todo : indices of rows that it should take in, those of other classes aside
+        todo : indices of rows that the region should include; those of other classes are ignored
         fixed : features that suffice for the class of the row; all by default
         """
         label = int(self.codes[seed])
@@ -163,14 +165,14 @@ class Grower:
         return self._widened(label, low, high)
 
     def limited(self, low: IntArray, high: IntArray) -> int:
-        """How many ranges a region limits."""
+        """Number of ranges that a region limits."""
         narrow = (low > 0) | (high < self.top)
         return sum(bool(narrow[[*unit.columns, *([unit.flag] if unit.flag >= 0 else [])]].any()) for unit in self.units)
 
     def _take_in(
         self, label: int, low: IntArray, high: IntArray, seed: int, todo: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """Take in rows, the nearest first, for as long as the class stays."""
+        """Extend a region by rows, the nearest first, as long as it is proved to have one class."""
         least, most = self.points.least[todo], self.points.most[todo]
         scale = 1.0 / np.maximum(self.top, 1)
         while len(least):
@@ -184,7 +186,7 @@ class Grower:
                 wide_low, wide_high = np.minimum(low, least[at]), np.maximum(high, most[at])
                 if self.may(label, *self._region(wide_low, wide_high, seed)):
                     low, high = wide_low, wide_high
-                    order = order[done + 1 :]  # regions only grow: those before are out of reach for good
+                    order = order[done + 1 :]  # regions only grow: the earlier rows cannot be included later, either
                     break
             else:
                 break
@@ -192,7 +194,7 @@ class Grower:
         return low, high
 
     def _region(self, low: IntArray, high: IntArray, seed: int) -> tuple[IntArray, IntArray]:
-        """The region of a hull. Where a range has the missing value only, the cells of numbers are those of the row."""
+        """The region for a hull of rows; where a range has only the missing value, its numbers get the row's cells."""
         none = low > high
         if not none.any():
             return low, high
@@ -200,7 +202,7 @@ class Grower:
         return np.where(none, own, low), np.where(none, own, high)
 
     def _widened(self, label: int, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-        """Ranges let go, those that leave out least first; the others as wide as can be."""
+        """Remove the limits of ranges if possible, the widest ranges first; then widen the other ranges."""
         widening = Widening(self.scores, low, high, lambda low, high: self.may(label, low, high))
         share = (high - low) / np.maximum(self.top, 1)
         order = sorted(self.units, key=lambda unit: -float(share[list(unit.columns)].mean()))

@@ -1,8 +1,8 @@
-"""Sufficient features with ranges: each kept value widened as far as the class allows [1]_.
+"""Sufficient features with ranges: the value of each feature is widened as far as the class stays the same [1]_.
 
-A column of the table keeps an interval of numbers, with or without a missing value, a group of 0/1 columns a set of
-values. Features are widened one after another, each as far as possible given those before it, so the result is
-maximal: no range can take in one value more.
+A column of the table gets an interval of numbers, with or without a missing value; a group of 0/1 columns gets a set of
+values. Features are widened one after another, each as far as possible given those before it. So the result is
+maximal: no range can be extended by one more value.
 
 .. [1] Izza, Ignatiev, Stuckey, Marques-Silva (2024), Delivering Inflated Explanations, AAAI.
 """
@@ -22,13 +22,14 @@ from proofwood.model.node_table import IntArray
 
 @dataclass(frozen=True, eq=False)
 class Inflated:
-    """A region of cells in which every row of the space has the class; see :mod:`proofwood.ensembles.regions`.
+    """A region of cells in which every possible row has the class; see :mod:`proofwood.ensembles.regions`.
 
     Parameters
     ----------
     low, high : (n_columns,) least and greatest cell of each column
-    complete : whether the region is known to be maximal, rows that may change their class by rounding given the doubt
-    against : cells of rows of other classes, of which one is in every region with a wider range, if it is maximal
+    complete : whether the region is known to be maximal; a row that might have another class by rounding prevents a
+        wider range
+    against : cells of rows of other classes. If the region is maximal, each region with a wider range contains one
     """
 
     low: IntArray
@@ -44,19 +45,19 @@ def inflate(
     order: Sequence[int] | None = None,
     witnesses: Collection[IntArray] = (),
 ) -> Inflated:
-    """Widen the values of a sufficient set.
+    """Widen the values of a sufficient set of features.
 
     Parameters
     ----------
-    q : questions about the row. If their time is over, the region is sound and perhaps not maximal
-    features : a set that suffices; nothing is proved anew about the set itself
-    order : features to be widened first in front; ascending by default
-    witnesses : cells of rows of other classes: regions that contain one need no question
+    q : questions about the row. If their time runs out, the region is correct but perhaps not maximal
+    features : a set that suffices; this is not proved again
+    order : features in the order in which to widen them; ascending by default
+    witnesses : cells of known rows of other classes; about regions that contain one, no question is asked
     """
     against, complete = list(witnesses), True
 
     def may(low: IntArray, high: IntArray) -> bool:
-        """Whether the class cannot change in a region."""
+        """Whether it is proved that the class cannot change in a region."""
         nonlocal complete
         if any(in_region(q.scores, row, low, high) for row in against):
             return False
@@ -75,18 +76,17 @@ def inflate(
 
 
 class Widening:
-    """A region that is made wider for as long as it may be.
+    """A region that is widened as far as a condition permits.
 
     Parameters
     ----------
     scores : ScoreModel
-    low, high : (n_columns,) the region at first; see :mod:`proofwood.ensembles.regions`
-    may : whether a region may be taken. Of two regions one of which holds the other, it says yes to the larger one
-        only if it says yes to the smaller one
+    low, high : (n_columns,) the first region; see :mod:`proofwood.ensembles.regions`
+    may : whether a region is permitted. It must be monotone: every part of a permitted region is permitted
 
     Attributes
     ----------
-    low, high : the region now
+    low, high : the current region
     """
 
     def __init__(
@@ -117,14 +117,17 @@ class Widening:
             self._take(*unit.with_value(self.low, self.high, None))
 
     def free(self, unit: Unit) -> bool:
-        """Let go of a range altogether, if that may be."""
+        """Remove the limits of a range altogether, if this is permitted; return whether it is."""
         low, high = self.low.copy(), self.high.copy()
         columns = [*unit.columns, *([unit.flag] if unit.flag >= 0 else [])]
         low[columns], high[columns] = 0, self.scores.n_thresholds[columns]
         return self._take(low, high)
 
     def _anchor(self, unit: Unit, first: int, last: int) -> bool:
-        """Take in numbers, where so far there is a missing value only: all from ``first`` to ``last``, or a part."""
+        """Extend a range with only a missing value by the numbers from ``first`` to ``last``, or by some of them.
+
+        Returns whether any were added.
+        """
         low, high = unit.with_value(self.low, self.high, unit.values[first])
         if self._take(*unit.with_value(low, high, unit.values[last])):
             return True
@@ -132,7 +135,7 @@ class Widening:
         return first < last and (self._anchor(unit, first, middle) or self._anchor(unit, middle + 1, last))
 
     def _gallop(self, start: int, last: int, take: Callable[[int], bool]) -> None:
-        """Go from ``start`` as far towards ``last`` as ``take`` says yes; it says yes up to some point."""
+        """Call ``take`` with places from ``start`` towards ``last``, to reach the last one for which it says yes."""
         good, bad, step = start, last + 1, 1
         if start < last and take(last):
             return
@@ -148,7 +151,7 @@ class Widening:
         return self._take(*unit.with_value(self.low, self.high, unit.values[at]))
 
     def _take(self, low: IntArray, high: IntArray) -> bool:
-        """Make this the region if it may be."""
+        """Make the given region the current one if it is permitted; return whether it is."""
         if np.array_equal(low, self.low) and np.array_equal(high, self.high):
             return True
         if not self._may(low, high):

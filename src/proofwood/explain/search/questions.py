@@ -1,9 +1,9 @@
-"""Questions about one row, and everything that their answers have taught.
+"""Questions about one row, and all that is known from their answers.
 
-Sets of features are bit masks here: bit ``i`` of an integer stands for feature ``i``. Every answer is worth more than
-the question. A row of another class that differs from the row only on the features ``D`` answers all questions whose
-fixed features avoid ``D``; a sufficient set answers all questions that fix at least its members. Every search therefore
-asks through one :class:`Questions`, and none asks what is known.
+Sets of features are bit masks here: bit ``i`` of an integer stands for feature ``i``. One answer settles many
+questions. A row of another class that differs from the explained row only in the features ``D`` answers all questions
+whose fixed features do not intersect ``D``; a sufficient set answers all questions that fix at least its members.
+Therefore every search uses one :class:`Questions`, which asks the oracle only if the answer is not known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from proofwood.model.node_table import IntArray
 
 
 def mask_of(features: Iterable[int]) -> int:
-    """Bit mask of features."""
+    """The bit mask of a set of features."""
     mask = 0
     for feature in features:
         mask |= 1 << int(feature)
@@ -29,7 +29,7 @@ def mask_of(features: Iterable[int]) -> int:
 
 
 def members(mask: int) -> list[int]:
-    """Features of a bit mask, in ascending order."""
+    """The features of a bit mask, in ascending order."""
     found = []
     while mask:
         low = mask & -mask
@@ -40,13 +40,13 @@ def members(mask: int) -> list[int]:
 
 @dataclass(eq=False)
 class Known:
-    """What questions about one row, its class and the classes looked for have taught.
+    """Facts from earlier questions about one row, its class and the target classes.
 
     Parameters
     ----------
-    sufficient : masks of sets proved to suffice, none of them a superset of another
-    changing : mask of the changed features of each witness known -> cells of the witness
-    bounds : what each tree adds at most, if that was worked out
+    sufficient : masks of sets that are proved to suffice, none of them a superset of another
+    changing : mapping from the mask of changed features to the cells of a witness
+    bounds : the bounds per tree, if they were computed
     """
 
     sufficient: list[int] = field(default_factory=list)
@@ -55,20 +55,20 @@ class Known:
 
 
 class Questions:
-    """What is known about one row, and an oracle for the rest.
+    """Answers questions about one row, from known facts or with an oracle.
 
     Parameters
     ----------
     oracle : Oracle
     cells : (n_columns,) cells of the row
-    label : its class
-    targets : other classes to look for; all by default. "Suffices" then means: suffices against these classes
-    clock : of all questions together; another one may take its place
-    known : what earlier questions about the same have taught, which these add to
+    label : class of the row
+    targets : other classes to look for; all by default. With targets, "suffices" means: suffices against these classes
+    clock : clock of all questions together; it may be replaced
+    known : facts from earlier questions about the same row; new answers are added to them
 
     Attributes
     ----------
-    calls : questions that reached the oracle
+    calls : number of questions that reached the oracle
     sufficient, changing : as in :class:`Known`
     """
 
@@ -96,12 +96,11 @@ class Questions:
         ):
             raise ValueError(f"targets={targets!r}: expected class codes from 0 to {self.scores.n_classes - 1}")
         if self.targets is not None and self.label in self.targets:
-            raise ValueError(f"the row already has the class {self.label} that is asked for as a target")
+            raise ValueError(f"the row already has the class {self.label}: expected other classes as targets")
         self.n = self.scores.n_features
         self.all = (1 << self.n) - 1
         self.calls = 0
-        # A row agrees with itself on all that the model looks at: nothing to ask, and true even where rounding leaves
-        # the sums in doubt.
+        # All features that the model tests suffice together: no question is needed, and rounding cannot change this.
         self._seen = [f for f, columns in enumerate(self.scores.features) if self.scores.n_thresholds[[*columns]].any()]
         self.known = Known() if known is None else known
         self.sufficient, self.changing = self.known.sufficient, self.known.changing
@@ -111,22 +110,22 @@ class Questions:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _tree_bounds(self) -> TreeBounds | None:
-        """What each tree adds at most; None if the time is over before that is known."""
+        """The bounds per tree; None if the time runs out before they are computed."""
         if self.known.bounds is None and not self.clock.over:
             self.known.bounds = TreeBounds(self.scores, self.cells, self.label, self.targets)
         return self.known.bounds
 
     def release_order(self) -> list[int]:
-        """Features of least effect first; as they are numbered if the time is over before that is known."""
+        """All features, those of least effect first; in the order of their numbers if the time runs out first."""
         bounds = self._tree_bounds()
         return list(range(self.n)) if bounds is None else bounds.release_order
 
     def greedy_seed(self, keep: Collection[int] = (), order: Sequence[int] | None = None) -> frozenset[int]:
-        """A sufficient set of features, found greedily by bounds of single trees; all features if time has run out.
+        """A sufficient set of features, found greedily with bounds per tree; all features if the time has run out.
 
         Parameters
         ----------
-        keep : features that stay in it
+        keep : features that stay in the set
         order : features in the order in which to release them; :meth:`release_order` by default
         """
         bounds = self._tree_bounds()
@@ -137,18 +136,18 @@ class Questions:
     # --------------------------------------------------------------------------------------------------------- answers
 
     def ask(self, fixed: int, seconds: float | None = None, *, turns: int | None = None) -> bool | None:
-        """Whether the class can change while the features of the mask ``fixed`` stay.
+        """Whether the class can change while the features of the mask ``fixed`` keep their values.
 
         Parameters
         ----------
         fixed : bit mask
-        seconds : limit of this question, beside that of all
-        turns : limit of its effort, see :meth:`Oracle.ask`
+        seconds : time limit of this question, in addition to that of all questions
+        turns : limit of the effort, see :meth:`Oracle.ask`
 
         Returns
         -------
         bool or None
-            None if the oracle stopped before it knew.
+            None if a limit was reached before the answer was known.
         """
         known = self.follows(fixed)
         if known is not None:
@@ -179,13 +178,13 @@ class Questions:
     def ask_box(
         self, low: IntArray, high: IntArray, seconds: float | None = None, *, near: IntArray | None = None
     ) -> Answer:
-        """Whether the class can change in a box of cells; ``UNKNOWN`` if the time is over. The answer is not kept.
+        """Whether the class can change in a box of cells; ``UNKNOWN`` if the time is over. The answer is not stored.
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cell of each column
-        seconds : limit of this question, beside that of all
-        near : (n_columns,) cells near which a witness is welcome
+        seconds : time limit of this question, in addition to that of all questions
+        near : (n_columns,) cells; a witness near them is preferred
         """
         if self.clock.over:
             return UNKNOWN
@@ -194,7 +193,7 @@ class Questions:
         return self.oracle.ask_box(low, high, self.label, targets=self.targets, seconds=left, near=near)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
-        """As :meth:`ask_box`, of a region; see :mod:`proofwood.ensembles.regions`."""
+        """As :meth:`ask_box`, for a region of :mod:`proofwood.ensembles.regions`."""
         self.calls += 1
         return self.oracle.ask_region(low, high, self.label, targets=self.targets, clock=self.clock)
 
@@ -209,24 +208,27 @@ class Questions:
         return None
 
     def core_of(self, fixed: int) -> int:
-        """The smallest set known to suffice within ``fixed``; raises LookupError if none is known."""
+        """The smallest subset of ``fixed`` that is known to suffice; raises LookupError if none is known."""
         cores = [core for core in self.sufficient if core & ~fixed == 0]
         if not cores:
             raise LookupError("no subset is known to suffice")
         return min(cores, key=int.bit_count)
 
     def change_of(self, fixed: int) -> int:
-        """Changed features of the witness with the fewest of them among those that keep ``fixed``."""
+        """Mask of the fewest features that a known witness changes without changing ``fixed``.
+
+        Raises LookupError if no such witness is known.
+        """
         changes = [changed for changed in self.changing if changed & fixed == 0]
         if not changes:
             raise LookupError("no witness is known")
         return min(changes, key=int.bit_count)
 
     def learn_witness(self, cells: IntArray) -> int:
-        """Remember a row that may have another class (of ``targets``); returns the mask of the features it changes.
+        """Store a row that may have another class (of ``targets``), and return the mask of the features it changes.
 
-        If rounding leaves the row itself in doubt it may change nothing: mask 0. It then stands for a change of any
-        single feature that the model looks at, because only all of these together suffice.
+        If rounding leaves the class of the explained row open, the stored row may change nothing: mask 0. It then
+        counts as a change of each single feature that the model tests, because only all of these together suffice.
         """
         changed = mask_of(np.unique(self.scores.feature_of[np.flatnonzero(np.asarray(cells) != self.cells)]).tolist())
         if not changed and not self.scores.margin:
@@ -236,7 +238,7 @@ class Questions:
         return changed
 
     def learn_sufficient(self, core: int) -> None:
-        """Remember a set that suffices."""
+        """Store a set that suffices, and remove its supersets."""
         if any(known & ~core == 0 for known in self.sufficient):
             return
         self.sufficient[:] = [*(known for known in self.sufficient if core & ~known), core]

@@ -1,8 +1,8 @@
-"""Necessary features (in every abductive explanation), relevant ones (in some), and the rest.
+"""Necessary features (in every abductive explanation), and relevant features (in at least one).
 
-A feature is necessary iff its change alone can change the class. It is relevant iff some set suffices with it and not
-without it; such a set is sought by refinement with two questions per candidate, as in [1]_. Candidates are seeds of
-MARCO's map (``enumerate``).
+A feature is necessary if and only if a change of only this feature can change the class. It is relevant if and only if
+some set suffices with it but not without it. Such a set is searched for by refinement with two questions per candidate,
+as in [1]_; the candidates are seeds of MARCO's map (``enumerate``).
 
 .. [1] Huang, Cooper, Morgado, Planes, Marques-Silva (2023), Feature Necessity & Relevancy in ML Classifier
    Explanations, TACAS.
@@ -15,7 +15,7 @@ from proofwood.explain.search.questions import Questions
 
 
 def necessary(q: Questions) -> dict[int, bool | None]:
-    """For each feature whether it is in every abductive explanation; None where time ran out.
+    """For each feature, whether it is in every abductive explanation; None if the time ran out.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def necessary(q: Questions) -> dict[int, bool | None]:
 
 
 def relevant(q: Questions) -> dict[int, bool | None]:
-    """For each feature whether it is in some abductive explanation (equally: in some contrastive one).
+    """For each feature, whether it is in some abductive explanation (equivalently, in some contrastive one).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def relevant(q: Questions) -> dict[int, bool | None]:
     Returns
     -------
     dict
-        None where time ran out.
+        None for a feature if the time ran out.
     """
     order = q.release_order()
     sets = Map(q.n, q.clock)
@@ -56,7 +56,10 @@ def relevant(q: Questions) -> dict[int, bool | None]:
 
 
 def _step(q: Questions, sets: Map, feature: int, order: list[int]) -> int | bool | None:
-    """One candidate: features that it proves relevant, False if there is no candidate, None if time ran out."""
+    """Try one candidate: return the mask of features that it proves relevant (0 if none).
+
+    Returns False if there is no candidate, None if the time ran out.
+    """
     bit = 1 << feature
     seed = sets.unexplored(bit)
     if seed is None or seed is False:

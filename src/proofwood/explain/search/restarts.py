@@ -1,10 +1,10 @@
-"""Ways out of small sets whose questions are hard: other orders, until one leads past them.
+"""Restarts of deletion with other orders of the features, if questions about a small set are hard.
 
-Deletion may run into a set of few features for which it takes long to say whether it suffices, and as long to find a
-row that shows the contrary. Larger sets of weaker features are often easy at every step. So where a first pass leaves
-questions open, features are released in the reverse order, the strongest first, and then in orders around that; each
-question gets a small effort, counted and not timed, so that the answer is the same on every machine. What the searches
-learn in one attempt serves the next ones.
+Deletion may lead to a set of few features for which both a proof that it suffices and a counterexample take long.
+Larger sets of weaker features are often easy at every step. So if a first pass leaves questions open, features are
+released in the reverse order, the strongest first, and then in random orders near it. Each question gets a small
+effort, which is counted rather than timed, so that the answer is the same on every machine. Each attempt uses what the
+searches learned in earlier ones.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 from proofwood.explain.search.questions import Questions, mask_of, members
 
 TURNS = 1
-"""Turns of the searches that a question gets at first."""
+"""Limit of the effort, in turns of the searches, for a question in the first pass."""
 ATTEMPTS = 6
-"""Orders that are tried."""
+"""Number of orders that are tried."""
 SPREAD = 3.0
-"""Standard deviation of the noise on the ranks of the features."""
+"""Standard deviation of the noise that is added to the ranks of the features."""
 MOST_OPEN = 1
-"""An attempt is given up where more questions than this stay open."""
+"""Most questions that an attempt may leave open; with more, it is given up."""
 MOST_FEATURES = 100
-"""Rows of more features are not tried again: each attempt begins with a bound for every feature."""
+"""Most features of a row for which other orders are tried: each attempt computes a bound for every feature."""
 
 
 def easier(q: Questions, current: int, left: Sequence[int], kept: int, allowed: int) -> int:
-    """A sufficient set of which fewer features are in doubt than of ``current``, if one is found.
+    """A sufficient set with fewer open features than ``current``, if one is found.
 
     Parameters
     ----------
     q : Questions
     current : mask of a set that is known to suffice
-    left : members of it of which a first pass did not learn whether they can be spared
-    kept : mask of features that stay
-    allowed : mask of features that may stay; they are known to suffice
+    left : open features of this set: a first pass did not decide whether they can be left out
+    kept : mask of features that stay in the set
+    allowed : mask of features that the set may contain; they are known to suffice
 
     Returns
     -------
@@ -59,7 +59,7 @@ def easier(q: Questions, current: int, left: Sequence[int], kept: int, allowed: 
 
 
 def _attempt(q: Questions, order: list[int], kept: int, allowed: int) -> tuple[int, list[int]]:
-    """Release features in an order with little effort each; a set that suffices, and what stayed in doubt."""
+    """Release features in an order, with little effort for each; return a sufficient set and its open features."""
     current = mask_of(q.greedy_seed(members(kept), order))
     if current & ~allowed:
         current = allowed

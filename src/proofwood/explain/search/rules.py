@@ -1,4 +1,4 @@
-"""Few proved regions that together hold most rows of a table."""
+"""A few proved regions that together cover most rows of a table."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import BoolArray, IntArray
 
 SHARE = 0.9
-"""Share of the time after which no further regions are made: the rest is for the choice among them."""
+"""Share of the time in which regions are made; the rest is for the choice among them."""
 QUESTIONS = 5.0
-"""Seconds for the explanation that a region begins with; what is proved by then is taken."""
+"""Most seconds for the explanation from which a region grows; the set that is proved by then is used."""
 CLASSES = 4
-"""Classes that get a region in each turn: those with most rows left."""
+"""Most classes that get a new region in each turn: those with most rows that are not covered yet."""
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A region in which every row has one class.
+    """A region in which all rows have the same class.
 
     Parameters
     ----------
     label : the class
     low, high : (n_columns,) least and greatest cells; see :mod:`proofwood.ensembles.regions`
-    covers : (n_points,) which rows of the table it holds
+    covers : (n_points,) whether each row of the table is in the region
     """
 
     label: int
@@ -42,15 +42,15 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Regions, and what is known of them.
+    """The chosen regions, and facts about the search.
 
     Parameters
     ----------
-    regions : by what each adds to those before it
+    regions : the regions, in the order in which they were chosen
     status : "covered", "max_rules", "exhausted", "time_limit" or "memory_limit"
-    chosen : how much they cover, and how much so many of the candidates cover at most
-    n_candidates : regions that were made
-    asked, undecided : questions to the engine, and those that stayed open
+    chosen : the weight that they cover, and an upper bound for the same number of candidates
+    n_candidates : number of regions from which they were chosen
+    asked, undecided : number of questions to the engine, and of those that it did not answer in time
     """
 
     regions: tuple[Region, ...]
@@ -63,14 +63,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the regions are to be.
+    """Requirements for the regions.
 
     Parameters
     ----------
-    weight : of rows that they cover together; at most
+    weight : weight of rows that they should cover together; the search stops when it is reached
     regions : most regions
-    conditions : most ranges that one limits, None for any number
-    seed : of the random choices
+    conditions : most ranges that a region may limit, None for any number
+    seed : seed of the random choices
     """
 
     weight: int
@@ -88,16 +88,16 @@ def covering_regions(
     wanted: Wanted,
     clock: Clock,
 ) -> Found:
-    """Regions that cover most rows of a table, or a wanted weight of them by few.
+    """Regions that cover most rows of a table; if the wanted weight can be reached, as few as possible.
 
     Parameters
     ----------
     oracle : an engine
-    cells : (n, n_columns) rows, no two alike
-    codes, weight : (n,) class of each, and how often it is there
-    lead : (n,) by how much its class leads: regions begin at rows that are neither the safest nor the least safe
-    wanted : what they are to be
-    clock : of all of it
+    cells : (n, n_columns) cells of distinct rows
+    codes, weight : (n,) class of each row, and how often it occurs in the table
+    lead : (n,) how much each row's class leads; regions start from rows whose lead is neither very large nor very small
+    wanted : requirements for the regions
+    clock : clock of the whole search
     """
     left = clock.seconds_left
     making = clock.within(None if left is None else SHARE * left)
@@ -115,7 +115,7 @@ def covering_regions(
 
 
 class _Search:
-    """Turns: a few more regions in each, and the one of all so far that adds most counts as taken."""
+    """Makes candidate regions in turns; after each turn, the candidate that adds most is chosen greedily."""
 
     def __init__(self, grower: Grower, weight: IntArray, lead: IntArray, wanted: Wanted) -> None:
         self.grower, self.weight, self.lead, self.wanted = grower, weight, lead, wanted
@@ -127,7 +127,7 @@ class _Search:
         self._random = np.random.default_rng(wanted.seed)
 
     def run(self) -> str:
-        """Make regions until they are enough; why it ended."""
+        """Make regions until they cover enough or a limit is reached; return the status, the reason why it ended."""
         while int(self.weight[~self.left].sum()) < self.wanted.weight:
             if self.turns == self.wanted.regions:
                 return "max_rules"
@@ -146,7 +146,7 @@ class _Search:
         return "covered"
 
     def _seeds(self) -> list[int]:
-        """A row of each class with many rows left, and any other one."""
+        """Rows to start from: one of each class with most uncovered rows, and one at random."""
         rows = np.flatnonzero(self.left & ~self.tried)
         if not rows.size:
             return []
@@ -159,7 +159,7 @@ class _Search:
         return list(dict.fromkeys(seeds))
 
     def _regions(self, seed: int) -> list[Region]:
-        """Regions around a row: one that begins with all its values, one with those that explain its class."""
+        """Regions around a row: one grown from all its values, one grown from an explanation of its class."""
         grower = self.grower
         if grower.over:
             return []
@@ -182,6 +182,6 @@ class _Search:
             covers = grower.points.inside(*region)
             label = int(self.codes[seed])
             if (self.codes[covers] != label).any():
-                raise AssertionError("a region that is proved to have one class holds a row of another")
+                raise AssertionError("a region that is proved to have one class contains a row of another class")
             found.append(Region(label, *region, covers))
         return found

@@ -1,9 +1,10 @@
-"""A first sufficient set, and an order of features, from bounds tree by tree: no oracle is asked.
+"""A first sufficient set, and an order of features, from one bound per tree; no oracle is asked.
 
-Let a set of features stay. Each tree contributes to ``sum(label) - sum(other)`` at least its worst leaf among those
-that do not contradict the fixed values. If these worst cases together still let the label win against every other
-class, the set suffices; for majority votes this is the majoritary reason of Audemard, Bellart, Bounia, Koriche,
-Lagniez, Marquis ("Trading Complexity for Sparsity in Random Forest Explanations", AAAI 2022), here for any scores.
+Let the values of a set of features be fixed. Each tree contributes to ``sum(label) - sum(other)`` at least its worst
+leaf among those that do not contradict the fixed values. If the label wins against every other class even with the sum
+of these worst cases, the set suffices. For majority votes, this is the majoritary reason of Audemard, Bellart, Bounia,
+Koriche, Lagniez, Marquis ("Trading Complexity for Sparsity in Random Forest Explanations", AAAI 2022), here for any
+scores.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from proofwood.model.node_table import IntArray
 
 
 class TreeBounds:
-    """Worst case of every tree while some features stay as in one row.
+    """The worst case of every tree while some features keep the values of one row.
 
     Parameters
     ----------
     scores : ScoreModel
     cells : (n_columns,) cells of the row
-    label : its class
+    label : class of the row
     targets : other classes; all by default
     """
 
@@ -41,7 +42,7 @@ class TreeBounds:
         self.reached = np.bincount(leaf, minlength=scores.scores.shape[0]) == 0
 
     def _contradictions(self, cells: IntArray) -> tuple[IntArray, IntArray]:
-        """Pairs (leaf, feature) such that the feature's value in the row contradicts a need of the leaf."""
+        """Pairs (leaf, feature) such that the feature's value in the row contradicts a condition of the leaf."""
         scores = self.scores
         leaf: IntArray
         feature: IntArray
@@ -55,7 +56,10 @@ class TreeBounds:
         return leaf[first], feature[first]
 
     def suffices(self, against: IntArray) -> bool:
-        """Whether the bound proves the label; ``against``: (n_leaves,) fixed features that contradict each leaf."""
+        """Whether the bound proves the label.
+
+        ``against``: (n_leaves,) number of fixed features that contradict each leaf.
+        """
         if not self.enough.size:
             return True
         leads = np.where(against[:, np.newaxis] > 0, np.iinfo(np.int64).max, self.leads)
@@ -63,7 +67,7 @@ class TreeBounds:
         return bool((worst.sum(axis=0) + self.base >= self.enough).all())
 
     def falls(self) -> IntArray:
-        """(n_features,) how much the worst leads can fall, added over trees, if one feature alone is released."""
+        """(n_features,) how much the worst leads, summed over trees, can fall if only this feature is released."""
         n_leaves = self.scores.scores.shape[0]
         if not self.enough.size:
             return np.zeros(self.scores.n_features, dtype=np.int64)
@@ -84,22 +88,22 @@ class TreeBounds:
 
     @cached_property
     def release_order(self) -> list[int]:
-        """Features in the order in which deletion should try to release them: those of least effect first."""
+        """All features in the order in which deletion should try to release them: those of least effect first."""
         return [int(feature) for feature in np.argsort(self.falls(), kind="stable")]
 
     def greedy_seed(self, order: Iterable[int], keep: Collection[int] = (), clock: Clock = ENDLESS) -> frozenset[int]:
-        """A sufficient set: features are released one by one as long as the bound tree by tree proves the class.
+        """A sufficient set: features are released one by one as long as the bounds per tree prove the class.
 
         Parameters
         ----------
         order : features in the order in which to release them
-        keep : features that stay
+        keep : features that stay in the set
         clock : no more features are released once it is over
 
         Returns
         -------
         frozenset of int
-            All features where the bound proves nothing else, which happens only if rounding leaves the row in doubt.
+            All features if the bounds do not even prove the row's own class, which only rounding can cause.
         """
         against = np.zeros(self.scores.scores.shape[0], dtype=np.int64)
         for leaves in self.leaves_against:

@@ -1,14 +1,15 @@
-"""Smallest explanations, by hitting sets that are made when they are needed [1]_.
+"""Smallest explanations, by implicit hitting sets [1]_.
 
 Every sufficient set hits every changing set. A smallest set that hits the changing sets found so far is therefore no
-larger than a smallest abductive explanation, and is one if it suffices; if not, the row that shows so brings further
-changing sets. Contrastive explanations are found in the same way with the two kinds exchanged.
+larger than a smallest abductive explanation, and is itself one if it suffices. If it does not suffice, the
+counterexample gives further changing sets. Contrastive explanations are found in the same way with the two kinds
+exchanged.
 
-Hitting sets of one size after the other come from a depth-first search in C++, into which the new sets go while it goes
-on: a branch that is closed for the sets known is closed for more of them. Each size that is done is a lower bound.
+A depth-first search in C++ finds hitting sets of increasing size. New sets are added while it runs: a branch that is
+closed for the known sets stays closed with more of them. Each size that is finished gives a lower bound.
 
-Changing sets need not be minimal to be hit. To prove that no feature can be spared of one takes longer than to find
-several others, so that single rows decide what is left out of them.
+Changing sets need not be minimal. To prove that one is minimal takes longer than to find several others; so features
+are removed from it only as long as the class of a single known row shows that this is correct.
 
 .. [1] Ignatiev, Previti, Liffiton, Marques-Silva (2015), Smallest MUS Extraction with Minimal Hitting Set Dualization,
    CP.
@@ -26,16 +27,16 @@ from proofwood.explain.search.questions import Questions, mask_of, members
 
 
 class HittingSets:
-    """Sets of few elements that hit all given ones.
+    """Search for a smallest set that hits all given sets.
 
     Parameters
     ----------
     n : number of elements
-    clock : of the search
+    clock : clock of the search
 
     Attributes
     ----------
-    lower_bound : no set of fewer elements hits all sets added so far
+    lower_bound : proved: no set with fewer elements hits all sets added so far
     """
 
     def __init__(self, n: int, clock: Clock = ENDLESS) -> None:
@@ -47,18 +48,18 @@ class HittingSets:
         self._search.begin(0)
 
     def add(self, mask: int) -> None:
-        """Ask that a set is hit."""
+        """Add a set that must be hit."""
         self.sets.append(mask)
         self._search.add(members(mask))
         if self._found is not None and not self._found & mask:
             self._found = None
 
     def smallest(self, below: int | None = None) -> int | None:
-        """A smallest hitting set.
+        """Return a smallest hitting set.
 
         Parameters
         ----------
-        below : one with fewer elements, if there is one
+        below : only search for a set with fewer elements than this
 
         Returns
         -------
@@ -91,20 +92,20 @@ def smallest(
     free: Collection[int] = (),
     start: Found | None = None,
 ) -> Found | None:
-    """An explanation of the fewest features, with a bound at any time.
+    """An explanation with the fewest features; if the time runs out, the smallest one so far, with a lower bound.
 
     Parameters
     ----------
     q : questions about the row
     kind : "abductive" or "contrastive"
-    keep : abductive: features that belong to the answer in any case
-    free : abductive: features that must not belong to it; contrastive: features that do not change
+    keep : abductive: features that the answer must contain
+    free : abductive: features that the answer must not contain; contrastive: features that do not change
     start : an explanation of this kind with the same ``keep`` and ``free``; the answer is never larger
 
     Returns
     -------
     Found or None
-        With its ``lower_bound``. None if it is proved that there is no such explanation.
+        With its ``lower_bound``. None if it is proved that no such explanation exists.
     """
     search = _Search(q, kind, mask_of(keep), mask_of(free))
     if start is not None and start.proved:
@@ -113,15 +114,17 @@ def smallest(
 
 
 class _Search:
-    """Both kinds at once: ``hits`` says of a set of the kind sought whether it is one, dual sets have to be hit."""
+    """The search for either kind; dual sets, those of the other kind, have to be hit by the wanted set."""
 
     def __init__(self, q: Questions, kind: Kind, keep: int, free: int) -> None:
         if kind not in ("abductive", "contrastive"):
             raise ValueError(f"kind={kind!r}: expected 'abductive' or 'contrastive'")
         if keep & free:
-            raise ValueError(f"features {members(keep & free)} are both in keep and in free")
+            raise ValueError(
+                f"features {members(keep & free)} are both in keep and in free: a feature can be in one only"
+            )
         if kind == "contrastive" and keep:
-            raise ValueError("keep is for abductive explanations: no feature can be made to change")
+            raise ValueError("keep is for abductive explanations only: leave it out")
         self.q, self.abductive, self.keep, self.allowed = q, kind == "abductive", keep, q.all & ~free
         self.order = q.release_order()
         self.rounds = 0
@@ -170,7 +173,7 @@ class _Search:
         return changes if changes is None else changes != self.abductive
 
     def _improve(self, mask: int) -> None:
-        """Shrink a set of the kind sought, and keep it if it is the smallest so far."""
+        """Shrink a set of the wanted kind, and store it if it is the smallest so far."""
         q = self.q
         if self.abductive:
             mask, minimal = shrink(q, q.core_of(mask) | self.keep, self.keep, self.order)
@@ -185,7 +188,7 @@ class _Search:
             self.hitting.add(mask)
 
     def _disjoint_duals(self) -> int:
-        """As many features are in every set of the kind sought: sets of the other kind with no feature in common."""
+        """Lower bound on the size of a set of the wanted kind: the number of disjoint dual sets, chosen greedily."""
         taken, number = 0, 0
         for mask in sorted(self.hitting.sets, key=int.bit_count):
             if not mask & taken:
@@ -193,12 +196,12 @@ class _Search:
         return number
 
     def _dual_of(self, chosen: int) -> bool:
-        """Find sets of the other kind that avoid ``chosen``, which is of no kind itself, until it hits them all.
+        """Find dual sets that ``chosen`` does not hit, and extend it by each, until it is of the wanted kind.
 
         Returns
         -------
         bool
-            False if the time ended before the first one.
+            False if the time ran out before a dual set was found.
         """
         q, added = self.q, False
         while (is_one := self._is_one(chosen)) is False:
@@ -214,9 +217,9 @@ class _Search:
         return added
 
     def _may_improve(self, mask: int) -> bool:
-        """Whether to spend questions on making a set of the kind sought smaller than the best one.
+        """Whether to spend questions on shrinking a set of the wanted kind below the size of the best one.
 
-        That is so where little is missing, and in the rounds 1, 2, 4, 8 and so on.
+        True if it is already no larger than the best one, and in the rounds 1, 2, 4, 8 and so on.
         """
         assert self.best is not None
         self.rounds += 1

@@ -1,4 +1,4 @@
-"""A picture of one explanation with matplotlib: a line per feature, the row as a dot, what is permitted as a bar."""
+"""A picture of one explanation with matplotlib: a line per feature, a dot for the row, a bar for permitted values."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 
 class Drawable(Protocol):
-    """What is drawn of an explanation; the attributes are those of :class:`proofwood.Explanation`."""
+    """The parts of an explanation that are drawn; the attributes are those of :class:`proofwood.Explanation`."""
 
     @property
     def kind(self) -> str:
-        """Abductive, contrastive or counterfactual."""
+        """Kind of the explanation: abductive, contrastive or counterfactual."""
 
     @property
     def status(self) -> str:
-        """What is proved."""
+        """Status of the explanation: what is proved."""
 
     @property
     def model(self) -> Space:
-        """The model that was explained."""
+        """The explained model."""
 
     @property
     def features(self) -> Sequence[int]:
-        """Features of the explanation: a line each."""
+        """Indices of the features of the explanation, each drawn as a line."""
 
     @property
     def names(self) -> Sequence[str]:
-        """Their names."""
+        """Names of the features."""
 
     @property
     def conditions(self) -> Sequence[Condition]:
-        """What an abductive explanation asks of them."""
+        """The conditions of an abductive explanation on its features."""
 
     @property
     def row(self) -> FloatArray:
-        """(n_inputs,) the row that is explained."""
+        """(n_inputs,) the explained row."""
 
     @property
     def filled(self) -> Sequence[int]:
@@ -55,23 +55,23 @@ class Drawable(Protocol):
 
     @property
     def label(self) -> int:
-        """Code of its class."""
+        """Code of the row's class."""
 
     @property
     def prediction(self) -> Any:
-        """Its class."""
+        """The row's class."""
 
     @property
     def witness(self) -> FloatArray | None:
-        """A row of another class."""
+        """(n_inputs,) a row of another class; None if there is none."""
 
     @property
     def witness_label(self) -> int:
-        """Code of the class of that row."""
+        """Code of the class of :attr:`witness`."""
 
 
 NARROW = 0.25
-"""Share of the width below which the two ends of a bar get one text."""
+"""Share of the width. A bar that is narrower gets one text for both of its ends."""
 
 
 def plot_explanation(
@@ -84,15 +84,15 @@ def plot_explanation(
 ) -> Axes:
     """Draw an explanation.
 
-    Each line is scaled to the range of the model's thresholds in its column. A bar shows the permitted numbers of an
-    abductive explanation, an arrow the change of the others; categories are written.
+    Each line is scaled to the range of the model's thresholds in its column. For an abductive explanation, a bar shows
+    the permitted numbers; for other kinds, an arrow shows the change. Categories are written as text.
 
     Parameters
     ----------
-    explanation : what is drawn
+    explanation : the explanation to draw
     ax : Axes or None
-        Where to draw; None makes a figure through pyplot.
-    figsize : inches of a new figure
+        Where to draw; None makes a new figure with pyplot.
+    figsize : width and height of a new figure in inches
     title : line above the picture; by default the class and what is proved
     palette : as in :func:`proofwood.show.palette.class_colours`
 
@@ -109,7 +109,7 @@ def plot_explanation(
         size = checked_size(figsize) or (6.0, 0.9 + 0.6 * max(1, n))
         _, ax = plt.subplots(figsize=size, layout="constrained")
     elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+        raise ValueError("figsize is for a new figure: leave out figsize or ax")
     model = explanation.model
     colours = class_colours(len(model.classes), palette, list(model.classes))
     own = colours[explanation.label]
@@ -166,7 +166,7 @@ def plot_explanation(
 
 
 def _bar(ax: Axes, line: int, condition: Condition, place: Callable[[float], float], colour: Any) -> None:
-    """What a condition permits of a column of numbers, with its ends."""
+    """Draw the interval that a condition permits for a numeric column, with the numbers at its ends."""
     left = place(condition.low) if math.isfinite(condition.low) else 0.0
     right = place(condition.high) if math.isfinite(condition.high) else 1.0
     ax.plot([left, right], [line, line], color=colour, linewidth=8, zorder=2, solid_capstyle="butt")
@@ -178,14 +178,14 @@ def _bar(ax: Axes, line: int, condition: Condition, place: Callable[[float], flo
 
 
 def _permitted(ax: Axes, line: int, explanation: Drawable, feature: int) -> None:
-    """Which categories are permitted, where there are several."""
+    """Write the permitted categories of a feature, if there are several."""
     for condition in explanation.conditions:
         if condition.feature == feature and condition.values is not None and len(condition.values) > 1:
             _number(ax, 0.5, line, printable("one of " + ", ".join(condition.values)))
 
 
 def _heading(explanation: Drawable) -> str:
-    """The class, that which is reached, and what is proved."""
+    """Title of the picture: the class, the class that a change reaches, and what is proved."""
     reached = ""
     if explanation.kind != "abductive" and explanation.witness is not None:
         reached = f" → {explanation.model.classes[explanation.witness_label]}"
@@ -193,5 +193,5 @@ def _heading(explanation: Drawable) -> str:
 
 
 def _number(ax: Axes, x: float, line: int, text: str) -> None:
-    """A number below the end of a bar."""
+    """Write a number below the end of a bar."""
     ax.text(x, line - 0.14, text, ha="center", va="top", fontsize="small", color=GREY, parse_math=False)

@@ -1,4 +1,4 @@
-"""A picture of rules with matplotlib: a bar per rule, as long as the number of rows of the table that it holds."""
+"""A picture of rules with matplotlib: one bar per rule; its length is the share of the table's rows that it covers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LONGEST = 80
-"""Characters of a rule that are written in the picture."""
+"""Most characters of a rule in the picture; longer texts are cut."""
 
 
 def plot_rules(
@@ -30,11 +30,11 @@ def plot_rules(
 
     Parameters
     ----------
-    rules : class, rows that meet it, those of them that are new, and text of each
-    classes : labels
-    n_rows : rows of the table
-    ax : where to draw; None makes a figure through pyplot
-    figsize : inches of a new figure
+    rules : for each rule its class code, the number of rows that meet it, the number of those that are new, its text
+    classes : labels of the classes
+    n_rows : number of rows of the table
+    ax : where to draw; None makes a new figure with pyplot
+    figsize : width and height of a new figure in inches
     title : line above the picture
     palette : as in :func:`proofwood.show.palette.class_colours`
 
@@ -50,7 +50,7 @@ def plot_rules(
         size = checked_size(figsize) or (8.0, 1.0 + 0.6 * max(1, len(rules)))
         _, ax = plt.subplots(figsize=size, layout="constrained")
     elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+        raise ValueError("figsize is for a new figure: leave out figsize or ax")
     colours = class_colours(len(classes), palette, classes)
     for line, (label, n, new, text) in enumerate(rules):
         ax.barh(line, new / n_rows, height=0.4, color=tint(colours[label], 0.8))
@@ -59,7 +59,7 @@ def plot_rules(
         ax.text(0, line - 0.25, printable(told), ha="left", va="bottom", fontsize="small", parse_math=False)
     ax.set_yticks(range(len(rules)), [str(line + 1) for line in range(len(rules))])
     ax.set_ylim(max(1, len(rules)) - 0.4, -0.8)
-    ax.set_xlabel("share of the rows; pale: rows that a rule above holds, too")
+    ax.set_xlabel("share of the rows; pale: rows that a rule above covers, too")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     if title is not None:

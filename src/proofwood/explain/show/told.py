@@ -1,4 +1,4 @@
-"""An explanation as a table with a line for each of its features: for frames, Markdown and HTML."""
+"""An explanation as a table with one line per feature: for data frames, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Line:
-    """What an explanation says of one feature, as texts.
+    """The texts of an explanation about one feature.
 
     Parameters
     ----------
-    feature : name
-    value : in the row; None where it is missing, also where a step of a pipeline fills it
-    treated_as : what such a step fills in, else None
-    then : the condition that the explanation asks for, or the value that it changes to
-    conditions : of an abductive explanation
+    feature : name of the feature
+    value : value in the row; None if it is missing, even if a step of a pipeline fills it in
+    treated_as : the value that such a step fills in, else None
+    then : the condition on the feature (abductive), or the value that it changes to
+    conditions : conditions of an abductive explanation on the feature
     """
 
     feature: str
@@ -42,7 +42,7 @@ class Line:
 
     @property
     def in_row(self) -> str:
-        """The value in the row, and what it is treated as where it is missing."""
+        """Text of the value in the row; for a missing value, also the value that it is treated as."""
         if self.treated_as is not None:
             return f"{MISSING}, treated as {self.treated_as}"
         return MISSING if self.value is None else self.value
@@ -58,17 +58,17 @@ def lines(
     changed: FloatArray | None = None,
     digits: int | None = DIGITS,
 ) -> list[Line]:
-    """A line for each feature.
+    """Return a line for each feature.
 
     Parameters
     ----------
-    model : what is explained
+    model : the explained model
     features : indices of features
     row : (n_inputs,) the row
     filled : inputs in which the row lacks a value that a step of a pipeline fills in
-    conditions : of an abductive explanation
-    changed : (n_inputs,) the row of another class, of the other kinds
-    digits : significant digits of values that change, at least; None for the float64 numbers themselves
+    conditions : conditions of an abductive explanation
+    changed : (n_inputs,) for other kinds, the row of another class
+    digits : least number of significant digits of changed values; None shows the float64 numbers themselves
     """
     found = []
     for feature in features:
@@ -89,7 +89,7 @@ def lines(
 def change_texts(
     model: Space, row: FloatArray, changed: FloatArray, feature: int, digits: int | None
 ) -> tuple[str, str]:
-    """The value of a feature in two rows, in as many digits as tell them apart."""
+    """The value of a feature in two rows, with enough digits to distinguish the two."""
     now, then = (value_text(model, each, feature, digits) for each in (row, changed))
     if now == then:
         now, then = (value_text(model, each, feature, None) for each in (row, changed))
@@ -97,12 +97,12 @@ def change_texts(
 
 
 def head(changed: bool) -> tuple[str, ...]:
-    """Names of the columns."""
+    """Names of the columns of the table."""
     return "feature", "in the row", "changed to" if changed else "must stay"
 
 
 def as_frame(found: Sequence[Line], changed: bool) -> pl.DataFrame:
-    """A frame of polars, see :meth:`proofwood.Explanation.to_frame`."""
+    """The lines as a polars data frame, see :meth:`proofwood.Explanation.to_frame`."""
     import polars as pl  # start-up time: one explanation needs no frame
 
     series = [
@@ -119,7 +119,7 @@ def as_frame(found: Sequence[Line], changed: bool) -> pl.DataFrame:
 
 
 def _end(line: Line, name: str) -> float | None:
-    """The exact end of the interval of a line that asks for one; None without one, or of dates."""
+    """The exact end (``"low"`` or ``"high"``) of the interval in a line; None if it has none, or if it is of dates."""
     if len(line.conditions) != 1:
         return None
     end = line.conditions[0].to_dict()[name]
@@ -127,7 +127,7 @@ def _end(line: Line, name: str) -> float | None:
 
 
 def as_markdown(title: str, note: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A line in bold, a line below, and a table, in the Markdown of GitHub."""
+    """A title in bold, a note below it, and a table, as GitHub Markdown."""
     parts = [f"**{marked(title)}**", marked(note)] if title else [marked(note)]
     body = [f"| {' | '.join(marked(cell) for cell in row)} |" for row in rows]
     if body:
@@ -138,14 +138,14 @@ def as_markdown(title: str, note: str, columns: Sequence[str], rows: Iterable[Se
 
 
 def as_html(title: str, note: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The same as a ``div`` without styles or scripts."""
+    """A title in bold, a note below it, and a table, as an HTML ``div`` without styles or scripts."""
     body = list(rows)
     lead = f"<b>{escaped(title)}</b><br>" if title else ""
     return f'<div class="proofwood"><p>{lead}{escaped(note)}</p>{table(body, head=columns) if body else ""}</div>'
 
 
 def marked(text: object) -> str:
-    """A text for a cell of Markdown, with every character escaped that would be markup."""
+    """Text for a Markdown cell, with all markup characters escaped."""
     return _MARKS.sub(r"\\\1", printable(" ".join(str(text).split())))
 
 
@@ -157,7 +157,7 @@ def changes(
     filled: Collection[int],
     digits: int | None = DIGITS,
 ) -> list[dict[str, Any]]:
-    """What changes, as plain values that JSON knows; parameters are those of :func:`lines`."""
+    """The changes of the features as plain values for JSON; the parameters are those of :func:`lines`."""
     found = []
     for feature in features:
         now, then = change_texts(model, row, changed, feature, digits)
@@ -175,20 +175,23 @@ def changes(
 
 
 def change_text(name: str, now: str, then: str, treated: str | None) -> str:
-    """One change in words: ``income = 31 (not 28)``."""
+    """Text of one change: ``income = 31 (not 28)``."""
     then = then if then.startswith("just ") else f"= {then}"
     was = f"not {now}" if treated is None else f"{MISSING} so far, treated as {treated}"
     return printable(f"{in_sentence(name)} {then} ({was})")
 
 
 def staying(fixed: Sequence[str]) -> list[str]:
-    """That features stay, in words that follow "with"; nothing without any."""
+    """Text to follow "with", which says that features stay as they are; an empty list if there are no features."""
     names = " and ".join(map(in_sentence, fixed))
     return [f"{names} as {'it is' if len(fixed) == 1 else 'they are'}"] if fixed else []
 
 
 def becoming(name: str, allowed: Any, *, ends: bool) -> str:
-    """What a column may become, in words that follow "with"; two values are the ends of what it may, or the choice."""
+    """Text to follow "with", which says what values a column may change to.
+
+    With ``ends``, the two values in ``allowed`` are the ends of an interval; otherwise they are all permitted values.
+    """
     name = in_sentence(name)
     if isinstance(allowed, str):
         return f"{name} not {'lower' if allowed == 'up' else 'higher'}"

@@ -1,11 +1,10 @@
-"""Explain every row of a table, on as many processes as there are, with the same answer from any number of them.
+"""Explain every row of a table in several processes; the answers do not depend on the number of processes.
 
-What an engine has learned from one row changes which of several right answers it finds for the next one. So that
-nothing depends on who does the work, rows are put in order by class and cells, rows of the same cells are made one, and
-the whole is cut into pieces of a size that depends on the table only. A piece is worked on from its first row to its
-last with an engine of its own, which keeps what it learns, and explanations of the piece's earlier rows are tried
-before any search; nothing passes from one piece to another. A new engine costs milliseconds, and what it forgets is of
-no measurable use to rows of another piece.
+What an engine has learned from one row decides which of several correct answers it finds for the next row. So that the
+answers do not depend on the workers, rows are sorted by class and cells, rows with the same cells are grouped, and the
+groups are cut into pieces whose size depends only on the table. Each piece gets a new engine, which explains its rows
+in order and keeps what it learns; before each search, explanations of earlier rows of the piece are tried. Pieces share
+nothing. To build a new engine takes milliseconds, and what an engine learned in another piece has no measurable use.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ if TYPE_CHECKING:
 KINDS = ("abductive", "contrastive", "counterfactual", "robustness")
 FORMAT = "proofwood explanations"
 PIECE = 50
-"""Most sets of equal rows in a piece of work."""
+"""Most groups of equal rows in a piece."""
 PIECES = 64
-"""Pieces that a smaller table is cut into."""
+"""Number of pieces that a smaller table is cut into."""
 
 
 class RowExplainer(Protocol):
-    """What explains the single rows: an :class:`proofwood.Explainer`, with its method for each of ``KINDS``."""
+    """Protocol of an object that explains single rows, such as :class:`proofwood.Explainer`: a method per kind."""
 
     engine: str
     time_limit: float | None
@@ -61,10 +60,10 @@ class RowExplainer(Protocol):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features that explanations are made of."""
+        """Names of the features in explanations."""
 
     def forget(self) -> None:
-        """Give back what the engine has learned."""
+        """Free the memory of what the engine has learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +72,11 @@ class Piece:
 
     Parameters
     ----------
-    groups : for each set of equal rows their indices
+    groups : for each group of equal rows, their indices in the table
     rows : (n, n_inputs) the rows of all groups, in this order
-    cells : (n_groups, n_columns)
-    labels : (n_groups,) class codes
-    filled : (n, n_inputs) where rows have what a step of a pipeline fills in for a missing value
+    cells : (n_groups, n_columns) cells of each group
+    labels : (n_groups,) class code of each group
+    filled : (n, n_inputs) whether a value was missing and filled in by a step of a pipeline
     """
 
     groups: list[list[int]]
@@ -89,7 +88,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What all pieces have in common: sent to each worker once."""
+    """The data that all pieces share; each worker gets it once."""
 
     explainer: RowExplainer
     kind: str
@@ -114,50 +113,51 @@ def explain_rows(
 
     Parameters
     ----------
-    explainer : what explains single rows
+    explainer : the object that explains single rows, such as an ``Explainer``
     X : rows, as the model takes them
     kind : ``"abductive"``, ``"contrastive"``, ``"counterfactual"`` or ``"robustness"``: the method of the explainer
-    n_jobs : processes, counted as the threads of a fit: None for one, or what ``joblib.parallel_config`` says; -1 for
-        all cores, -2 for all but one
+    n_jobs : number of processes: None for one, or as set by ``joblib.parallel_config``; -1 for all cores, -2 for all
+        cores but one
     executor : ``"joblib"``, ``"dask"`` (a cluster on this machine, or that of ``client``) or ``"serial"``
-    client : of a Dask cluster
-    path : of a file of JSON lines to which results are written as they come. A call with the file of a run that was
-        stopped continues it
-    time_limit : seconds per row, that of the explainer by default. Rows that ran out of it say so in their status, and
-        what they have is right, but may then differ from run to run
-    verbose : above 0 for a progress bar on a terminal, or messages of ``logging``
-    callback : is given a :class:`proofwood.parallel.progress.Progress` each time results come
-    options : of the explainer's method, such as ``smallest``, ``inflate``, ``target``, ``immutable`` or ``metric``
+    client : client of a Dask cluster
+    path : file of JSON lines to which results are written as they come. A call with the file of a run that was stopped
+        continues this run
+    time_limit : seconds per row; that of the explainer by default. If a row runs out of time, its status says so; its
+        explanation is correct, but may differ from run to run
+    verbose : above 0 shows a progress bar on a terminal; without a terminal it logs messages with ``logging``
+    callback : function that is called with a :class:`proofwood.parallel.progress.Progress` whenever results come
+    options : options of the explainer's method, such as ``smallest``, ``inflate``, ``target`` or ``metric``
 
     Returns
     -------
     Explanations
-        One per row, in order, equal for every number of workers and every executor. A row whose question has no answer
-        (it has the ``target`` class already; the features outside ``free`` do not suffice) is of status
-        ``"impossible"`` and says why.
+        One per row, in the order of the rows, the same for every number of workers and every executor. If the question
+        has no answer for a row (it already has the ``target`` class; the features that are not in ``free`` do not
+        suffice), its explanation has the status ``"impossible"`` and a message that says why.
 
     Raises
     ------
     TypeError
-        If the method has no such option.
+        If the method does not have an option.
     ValueError
-        If an option is wrong, or ``path`` holds results about other rows, another model or other options.
+        If an option is wrong, or ``path`` contains results for other rows, another model or other options.
     DataError
-        If the rows do not fit the model; MisreadError if it predicts another class for one than its reading has.
+        If the rows do not fit the model; MisreadError if it predicts another class for a row than its reading.
     WorkersLostError
         If workers die again and again.
     """
     arguments.choice(kind, "kind", KINDS)
     if isinstance(explainer.model.outcome, Within):
         raise ValueError(
-            'target=("within", distance) asks something else of each row: ask row by row, or state fixed numbers '
-            'with ("between", low, high) or a list of cuts'
+            'target=("within", distance) is a different question for each row: explain row by row, or use fixed '
+            'numbers with ("between", low, high) or a list of cuts'
         )
     if "certificate" in options:
-        raise ValueError("certificate is not for tables: ask explainer.abductive(x, certificate=True) row by row")
+        raise ValueError("certificate is not for tables: use explainer.abductive(x, certificate=True) row by row")
     known = inspect.signature(getattr(explainer, kind)).parameters.keys() - {"x", "certificate", "time_limit"}
     if options.keys() - known:
-        raise TypeError(f"options {sorted(options.keys() - known)} are not for {kind!r}, which has {sorted(known)}")
+        unknown = sorted(options.keys() - known)
+        raise TypeError(f"options {unknown} are not for kind={kind!r}: expected some of {sorted(known)}")
     options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
     _check_weights(options.get("weights"))
     time_limit = arguments.seconds(time_limit)
@@ -174,7 +174,7 @@ def explain_rows(
     admitted = model.admit(X)
     rows, filled = admitted.values, admitted.filled
     model = model.with_gaps_of(rows, admitted.kinds if kind in CHANGES else None)
-    explainer = copy(explainer)  # which has learned nothing yet
+    explainer = copy(explainer)  # the copy has learned nothing yet
     explainer.model, explainer.time_limit = model, limit
     header = {
         "format": FORMAT,
@@ -206,21 +206,21 @@ def explain_rows(
 
 
 def _check_weights(weights: Any) -> None:
-    """ValueError where prices are about the value of one row, or could not be written to a file."""
+    """Raise ValueError if prices depend on the value in a row, or could not be written to a file."""
     for key, value in weights.items() if isinstance(weights, Mapping) else ():
         if callable(value):
             raise ValueError(
-                f"weights[{key!r}] is a function, which is not for tables: state numbers, or ask row by row"
+                f"weights[{key!r}] is a function, and functions are not for tables: use numbers, or explain row by row"
             )
         if isinstance(value, Mapping) and any(isinstance(name, tuple) for name in value):
             raise ValueError(
-                f"weights[{key!r}] names pairs of categories, which are not for tables: name the category that a row "
-                "changes to, or ask row by row"
+                f"weights[{key!r}] names pairs of categories, and pairs are not for tables: name only the category "
+                "that a row changes to, or explain row by row"
             )
 
 
 def _cut(explainer: RowExplainer, admitted: Admitted, by_value: bool) -> Iterator[Piece]:
-    """Rows by class and cells, equal ones together, in pieces of a size that depends on the table only."""
+    """Sort the rows by class and cells, group equal ones, and cut them into pieces of a size that the table decides."""
     rows, filled, labels = admitted.values, admitted.filled, admitted.codes
     if not len(rows):
         return
@@ -241,19 +241,19 @@ def _cut(explainer: RowExplainer, admitted: Admitted, by_value: bool) -> Iterato
 
 
 def explain_piece(task: Task, piece: Piece) -> list[Record]:
-    """Explain the rows of a piece in order: a function of its arguments, unless there is a limit of time.
+    """Explain the rows of a piece in order. The result depends only on the arguments, unless there is a time limit.
 
     Parameters
     ----------
-    task : what is asked
-    piece : rows
+    task : the explainer, and the kind and options of the explanations
+    piece : the rows
 
     Returns
     -------
     One record per row.
     """
     explainer = copy(task.explainer)
-    # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
+    # Not reused: with order or start, the user wants a certain explanation; a smallest one may be smaller here.
     shared = task.kind == "abductive" and not task.options.keys() & {"order", "start"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
     records: list[Record] = []

@@ -1,7 +1,7 @@
-"""Explanations of a table as plain records, one JSON line each, and back.
+"""Explanations of a table as plain records, one JSON line each, and the way back from records to explanations.
 
-A record keeps a witness as the cells in which it differs from the row, and no times: it is the same whenever and
-wherever it is made.
+A record stores a witness as the cells in which it differs from the row. It contains no times, so equal explanations
+give equal records.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 CHANGES = ("contrastive", "counterfactual")
-"""Kinds that propose a change: whole numbers of the rows' types change to whole numbers."""
+"""Kinds that propose a change: in columns of integer types, integers change only to integers."""
 
 
 def rows_fingerprint(rows: FloatArray, filled: BoolArray) -> str:
-    """A short text that differs between tables of numbers, and between the places where these were filled in."""
+    """A digest of a table of numbers, and of the places where missing values were filled in."""
     return fingerprint([np.asarray(rows.shape), rows, *([filled] if filled.any() else [])])
 
 
@@ -83,7 +83,7 @@ def record_of(index: int, explanation: Explanation) -> Record:
 
 
 def robustness_record(index: int, nearest: Explanation) -> Record:
-    """The record of the row ``index`` in a table of radii: that of its nearest row of another class, and the radius."""
+    """The record of row ``index`` in a table of kind ``"robustness"``: its nearest row of another class, and radius."""
     found = Robustness.of(nearest)
     record = {**record_of(index, nearest), "status": found.status, "nearest": nearest.status}
     if math.isfinite(found.radius):
@@ -94,16 +94,16 @@ def robustness_record(index: int, nearest: Explanation) -> Record:
 def explanation_of(
     record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any], reading: str
 ) -> Explanation:
-    """The explanation of a record.
+    """Return the explanation that a record describes.
 
     Parameters
     ----------
-    record : as :func:`record_of` makes it, or :func:`robustness_record`
-    kind : of the table that it is from; a row of kind ``"robustness"`` has a counterfactual, its nearest row
-    model : the model it is about
-    row : (n_inputs,) the row it is about
-    options : that it was asked with
-    reading : how it was checked that the model reads the row so
+    record : a record from :func:`record_of` or :func:`robustness_record`
+    kind : kind of its table; for ``"robustness"``, the result is a counterfactual, the nearest row
+    model : the explained model
+    row : (n_inputs,) the explained row
+    options : options of the call that made it
+    reading : how it was checked that the model reads the row in the same way
 
     Returns
     -------
@@ -165,12 +165,12 @@ def explanation_of(
 
 
 def _moved(record: Record, low: Callable[[int, int], int], high: Callable[[int, int], int]) -> Record:
-    """A record in the cells of another grid.
+    """Convert a record to the cells of another grid.
 
     Parameters
     ----------
-    record : as :func:`record_of` makes it
-    low, high : of a column and a cell the least, and the greatest, cell of the other grid that is in it
+    record : a record from :func:`record_of`
+    low, high : functions from a column and a cell to the least, and the greatest, cell of the other grid inside it
     """
     moved = dict(record)
     if "box" in record:
@@ -184,25 +184,25 @@ def _moved(record: Record, low: Callable[[int, int], int], high: Callable[[int, 
 
 
 def _numbers(values: Sequence[Any]) -> FloatArray:
-    """A row of numbers as :func:`plain` wrote it."""
+    """Read a row of numbers that :func:`plain` wrote."""
     return np.array([float(value) for value in values])
 
 
 class Explanations(Rejoined, Sequence[Explanation]):
-    """Explanations of the rows of a table, in their order; each is made when it is looked at.
+    """Explanations of the rows of a table, in the order of the rows; each object is made when it is accessed.
 
-    Of kind ``"robustness"`` they are the nearest rows of another class, as counterfactuals;
-    :meth:`proofwood.explain.answers.robustness.Robustness.of` makes a radius of one.
+    For kind ``"robustness"``, they are counterfactuals, the nearest rows of another class;
+    :meth:`proofwood.explain.answers.robustness.Robustness.of` turns one into a radius.
 
     Parameters
     ----------
-    model : the model. Explanations that were pickled have its outline, and records in its cells: all texts are there,
-        and :meth:`with_model` gives the model back
-    rows : (n_rows, n_inputs) as ``model.read`` gives them
-    records : row -> record
-    kind : of all of them
-    options : that they were asked with
-    reading : how it was checked that the model reads the rows so, see
+    model : the model. After unpickling, its outline, with records in the outline's cells: all texts remain available,
+        and :meth:`with_model` restores the model
+    rows : (n_rows, n_inputs) rows, as returned by ``model.read``
+    records : mapping from the index of a row to its record
+    kind : kind of the explanations
+    options : options of the call that made them
+    reading : how it was checked that the model reads the rows in the same way, see
         :attr:`proofwood.explain.explanation.Explanation.reading`
     """
 
@@ -260,10 +260,11 @@ class Explanations(Rejoined, Sequence[Explanation]):
         return f"<{type(self).__name__}: {len(self)} {self.kind}{told}>"
 
     def to_frame(self) -> pl.DataFrame:
-        """A frame of polars: row, prediction, status, features, rule (exact), text (to read), distance, lower bound.
+        """A polars data frame with the columns listed below, one row per explanation.
 
-        Of kind ``"robustness"`` there is the column ``radius`` too, which is proved (inf: all rows have the class), and
-        the status is that of the radius. The other columns are those of the nearest row.
+        ``row``, ``prediction``, ``status``, ``n_features``, ``names``, ``rule`` (exact), ``text`` (rounded),
+        ``distance`` and ``lower_bound``. For kind ``"robustness"``, the column ``radius`` has the proved radius (inf if
+        all rows have the class), ``status`` is about this radius, and the other columns describe the nearest row.
         """
         import polars as pl  # start-up time: records need no frame
 
@@ -289,7 +290,7 @@ class Explanations(Rejoined, Sequence[Explanation]):
 
 
 def _infinite(value: Any) -> Any:
-    """Numbers of an option without end, which JSON does not know, in place of the texts that stand for them."""
+    """Replace the texts "inf" and "-inf" in an option by infinite numbers, which JSON cannot contain."""
     if isinstance(value, list):
         return [_infinite(item) for item in value]
     if isinstance(value, dict):
@@ -298,37 +299,40 @@ def _infinite(value: Any) -> Any:
 
 
 def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) -> Explanations:
-    """The explanations of a file that is complete.
+    """Read the explanations of a complete file.
 
     Parameters
     ----------
-    path : of the file
+    path : path of the file
     model : ``explainer.model``
-    X : the rows they are about
+    X : the explained rows
 
     Raises
     ------
     ValueError
-        If the file is about another model or other rows, or not complete.
+        If the file is about another model or other rows, or is not complete.
     """
     header, records, _ = read_lines(path)
     model = model.with_types_of(X)
     admitted = model.admit(X)
     rows = admitted.values
     if header is None or "model" not in header:
-        raise ValueError(f"{path} holds no explanations")
+        raise ValueError(f"{path} contains no explanations: expected a file that explain(X, path=) wrote")
     model = model.with_gaps_of(rows, admitted.kinds if header["kind"] in CHANGES else None)
     for key, expected in (("model", model.fingerprint), ("rows", rows_fingerprint(rows, admitted.filled))):
         if header.get(key) != expected:
-            raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")
+            other = "another model" if key == "model" else "other rows"
+            raise ValueError(f"{path} is about {other}: expected the model and the rows that were explained")
     found = {record["row"]: record for record in records if record["row"] in range(len(rows))}
     if len(found) < len(records):
-        raise ValueError(f"{path} holds a record twice, or of a row that the table does not have")
+        raise ValueError(f"{path} is damaged: it contains a record twice, or a record of a row that X does not have")
     if len(found) < len(rows):
-        raise ValueError(f"{path} holds {len(found)} of {len(rows)} rows: the same call of explain continues it")
+        raise ValueError(
+            f"{path} contains only {len(found)} of {len(rows)} rows: repeat the same call of explain to complete it"
+        )
     options = dict(header["options"])
     names = {column.name for column in model.inputs} | set(model.feature_names)
-    for option in ("weights", "within"):  # keys were made texts
+    for option in ("weights", "within"):  # JSON has converted the keys to texts
         if isinstance(options.get(option), Mapping):
             options[option] = {
                 key if key in names else int(key): _infinite(value) for key, value in options[option].items()

@@ -1,11 +1,11 @@
-"""Explanations of earlier rows that hold for a new one, without a question to an engine.
+"""Explanations of earlier rows that are also correct for a new row, so that no engine is needed.
 
-Let the features ``S`` be an abductive explanation of a row, with a witness for each of them. A row that agrees on ``S``
-lies in the same box, so ``S`` suffices for it; and each witness, which agrees with the first row on all of ``S`` but
-one feature, agrees with the second one there too, so no feature can be spared.
+Let the features ``S`` be an abductive explanation of a row, with a witness for each of them. A second row that agrees
+with it on ``S`` lies in the same box, so ``S`` suffices for the second row, too. Each witness agrees with the first row
+on all features of ``S`` except one; so it agrees with the second row on these, and no feature can be left out.
 
-Witnesses carry over as well, as known answers about other sets of features. That is not done: in forests on spambase
-the search finds its own as fast as the many old ones are compared.
+The old witnesses would also answer other questions about the second row. They are not used for this: in forests on
+spambase, the search finds new witnesses as fast as it could compare the many old ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from proofwood.model.node_table import IntArray
 
 
 class Reuse:
-    """Abductive explanations so far, by class.
+    """Store of the abductive explanations so far, by class.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class Reuse:
         self._found: dict[int, list[tuple[IntArray, Explanation]]] = {}
 
     def explanation(self, cells: IntArray, label: int) -> Explanation | None:
-        """An earlier explanation that holds for this row too, the one of fewest features; None if there is none."""
+        """The earlier explanation with the fewest features that is also correct for this row; None if none is."""
         fits = [e for columns, e in self._found.get(label, ()) if np.array_equal(e.cells[columns], cells[columns])]
         return min(fits, key=lambda found: len(found.features), default=None)
 
     def learn(self, explanation: Explanation) -> None:
-        """Remember an explanation if it can hold for other rows: a minimal one that has all its witnesses.
+        """Store an explanation if it can be reused for other rows: if it is minimal and has all its witnesses.
 
-        One that is minimal only up to rounding is left out: whether the model itself shows a change may differ.
+        One that is minimal only up to rounding is not stored: for another row, the model itself may show a change.
         """
         if explanation.status == "minimal" and set(explanation.features) <= set(explanation.witness_cells):
             columns = [column for feature in explanation.features for column in self.scores.features[feature]]
