@@ -1,4 +1,4 @@
-"""A table with labels, in the columns that a model takes."""
+"""Reading of a table with labels, in the columns of a model."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -11,14 +11,14 @@ from proofwood.cli.tables import rows_of
 
 
 def labelled_rows(model: Any, path: Path, target: str, sheet: str | None) -> tuple[Any, Any]:
-    """The columns that a model takes, and the labels.
+    """Read the columns of a model, and the labels, from a table.
 
     Parameters
     ----------
-    model : fitted or loaded
-    path : of the table
-    target : column of labels
-    sheet : of a workbook
+    model : fitted or loaded model
+    path : file of the table
+    target : name of the column of labels
+    sheet : sheet of a workbook, or None
 
     Raises
     ------

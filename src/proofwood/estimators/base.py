@@ -1,8 +1,8 @@
-"""What every classifier here shares: the fit, as one sequence from the rows to a model with its proof.
+"""The base class of the classifiers, with the steps of a fit from the training rows to a model with its proof.
 
-A learner adds its parameters and implements :meth:`ProvedClassifier._problem`, which sees float64 columns, class codes
-and weights, and :meth:`ProvedClassifier._solve`. The steps are in modules of their own: ``parameters``, ``input``,
-``weights``, ``reporting``; what a fitted classifier can be asked is in ``fitted``.
+A learner adds its parameters and implements :meth:`ProvedClassifier._problem`, which gets float64 columns, class codes
+and weights, and :meth:`ProvedClassifier._solve`. The single steps are in the modules ``parameters``, ``input``,
+``weights`` and ``reporting``. The methods of a fitted classifier are in ``fitted``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from proofwood.problem.ranked import OutOfTime
 from proofwood.result import Limits, Progress, Result, Status, unproved
 
 _END_SHARE, _END_SECONDS = 0.1, 2e-7
-"""What of the time limit is kept to write and recount the model: at most this share, and so many seconds per row."""
+"""Time reserved to build and recount the model: at most this share of the limit, and these seconds per row."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,11 +70,11 @@ class TrainingRows:
 
     @property
     def real_weights(self) -> FloatArray:
-        """(n_rows,) weights, also where all are 1."""
+        """(n_rows,) weights; ones if ``weights`` is None."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def kept(self, kept: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Columns and weights of the rows of positive weight, which are those of the numbers ``kept``."""
+        """Columns and weights of the rows with the indices ``kept``, which are those of positive weight."""
         if kept.size == self.n_rows:
             return self.columns, self.real_weights
         return self.columns[kept], self.real_weights[kept]
@@ -82,14 +82,14 @@ class TrainingRows:
 
 @contextmanager
 def fit_within(memory_limit: int | str | None) -> Iterator[None]:
-    """While it lasts, a fit keeps to the limit; MemoryLimitError that says what to do if that leaves no model."""
+    """Limit the memory of a fit inside the ``with`` block; raise MemoryLimitError if the fit ends without a model."""
     with memory.within(memory_limit):
         try:
             yield
         except MemoryError as error:
             raise memory.MemoryLimitError(
-                f"memory ended before fit had a model ({str(error) or 'an allocation failed'}): raise "
-                "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
+                f"fit ran out of memory before it had a model ({str(error) or 'an allocation failed'}): raise "
+                "memory_limit or the limits of the process, use fewer rows or columns, or set n_jobs=1"
             ) from error
 
 
@@ -120,39 +120,39 @@ class ProvedClassifier(FittedClassifier):
 
     @abstractmethod
     def _problem(self, given: TrainingRows) -> Any:
-        """The problem that the parameters pose on this data; raises ValueError on a parameter out of range."""
+        """Return the problem that the parameters define on this data; ValueError if a parameter is out of range."""
 
     @abstractmethod
     def _solve(self, problem: Any, limits: Limits, progress: Progress | None) -> Result:
-        """Run the engine; the model of the result tests columns."""
+        """Run the engine and return its result, with a model that tests the columns of the table."""
 
     @abstractmethod
     def _cost(self, problem: Any) -> float:
-        """What ``model_`` costs on ``problem``, counted with no engine, in the unit of ``result_``."""
+        """The cost of ``model_`` on ``problem``, counted without an engine, in the unit of ``result_``."""
 
     # -------------------------------------------------------------------------------- to override where it applies
 
     def _untested(self, given: TrainingRows) -> tuple[Any, Result] | None:
-        """What to answer when a limit came before there was a problem: the problem without tests, and its result.
+        """The fallback if a limit is reached before the problem is built: a problem without tests, and its result.
 
-        None if a model without a test is not an answer.
+        None if a model without a test is not a valid answer.
         """
         return None
 
     def _to_count(self, given: TrainingRows) -> Any:
-        """A problem that tells what a model costs on these rows; one that needs no tests for it has none."""
+        """A problem from which the cost of a model on these rows is counted; it has tests only if they are needed."""
         return self._problem(given)
 
     def _scope(self, problem: Any, result: Result) -> tuple[str, ...]:
-        """What limited the search beyond the shape of the model and the table, in words."""
+        """Texts that say what limited the search, apart from the shape of the model and the table."""
         scope: tuple[str, ...] = problem.scope
         return scope
 
     def _finish(self, problem: Any) -> None:
-        """Set the fitted attributes that the training rows decide, once there is a model."""
+        """Set the fitted attributes that are computed from the model and the training rows."""
 
     def _less(self) -> str:
-        """What to ask for instead where a proof takes too long."""
+        """A text that names smaller settings to try if a proof takes too long."""
         return "a smaller max_depth or a max_gap"
 
     # ------------------------------------------------------------------------------------------------------- fit
@@ -178,7 +178,7 @@ class ProvedClassifier(FittedClassifier):
         Warns
         -----
         OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof; the best model found so far is kept.
+            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
         self._fit(X, y, sample_weight)
         return self
@@ -190,7 +190,7 @@ class ProvedClassifier(FittedClassifier):
         sample_weight: npt.ArrayLike | None,
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
     ) -> None:
-        """What :meth:`fit` does; ``constrain`` adds to the problem what the labels must be known for."""
+        """Do the work of :meth:`fit`; ``constrain`` adds constraints that need the labels to the problem."""
         self._check_shared_parameters()
         with fit_within(self.memory_limit):
             problem = self._learn(X, y, sample_weight, constrain)
@@ -205,7 +205,7 @@ class ProvedClassifier(FittedClassifier):
         sample_weight: npt.ArrayLike | None,
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None,
     ) -> Any:
-        """Read the rows, pose the problem, solve it and keep the result; the problem that was solved."""
+        """Read the rows, build and solve the problem, and set the fitted attributes. Return the problem."""
         started = time.monotonic()
         rows = self._read_rows(X, y, sample_weight)
         try:
@@ -216,7 +216,7 @@ class ProvedClassifier(FittedClassifier):
             raise
 
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
-        """The training rows as numbers; sets the fitted attributes that the table decides."""
+        """Return the training rows as numbers, and set the fitted attributes that describe the table."""
         columns, labels = training_data(self, X, y, self._read_training)
         classes, codes = classes_and_codes(labels)
         return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
@@ -227,13 +227,13 @@ class ProvedClassifier(FittedClassifier):
         started: float,
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
     ) -> Any:
-        """Pose the problem, solve it and keep the result; the problem that was solved.
+        """Build the problem, solve it and set the fitted attributes. Return the problem.
 
         Parameters
         ----------
-        rows : that :meth:`_read_rows` of this learner gave, or of one that reads tables in the same way
-        started : moment of ``time.monotonic()`` from which the time limit counts
-        constrain : adds to the problem what the labels must be known for
+        rows : from :meth:`_read_rows` of this learner, or of one that reads tables in the same way
+        started : value of ``time.monotonic()`` at which the time limit starts
+        constrain : adds constraints that need the labels to the problem
         """
         columns, codes, weights = rows.columns, rows.codes, rows.weights
         seconds = seconds_of(self.time_limit, self._n_values(columns))
@@ -276,17 +276,17 @@ class ProvedClassifier(FittedClassifier):
         return problem
 
     def _n_values(self, X: FloatArray) -> int:
-        """Size of the table: rows times columns, a column of categories without order for each of its levels."""
+        """Size of the table: rows times columns, where each level of a nominal column counts as one column."""
         levels = sum(max(1, len(self.schema_.columns[j].levels)) for j in self.schema_.nominal)
         n_rows, n_columns = X.shape
         return int(n_rows * (n_columns - len(self.schema_.nominal) + levels))
 
     def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
-        """The level codes that occur in the rows, for each column of categories without order."""
+        """For each nominal column, the level codes that occur in the rows."""
         return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
 
     def _read_training(self, X: Any) -> Any:
-        """The training data as numbers; sets ``schema_``, and warns of columns that are left out."""
+        """Return the training data as numbers, set ``schema_``, and warn about columns that are not used."""
         X = as_dense(X)
         values, schema, notes = training_table(X, categorical_features=self.categorical_features, drop=self.drop)
         self.schema_ = schema
@@ -295,7 +295,7 @@ class ProvedClassifier(FittedClassifier):
         return values
 
     def _limits_left(self, started: float, seconds: float | None, n_rows: int) -> Limits:
-        """Limits of the search: what the preparation took counts, and what the end will take is kept."""
+        """The limits of the search: the time limit less the time already used and the time that the end needs."""
         if seconds is not None:
             kept = min(_END_SHARE * seconds, _END_SECONDS * n_rows)
             seconds = max(0.0, seconds - (time.monotonic() - started) - kept)
@@ -307,7 +307,10 @@ class ProvedClassifier(FittedClassifier):
         started: float,
         given: TrainingRows,
     ) -> tuple[Any, Result]:
-        """The problem without tests and its result, where a limit came before there was another problem."""
+        """The fallback problem and its result after ``error``, a limit reached before the problem was built.
+
+        Raise TimeoutError or ``error`` if the learner has no fallback.
+        """
         answer = self._untested(given)
         of_memory = isinstance(error, MemoryError)
         if answer is not None:
@@ -318,16 +321,16 @@ class ProvedClassifier(FittedClassifier):
         limit = seconds_of(self.time_limit, self._n_values(given.columns))
         n_rows, n_columns = given.columns.shape
         raise TimeoutError(
-            f"the time limit of {limit:g} s ended the preparation of {n_rows:,} rows with "
-            f"{n_columns:,} columns: raise time_limit"
+            f"the time limit of {limit:g} s was reached while {n_rows:,} rows with {n_columns:,} columns were "
+            "prepared: raise time_limit"
         ) from None
 
     def _reported(self, solve: Callable[[Progress | None], Result], limit: float | None) -> Result:
-        """The result of ``solve``, with its progress and end in lines and to the callback, as the user asked."""
+        """Run ``solve`` and return its result; report progress to ``callback`` and, if ``verbose``, in log lines."""
         return reporting.reported(solve, callback=self.callback, verbose=self.verbose, limit=limit)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
-        """Set the fitted attributes that the result decides."""
+        """Set the fitted attributes that hold the model and the result."""
         self.model_ = model
         self.result_ = result
         self.loaded_ = False
@@ -364,7 +367,7 @@ class ProvedClassifier(FittedClassifier):
     # ------------------------------------------------------------------------------------------------------ recount
 
     def recount(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Objective of ``model_`` counted row by row, with no engine; on the training data it equals ``objective_``.
+        """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
 
         Parameters
         ----------
@@ -380,7 +383,7 @@ class ProvedClassifier(FittedClassifier):
     def _recount(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
     ) -> float:
-        """What :meth:`recount` does; ``constrain`` adds to the problem what has a price beside errors and size."""
+        """Do the work of :meth:`recount`; ``constrain`` adds penalties beyond errors and size to the problem."""
         X = self._rows(X)
         codes = known_codes(y, self.classes_, X.shape[0])
         weights = self._row_weights(self.classes_, codes, sample_weight)
