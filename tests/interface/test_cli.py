@@ -152,7 +152,7 @@ def test_version_and_help():
 def test_a_time_limit_is_no_failure(noise):
     result = invoke("fit", noise, "--target", "y", "--max-depth", 4, "--time-limit", 0.3)
     assert result.exit_code == 0
-    assert "feasible: stopped by the time limit; the best so far" in result.stdout
+    assert "feasible: stopped by the time limit; the best model found so far" in result.stdout
     assert "warning" not in result.stderr
 
 
@@ -316,7 +316,7 @@ def test_ctrl_c_keeps_the_best_tree(noise):
     assert time.monotonic() - started < 10
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
-    assert "feasible: stopped by Ctrl-C; the best so far" in output
+    assert "feasible: stopped by Ctrl-C; the best model found so far" in output
     assert proofwood.load(out).status_ == "feasible"
 
 

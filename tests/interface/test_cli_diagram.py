@@ -149,13 +149,13 @@ def test_oblique_splits_and_trees(table):
         (["--model", "diagram", "--demographic-parity", "ok"], "no column 'ok'"),
         (["--model", "diagram", "--demographic-parity", "sex", "--equalized-odds", "a:b"], "compare different columns"),
         (["--model", "diagram", "--demographic-parity", "sex", "--positive", "fine"], "'fine' is not a label"),
-        (["--model", "diagram", "--demographic-parity", "income"], "different values, which are too many groups"),
-        (["--model", "diagram", "--positive", "good"], "is the favourable class of a fairness constraint, and none"),
-        (["--model", "diagram", "--keep-sensitive"], "--keep-sensitive keeps the column of a fairness constraint"),
-        (["--max-splits", "3"], "--max-splits is not an option of --model tree: it belongs to diagram"),
+        (["--model", "diagram", "--demographic-parity", "income"], "different values, too many groups"),
+        (["--model", "diagram", "--positive", "good"], "is the favourable class of a fairness constraint: add one"),
+        (["--model", "diagram", "--keep-sensitive"], "--keep-sensitive needs a fairness constraint"),
+        (["--max-splits", "3"], "--max-splits is not an option of --model tree, only of diagram"),
         (["--model", "bdd", "--equal-opportunity", "sex"], "--equal-opportunity is not an option of --model bdd"),
         (["--model", "minimal", "--keep-sensitive"], "--keep-sensitive is not an option of --model minimal"),
-        (["--model", "tree", "--widths", "1,2"], "--widths is not an option of --model tree: it belongs to diagram"),
+        (["--model", "tree", "--widths", "1,2"], "--widths is not an option of --model tree, only of diagram"),
     ],
 )
 def test_wrong_usage(table, arguments, message):

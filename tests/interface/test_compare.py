@@ -147,7 +147,7 @@ class Broken(ClassifierMixin, BaseEstimator):
 def test_an_error_names_the_model(iris):
     with pytest.raises(RuntimeError, match="no such thing") as told:
         compare(*iris, {"broken": Broken()}, cv=2)
-    assert told.value.__notes__ == ["this happened to the model 'broken' in fold 0"]
+    assert told.value.__notes__ == ["the model 'broken' raised this error in fold 0"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_error_names_the_model(iris):
     [
         ({"models": {}}, "expected a mapping from names to classifiers"),
         ({"models": [CART]}, "expected a mapping from names to classifiers"),
-        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is not a model; there are 'a'"),
+        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is not a model: expected one of 'a'"),
     ],
 )
 def test_what_cannot_be_compared_is_named(iris, given, message):

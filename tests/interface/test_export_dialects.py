@@ -318,7 +318,7 @@ def test_what_a_database_cannot_hold_is_refused_in_words():
     texts = pd.DataFrame({"level": ["", "a", "", "a"]})
     blanks = pd.DataFrame({"level": ["a", "a ", "a", "a "]})
     y = [0, 1, 0, 1]
-    with pytest.raises(ExportError, match="Oracle keeps as NULL"):
+    with pytest.raises(ExportError, match="Oracle stores as NULL"):
         OptimalTreeClassifier(1, min_samples_level=1).fit(texts, y).to_sql(dialect="oracle")
     with pytest.raises(ExportError, match="equal to SQL Server"):
         OptimalTreeClassifier(1, min_samples_level=1).fit(blanks, y).to_sql(dialect="sqlserver")

@@ -150,7 +150,7 @@ def test_chosen_colours():
     assert class_colours(2, {"good": "#00ff00"}, classes)[1] == (0, 1, 0)
     assert class_colours(2, {"good": "tab:blue"}, classes)[0] == class_colours(2)[0]
     for palette, message in (
-        ({"ugly": "#fff"}, "names the class 'ugly', expected one of bad, good"),
+        ({"ugly": "#fff"}, "has the class 'ugly', expected one of bad, good"),
         (["#fff"], "expected 2 colours, one per class"),
         ("viridis", "expected 2 colours"),
         ({"good": "#ff"}, "is not a colour"),

@@ -163,7 +163,7 @@ class _Query:
     # ------------------------------------------------------------------------------------------------------- tests
 
     def condition(self, branch: Branch, *, low: bool) -> str:
-        """The SQL condition that a row goes low (or high); it is NULL, that is, false, for missing values that do not."""
+        """The order by ``first``, a function of a branch and the depths of its sides, and the nesting depth."""
         ask = branch.ask
         if ask.column < 0:
             total = self._sum(branch)
