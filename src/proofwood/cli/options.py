@@ -35,7 +35,8 @@ Drop = Annotated[
 
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
 MemoryLimit = Annotated[
-    str | None, typer.Option(metavar="BYTES", help="Most additional memory, such as 4GB; by default 80 % of the free.")
+    str | None,
+    typer.Option(metavar="BYTES", help="Most additional memory, such as 4GB; by default 80 % of free memory."),
 ]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook that has several.")]
