@@ -276,7 +276,7 @@ def test_balanced_classes_weigh_the_same():
     [
         ("even", "expected None, 'balanced', or a dict"),
         ([1, 2], "expected None, 'balanced', or a dict"),
-        ({0: 1, "b": 2}, "class_weight names 'b', which is not a label"),
+        ({0: 1, "b": 2}, "class_weight has 'b', which is not a label"),
         ({0: -1}, r"class_weight\[0\]=-1: expected a finite number from 0"),
         ({0: "heavy"}, r"class_weight\[0\]='heavy'"),
         ({0: 0, 1: 0}, "gives every row weight 0"),

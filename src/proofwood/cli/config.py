@@ -148,7 +148,7 @@ def _single(value: Any, kind: type) -> Any:
         if truth or not isinstance(value, int if kind is int else (int, float)):
             raise ValueError(f"expected {KINDS[kind]}")
         return kind(value)
-    # Text: also of options that take a number or a word, such as a time limit.
+    # Text, also for options with a number or a word, such as a time limit.
     if truth or not isinstance(value, (str, int, float)):
         raise ValueError(f"expected {KINDS[str]}")
     return str(value)

@@ -86,9 +86,9 @@ def fail(message: str, code: int = WRONG_INPUT) -> NoReturn:
 
 def warn(message: str) -> None:
     """Print a warning as one line on standard error."""
-    # Not by typer, which writes past the live line of a search.
+    # Not with typer, which does not respect the progress line of a search.
     sys.stderr.write(f"proofwood: warning: {message}\n")
-    sys.stderr.flush()  # a stream that is not a terminal may keep it past what is printed next
+    sys.stderr.flush()  # without it, later output may come first if the stream is not a terminal
 
 
 def _one_line(message: str) -> str:

@@ -64,7 +64,7 @@ register(
 def fit(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
     target: Target,
-    # Eager, so that it is known when --help after it is shown.
+    # Eager, so that a later --help can use its value.
     model: Annotated[
         str, typer.Option(is_eager=True, help=f"What to learn: {', '.join(LEARNERS)}.", autocompletion=learners)
     ] = "tree",

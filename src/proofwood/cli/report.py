@@ -159,7 +159,7 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
     if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
     if model.class_weight is not None:
-        return None  # the objective is a weight, and these are errors
+        return None  # the objective is a weight, but this is a number of errors
     codes = np.unique(labels, return_inverse=True)[1]
     X = features.to_numpy().astype(float)
     return greedy_errors(X, codes, max_depth=model.max_depth, min_rows=model.min_samples_leaf)

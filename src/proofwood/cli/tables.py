@@ -67,7 +67,7 @@ def read_rows(
             "out columns that are not features, such as the target, with --drop"
         )
     called = {column: column for column in left}
-    if type(model).__module__.startswith("lightgbm."):  # which stores names with "_" in place of blanks
+    if type(model).__module__.startswith("lightgbm."):  # LightGBM stores names with "_" instead of spaces
         called = {column: column if column in (names or ()) else column.replace(" ", "_") for column in left}
     chosen = left if names is None else [str(name) for name in names]
     stated = left if names is None else None
@@ -82,7 +82,7 @@ def read_rows(
             own |= _truths(own, shown)
     table = cells.taken({column: own[name] for column, name in called.items() if name in own})
     table = table.rename({column: name for column, name in called.items() if name in chosen})
-    if adapted is not None and adapted.header is not None:  # what a step drops need not be there
+    if adapted is not None and adapted.header is not None:  # columns that a step drops may be missing
         needed = {adapted.header.told[j] for j in adapted.header.reaching}
         chosen = [name for name in chosen if name in needed or name in table.columns]
     table = select_columns(table, chosen)

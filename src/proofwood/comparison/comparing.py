@@ -227,7 +227,7 @@ def _fitted(
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", DataWarning)
-            warnings.simplefilter("ignore", OptimalityWarning)  # counted, and said once
+            warnings.simplefilter("ignore", OptimalityWarning)  # counted, and reported once
             fit.fit(rows, labels[train], **given)
     except Exception as error:
         error.add_note(f"the model {name!r} raised this error in fold {fold}")

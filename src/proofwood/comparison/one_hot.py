@@ -36,7 +36,7 @@ class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scik
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the kinds of the columns and their categories."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the learners say it
+            warnings.simplefilter("ignore", DataWarning)  # the learners warn of it
             values, self.schema_, _ = training_table(
                 _read(X), categorical_features=self.categorical_features, drop=self.drop
             )
@@ -57,7 +57,7 @@ class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scik
         parts = [values[:, self.plain_]]
         if self.nominal_:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of levels that training did not have
+                warnings.simplefilter("ignore", UserWarning)  # about levels that training did not have
                 parts.append(self.encoder_.transform(values[:, self.nominal_]))
         found = np.hstack(parts)
         return found if found.shape[1] else np.zeros((values.shape[0], 1))

@@ -106,15 +106,15 @@ class ProvedClassifier(FittedClassifier):
     drop: Any
     threshold_rule: str
     class_weight: str | Mapping[Any, float] | None
-    time_limit: Any  # seconds, None, or of some learners "auto"
+    time_limit: Any  # seconds, None, or for some learners "auto"
     memory_limit: int | str | None
     n_jobs: int | None
     callback: Progress | None
     verbose: int
 
-    _fits_table = False  # whether time_limit="auto" is known
-    _limits_tests = False  # whether a test is one test at all nodes, for values too that training did not have
-    _deadline: float | None = None  # of the fit that goes on, a moment of time.monotonic()
+    _fits_table = False  # whether time_limit="auto" is accepted
+    _limits_tests = False  # whether equal tests stay equal at all nodes, also for values that training did not have
+    _deadline: float | None = None  # end of the current fit, in time.monotonic()
 
     # ----------------------------------------------------------------------------------------------- to implement
 
@@ -163,7 +163,8 @@ class ProvedClassifier(FittedClassifier):
 
         Parameters
         ----------
-        X : (n_samples, n_features) finite numbers: an array, or a pandas or polars frame whose names are kept
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing
         y, sample_weight : as in every learner
 
         Returns
@@ -212,7 +213,7 @@ class ProvedClassifier(FittedClassifier):
             return self._learn_rows(rows, started, constrain)
         except DataError as error:
             if is_sparse(X):
-                raise DataError(f"{error} X is sparse: what it does not store is 0.") from error
+                raise DataError(f"{error} X is sparse: values that it does not store are 0.") from error
             raise
 
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
@@ -269,7 +270,7 @@ class ProvedClassifier(FittedClassifier):
             to_low.sum(axis=1),
             of_tests=self._limits_tests,
         )
-        turned = model.low != separated.low  # sets of levels that list the other side
+        turned = model.low != separated.low  # sets of levels that were replaced by their complement
         self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
         self._low_weight = None if model.is_tree else to_low
@@ -355,7 +356,7 @@ class ProvedClassifier(FittedClassifier):
     def _row_weights(
         self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
     ) -> FloatArray | None:
-        """``sample_weight`` times the weight of the row's class; None if both are absent."""
+        """The weight of each row, ``sample_weight`` times the weight of its class; None if neither is given."""
         return row_weights(self.class_weight, sample_weight, classes, codes)
 
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:

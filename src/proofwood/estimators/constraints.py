@@ -104,7 +104,7 @@ class Constraint(ABC):
     def to_plain(self) -> dict[str, Any]:
         """Name and parameters as a dict for a model file; :func:`from_plain` is the inverse."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        if values.get("penalty", 0) is None:  # as files had it before there were penalties
+        if values.get("penalty", 0) is None:  # so that files are the same as before penalties existed
             del values["penalty"]
         return {"constraint": type(self).__name__, **values}
 
@@ -167,7 +167,7 @@ class MinSamples(Constraint):
     def real(self, total: Fraction) -> Fraction:
         """The least real weight of a split, if the real weights of all rows add up to ``total``."""
         if is_integer(self.amount):
-            return min(Fraction(int(self.amount)), total + 1)  # what is above the total is met by no split
+            return min(Fraction(int(self.amount)), total + 1)  # no split can have more than the total
         share = share_of(self.amount)
         assert share is not None
         return share * total
@@ -208,7 +208,7 @@ class FairnessConstraint(Constraint):
     def __post_init__(self) -> None:
         if isinstance(self.groups, Iterable) and not isinstance(self.groups, (str, bytes)):
             values = [value.item() if isinstance(value, np.generic) else value for value in self.groups]
-            object.__setattr__(self, "groups", tuple(values))  # a list or array, as a value that compares and hashes
+            object.__setattr__(self, "groups", tuple(values))  # a tuple can be compared and hashed
 
     def __repr__(self) -> str:
         arguments = [] if self.groups is None else [repr(self.groups)]
@@ -483,7 +483,9 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
     """
     given = (constraints,) if isinstance(constraints, Constraint) else constraints
     what = f"expected a list of constraints, such as [{', '.join(['DemographicParity(ratio=0.8)', 'MaxSplits(7)'])}]"
-    if isinstance(given, (str, bytes, Mapping, Iterator)) or not isinstance(given, Iterable):  # iterators run dry
+    if isinstance(given, (str, bytes, Mapping, Iterator)) or not isinstance(
+        given, Iterable
+    ):  # iterators can be read once
         raise ValueError(f"constraints={constraints!r}: {what}")
     checked = tuple(given)
     for constraint in checked:

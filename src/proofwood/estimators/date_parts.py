@@ -106,9 +106,9 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         frame = _frame(X)
         names = [str(name) for name in frame.columns]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the learner says it
+            warnings.simplefilter("ignore", DataWarning)  # the learner warns of it
             schema = training_table(frame)[1]
-        self.schema_ = replace(schema, left_out={})  # a date of one day alone is no less a date
+        self.schema_ = replace(schema, left_out={})  # a column with only one date is also used
         kinds = {column.name: column.kind for column in self.schema_.columns}
         wanted = names if self.columns is None else list(self.columns)
         for name in wanted:

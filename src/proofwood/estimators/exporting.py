@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Exporting:
     """The exports of a fitted classifier. Each predicts the same as ``predict``, for every row.
 
-    A row with a level that training did not have is sent where most training weight went, even with
+    A row with a level that training did not have goes to the side with most training weight, even with
     ``unseen="error"``.
     """
 

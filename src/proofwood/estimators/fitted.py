@@ -54,7 +54,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
-        # Text and categories are read, too; the tags that say so make scikit-learn's checks round their data.
+        # Text and categories are accepted too, but with the tags for them scikit-learn's checks would round their data.
         return tags
 
     # ----------------------------------------------------------------------------------------- words of the learner
@@ -255,7 +255,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         X, y : training rows and their labels
         options : options of :func:`proofwood.write_report`
         """
-        import proofwood  # start-up time: by its public name, as a report stands above the estimators
+        import proofwood  # start-up time; by its public name, since reports depend on estimators
 
         proofwood.write_report(self, path, X, y, **options)
 
@@ -304,7 +304,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     def _proof_or_claim(self) -> str:
         """A text that says what is proved; for a loaded model, what its file claims."""
-        if getattr(self, "loaded_", False):  # a file is data: it can say anything
+        if getattr(self, "loaded_", False):  # a file can claim anything
             return f"claimed when the file was written: {self._describe_proof()}"
         return self._describe_proof()
 

@@ -83,7 +83,7 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
     if most - least > labels.size + 1000:
         classes, codes = np.unique(labels, return_inverse=True)
     else:  # integers close together are counted, not sorted
-        unsigned = labels.dtype.kind == "u"  # such as fit no int64
+        unsigned = labels.dtype.kind == "u"  # they may be too large for int64
         above = labels - labels.dtype.type(least) if unsigned else labels.astype(np.int64) - least
         seen = np.bincount(above.astype(np.int64)) > 0
         codes = (np.cumsum(seen) - 1)[above.astype(np.int64)]

@@ -31,7 +31,7 @@ class LikeSklearn:
     schema_: Schema
     model_: NodeTable
 
-    _low_weight: FloatArray | None = None  # of diagrams: weight per class on the low edge of each node, if it is known
+    _low_weight: FloatArray | None = None  # for diagrams: weight per class on the low edge of each node, if known
 
     @abstractmethod
     def _rows(self, X: Any) -> FloatArray:
@@ -98,7 +98,7 @@ class LikeSklearn:
     ) -> DecisionTreeClassifier:
         """Return a fitted scikit-learn ``DecisionTreeClassifier`` with the same predictions.
 
-        Its input are the numbers that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds them to
+        Its input is the array that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds numbers to
         float32. Its predictions are the same for every row of numbers that float32 represents exactly. If ``X`` is
         given, thresholds are moved if necessary, so that they are the same for the rows of ``X`` too. Probabilities are
         the same, except in leaves where two classes have equal weight: there the predicted class has probability 1.
@@ -140,7 +140,7 @@ class LikeSklearn:
             sample_weight=weights,
         )
         if any(column.kind in (*CATEGORIES, *MOMENTS) for column in self.schema_.columns) and names is not None:
-            del made.feature_names_in_  # its rows are arrays of to_numbers, whose columns have no names
+            del made.feature_names_in_  # it gets arrays from to_numbers, which have no column names
         return made
 
     @abstractmethod

@@ -21,7 +21,7 @@ def place() -> str | None:
     Workers, such as those of joblib, share the terminal of their parent process, and their lines would overwrite each
     other. So only the main thread of a process that is not a worker shows a line.
     """
-    # Start-up time: few watch a search.
+    # Start-up time: most fits show no progress.
     import multiprocessing
 
     if multiprocessing.parent_process() is not None or multiprocessing.current_process().name != "MainProcess":

@@ -179,7 +179,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         solve = _engine(self.engine)
         result = solve(problem.problem, limits=limits, progress=progress)
         rows = problem.problem.rows
-        rounded = rows.rounding is not None  # else the engine has counted the errors exactly
+        rounded = rows.rounding is not None  # otherwise the engine has counted the errors exactly
         if rounded and result.model is not None and rows.real_errors(result.model) > self.max_errors:
             result = self._surely(solve, problem.problem, result, limits)
         if result.model is None:
@@ -227,7 +227,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
             )
         lower = relaxed.lower_bound
         if self.minimize == "nodes" and result.part("depth").objective != relaxed.part("depth").objective:
-            lower = 2 * relaxed.part("depth").lower_bound + 1  # the fewest nodes were those of another depth
+            lower = 2 * relaxed.part("depth").lower_bound + 1  # that bound on the nodes was for another depth
         lower = min(lower, result.objective)
         proved = lower == result.objective and relaxed.status is Status.OPTIMAL
         status = Status.OPTIMAL if proved else Status.FEASIBLE

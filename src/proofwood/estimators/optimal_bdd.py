@@ -156,15 +156,15 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A few tests fit the training rows as closely as a few tests can, also where class weights differ by 10**7 and
-        # rows of the light class decide nothing: what is said about other rows is not a strength of this learner.
+        # A few tests are fitted as closely as possible to the training rows, even if class weights differ by 10**7 and
+        # rows of the light class have no effect. So the score on other rows can be low.
         tags.classifier_tags.poor_score = True
         return tags
 
     def _problem(self, given: TrainingRows) -> Posed[BDDProblem]:
         self._check_parameters()
         if self.checkpoint is not None and Path(self.checkpoint).exists():
-            self._deadline = None  # what is known is the answer at least, however short the time
+            self._deadline = None  # the checkpoint has an answer, even with a short time limit
         if self._deadline is not None and self._answers_at_once:
             left = max(0.0, self._deadline - time.monotonic())
             self._deadline -= min(_FEW_SHARE * left, _FEW_SECONDS * given.n_rows)
@@ -197,12 +197,12 @@ class OptimalBDDClassifier(ClassifierOverTests):
             return None
         try:
             posed = self._over_few_tests(given)
-        except MemoryError:  # the limit that was reached may be that of memory
+        except MemoryError:  # the memory limit may be the one that was reached
             posed = None
         if posed is None:
             posed = self._without_tests(given)
         result = self._posed_back(solve(posed.problem), posed)
-        result = dataclasses.replace(result, trace=result.trace[-1:])  # there was no other answer before
+        result = dataclasses.replace(result, trace=result.trace[-1:])  # it is the only answer
         if posed.problem.smallest_set and result.parts[1].objective > 0:
             # Sets of other tests may have smaller diagrams.
             size = dataclasses.replace(result.parts[1], lower_bound=0.0, status=Status.FEASIBLE)
@@ -240,7 +240,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return self._posed(self._over(rows), Binarizer.from_parts([[]] * given.columns.shape[1]), rows, given)
 
     def _to_count(self, given: TrainingRows) -> Posed[BDDProblem]:
-        if self.objective == "features":  # which errors could be avoided depends on the tests
+        if self.objective == "features":  # the unavoidable errors depend on the tests
             return self._problem(given)
         return self._without_tests(given)
 

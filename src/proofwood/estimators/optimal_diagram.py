@@ -217,7 +217,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is not a strength of it
+        tags.classifier_tags.poor_score = True  # nodes have a price, so that the score on other rows is lower
         return tags
 
     # --------------------------------------------------------------------------------------------------------- fit
@@ -230,7 +230,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
         Parameters
         ----------
-        X : (n_samples, n_features) numbers or text: an array, or a pandas or polars frame whose names are kept
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing, but not with ``splits="oblique"``, which needs numbers
         y, sample_weight : as in every learner
         sensitive_features : (n_samples,) group of each row, for fairness constraints; it need not be a column of ``X``
 
@@ -309,7 +310,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         views = self._views(given.columns)
         X = views.values(given.columns)
         nominal = sorted(views.by_level)
-        counts = {j: np.unique(X[:, j].astype(np.int64), return_counts=True) for j in nominal}  # gaps are a level here
+        counts = {j: np.unique(X[:, j].astype(np.int64), return_counts=True) for j in nominal}  # NaN: a level
         n_levels = sum(levels.size for levels, _ in counts.values())
         most, why = n_levels, None
         seconds, room = seconds_of(self.time_limit, self._n_values(X)), memory.room()
@@ -332,7 +333,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         )
         kept = {(j, code) for _, j, code in ranked[:most]}
         shown = X.copy()
-        for j, (levels, _) in counts.items():  # a code of no row stands for the levels without a test
+        for j, (levels, _) in counts.items():  # an unused code replaces the levels without a test
             told = np.isin(X[:, j], [code for column, code in kept if column == j])
             shown[~told, j] = float(levels[-1] + 1)
         binarizer, rows = self._ranked(shown, nominal, given)
@@ -426,7 +427,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         seed = 0 if self.random_state is None else int(self.random_state)
         if problem.incomplete is not None and progress is not None:
             progress = without_bounds(progress)
-        with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
+        with _few_blas_threads(limits.threads):  # otherwise linear algebra uses all cores
             result = self._engine()(
                 problem.problem, limits=limits, random_state=seed, shares=self._shares(problem.X), progress=progress
             )
@@ -472,7 +473,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         else:
             lifted = preorder(posed.tests.lift(model))
         if posed.problem.tree:
-            lifted = unroll(lifted)  # a leaf per branch, where the engine has one per class
+            lifted = unroll(lifted)  # a leaf per branch; the engine has one per class
         return refresh(lifted, posed.X, posed.codes, posed.problem.rows.n_classes, posed.weights)
 
     def _cost(self, problem: PosedDiagram) -> float:
@@ -523,7 +524,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _scope(self, problem: PosedDiagram, result: Result) -> tuple[str, ...]:
         scope = super()._scope(problem, result)
-        # that nothing meets the constraints is proved by programs whose hyperplanes keep the margin
+        # infeasibility is proved only for hyperplanes that keep the margin
         unmet = result.status is Status.INFEASIBLE and self.splits == "oblique"
         by_margin = _margin_decides(result) or (unmet and result.stats.proved_by != LEAVES_ONLY)
         return (*scope, f"over {self._among()}") if by_margin else scope
@@ -600,7 +601,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         else:
             raise ValueError(f"constraints are {given!r}: expected a list of names with parameters")
         checked(made)
-        # What was saved before there was a choice was proved among hyperplanes of this norm.
+        # Files without a norm are from versions that always used "l1".
         return super()._parameters_from({"norm": "l1", **saved, "constraints": made})
 
     def _columns_to_save(self) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class OptimalTreeClassifier(ProvedClassifier):
             max_depth=self.max_depth,
             alpha=self.alpha,
             min_samples_leaf=self.min_samples_leaf,
-            # scikit-learn's checks ask for a learner that can forbid leaves of little weight:
+            # scikit-learn's checks require that a learner can forbid leaves of little weight:
             # decisions/0005-minimum-weight-of-a-leaf.
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,

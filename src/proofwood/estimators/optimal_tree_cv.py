@@ -161,7 +161,8 @@ class OptimalTreeCV(FittedClassifier):
 
         Parameters
         ----------
-        X : (n_samples, n_features) numbers: an array, or a frame with columns of any kind
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing
         y, sample_weight : as in every learner
         groups : (n_samples,) group of each row, for splitters that keep groups together
 
@@ -254,7 +255,7 @@ class OptimalTreeCV(FittedClassifier):
         for train, test in splitter.split(X, labels, groups):
             reader = OptimalTreeClassifier(**self._common())
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of columns: said once, of all rows
+                warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows
                 read = reader._read_rows(
                     _safe_indexing(X, train), labels[train], None if weights is None else weights[train]
                 )

@@ -16,9 +16,9 @@ from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem
 
 FEW_ROWS = 30
-"""By default, levels with fewer rows than this are pooled,"""
+"""Levels with fewer rows than ``min(FEW_ROWS, n_rows // FEW_SHARE)`` are pooled by default."""
 FEW_SHARE = 40
-"""or levels with fewer than this fraction (1 / 40) of all rows, if that is less."""
+"""Divisor of the number of rows in the default limit for pooling, see ``FEW_ROWS``."""
 SETS_LOW = 64
 """Most levels (missing values count as one) for which the last two tests of a path try all sets."""
 SETS_OF_HELD_LEAVES = 5
@@ -26,7 +26,7 @@ SETS_OF_HELD_LEAVES = 5
 CLASSES_OF_SETS = 10
 """Most classes for which all sets of more than two levels are tried."""
 MOST_EXACT = 2.0**50
-"""Limit on the sum of whole weights; below it, float64 rounds no share other than 1/2 to 1/2."""
+"""If whole weights sum to less than this, float64 never rounds a class share other than 1/2 to exactly 1/2."""
 
 
 class Sets(StrEnum):
@@ -129,7 +129,7 @@ def tree_views(
         present = ~np.isnan(X[:, j])
         levels, index = np.unique(X[present, j].astype(np.int64), return_inverse=True)
         counted = kept[present]
-        at = index[counted]  # into ``levels``, of each row
+        at = index[counted]  # index into ``levels`` for each row
         shares, sums = class_shares(at, levels.size, codes[present][counted], n_classes, weights[present][counted])
         rows = np.bincount(at, minlength=levels.size)
         rare = (rows > 0) & (rows < pooled_at(few, int(np.count_nonzero(kept))))

@@ -86,7 +86,7 @@ def reported(
         result = solve(report)
         end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
         if not last or not last[-1].says(end):
-            with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
+            with suppress(KeyboardInterrupt):  # the search has ended, so Ctrl-C has nothing to stop
                 report(end)
         return result
 

@@ -177,7 +177,7 @@ def to_json(model: SavedModel) -> str:
         },
     }
     text = _layout({"format": FORMAT, "schema": SCHEMA, "sha256": _digest(part), "model": part}) + "\n"
-    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)  # halves of pairs have no UTF-8
+    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)  # UTF-8 cannot encode unpaired surrogates
 
 
 def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedModel:
@@ -233,7 +233,7 @@ def _plain(value: object, where: str, depth: int = 0) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
-        # subclasses such as members of string enumerations become what they are equal to
+        # members of string enumerations and other subclasses become plain values
         return (
             value if value is None or isinstance(value, bool) else int(value) if isinstance(value, int) else str(value)
         )

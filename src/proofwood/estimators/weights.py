@@ -55,7 +55,7 @@ def row_weights(
 
 
 def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: list[Fraction]) -> list[Fraction]:
-    """The factor of each class; ``totals`` are the weights of the classes before.
+    """The factor of each class; ``totals`` are the total weights of the rows of each class without these factors.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: 
     unknown = [label for label in class_weight if label not in position]
     unnamed = [label for label in position if label not in class_weight]
     if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is not an error
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a label; the labels are {list(position)}")
+        raise ValueError(f"class_weight has {unknown[0]!r}, which is not a label; the labels are {list(position)}")
     factors = [Fraction(1)] * classes.size
     for label, factor in class_weight.items():
         number = finite(factor)

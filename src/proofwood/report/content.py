@@ -126,7 +126,7 @@ def model_leaves(table: NodeTable, X: FloatArray) -> IntArray:
 
 def script_json(value: Any) -> str:
     """``value`` as JSON that is safe inside a ``script`` element, for any texts in it."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that no separator ends a line
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that no Unicode separator ends a line
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -87,7 +87,7 @@ def explained_rows(
             told.note = f"Not explained: the time limit of {seconds:g} s for explanations was reached."
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OptimalityWarning)  # the status says it
+            warnings.simplefilter("ignore", OptimalityWarning)  # the status says the same
             _formal(told, explainer, words, X[told.row], time.monotonic() + share)
     return found, ""
 

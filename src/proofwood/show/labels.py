@@ -48,7 +48,7 @@ class Labels:
             raise ValueError(f"there are {len(self.classes)} class names: expected {table.n_classes}, one per class")
 
     def feature(self, column: int, width: int | None = None) -> str:
-        """The name of a column, shortened to ``width`` characters, with its index if other short names are equal."""
+        """The name of a column, shortened to ``width`` characters; with its index if another short name is the same."""
         if self.features is None:
             return f"x[{column}]"
         name, shown = str(self.features[column]), shorten(str(self.features[column]), width)
@@ -135,7 +135,7 @@ def question(
 def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | None = None) -> str:
     """The threshold of a test of one column as a text: a number, a level, or a date or time."""
     column, threshold = int(table.feature[node]), float(table.threshold[node])
-    if column in labels.levels:  # the order of the codes is that of the levels
+    if column in labels.levels:  # codes have the order of the levels
         return labels.level(column, math.floor(threshold), width)
     kind = labels.kinds.get(column)
     return text_of(threshold, kind, labels.zones.get(column)) if kind in MOMENTS else short(threshold)

@@ -78,8 +78,8 @@ def _layers(table: NodeTable) -> IntArray:
 
 def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
     """The layout of a tree: parents centred above children, subtrees close together (Reingold and Tilford 1981)."""
-    shift = np.zeros(table.n_nodes)  # of a node against its parent
-    outline: dict[int, tuple[list[float], list[float]]] = {}  # left and right edge per layer, against the node
+    shift = np.zeros(table.n_nodes)  # offset of a node from its parent
+    outline: dict[int, tuple[list[float], list[float]]] = {}  # left and right edge per layer, relative to the node
     for node in range(table.n_nodes - 1, -1, -1):
         half = float(widths[node]) / 2
         if table.feature[node] == LEAF:
@@ -160,7 +160,7 @@ def _ports(chains: Mapping[tuple[int, int], list[int]], size: list[float]) -> di
     found: dict[tuple[int, int], float] = {}
     for (node, side), chain in chains.items():
         step = (node, chain[1])
-        found[step] = found.get(step, 0.0) + (-1, 1)[side] * size[node] / 4  # 0 if both answers lead there
+        found[step] = found.get(step, 0.0) + (-1, 1)[side] * size[node] / 4  # 0 if both answers lead to the same place
     return found
 
 

@@ -14,7 +14,7 @@ Palette = Mapping[Any, Any] | Sequence[Any]
 """A list of colours in the order of the classes, or a dict from label to colour: ``"#0072b2"``, RGB parts or names."""
 
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
-_GOLDEN = 0.381966  # of a turn: hues that never meet again
+_GOLDEN = 0.381966  # fraction of the colour circle, so that hues do not repeat
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 
 

@@ -38,14 +38,14 @@ BAR = 0.08  # inches: height of the bar of class shares
 GAP = 0.1  # inches between boxes side by side
 _LAYER = 0.48  # inches between layers of boxes of a tree
 MAX_NAME = 22  # characters of a name before it is shortened
-TERMS = 6  # of a weighted sum that a box shows
+TERMS = 6  # most terms of a weighted sum in a box
 STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
 INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
-TITLE = 1.25  # size of the title against other text
-NOTE = 0.9  # size of the note against other text
+TITLE = 1.25  # size of the title relative to other text
+NOTE = 0.9  # size of the note relative to other text
 _LEGEND = 10  # most classes that a legend names
-_LARGEST = 1.4  # scale of text in axes of more room
-_SMALL = 5.0  # points below which text is said to be small
+_LARGEST = 1.4  # largest scale of text in large axes
+_SMALL = 5.0  # if text has fewer points, a line says so
 
 Measure = Callable[[str, bool], float]
 """Function that returns the width of a text in inches at the default size, bold or not."""
@@ -60,7 +60,7 @@ class Picture:
     height: float  # of every box
     layer: float  # from the bottom of a box to the top of the next layer
     layout: Layout
-    legend: list[list[tuple[int, str, float]]]  # rows of (class code, its name, x); of no code, that there are more
+    legend: list[list[tuple[int, str, float]]]  # rows of (class code or -1, text, x)
     title: list[str]  # lines above
     note: list[str]  # lines below
     size: tuple[float, float]
@@ -242,7 +242,7 @@ def write_figure(figure: Figure, target: Any, kind: str, dpi: float, **more: Any
     if kind not in ("svg", "pdf", "ps", "eps"):
         require_few_pixels(figure, dpi)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):  # identifiers do not depend on chance
+    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):  # identifiers are not random
         figure.savefig(target, format=kind, dpi=dpi, metadata=undated, **more)
 
 
@@ -467,7 +467,7 @@ def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[C
         bottom = _say_small(ax, picture, size, bottom)
     ax.set_ylim(bottom, -GAP - picture.head)
     shares = node_probabilities(table)
-    shift = (width - 2 * GAP - picture.layout.width) / 2  # a narrow picture sits in the middle
+    shift = (width - 2 * GAP - picture.layout.width) / 2  # centre a narrow picture
 
     def write(x: float, y: float, text: str, **style: Any) -> None:
         style = {"ha": "center", "va": "center", "fontsize": size, "color": INK, "parse_math": False, **style}

@@ -24,8 +24,8 @@ from proofwood.show.plot import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDEST = 0.42  # inches: an edge that all of the weight takes
-_THINNEST = 0.012  # inches: an edge that hardly any weight takes
+_WIDEST = 0.42  # inches: width of an edge with all of the weight
+_THINNEST = 0.012  # inches: least width of an edge
 _SLOT = 0.07  # inches between edges that end at one box
 _LAYER = 0.8  # inches between layers of boxes
 _ANSWER = 0.1  # inches from a box down to the answers below it
@@ -129,7 +129,7 @@ def _draw_edges(
     from matplotlib.patheffects import withStroke
 
     starts, ends = _ports(table, picture, wide)
-    for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide ones below
+    for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide edges are drawn first
         places = [point for point, _ in picture.layout.edges[edge]]
         depths = [depth for _, depth in picture.layout.edges[edge]]
         places[0], places[-1] = starts[edge], ends[edge]
@@ -174,7 +174,7 @@ def _ports(table: NodeTable, picture: Picture, wide: dict[Edge, float]) -> tuple
     layout = picture.layout
     starts: dict[Edge, float] = {}
     for node in table.splits():
-        left, right = 0, 1  # yes on the left, here as everywhere
+        left, right = 0, 1  # yes is on the left, as in all pictures
         box, centre = float(picture.widths[node]), float(layout.x[node])
         slack = box - wide[node, left] - wide[node, right]
         starts[node, left] = centre - box / 2 + slack / 4 + wide[node, left] / 2

@@ -18,7 +18,7 @@ from proofwood.exceptions import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-# One word for a learner here, in folders, problems and tests: decisions/0075-one-name-a-learner.
+# A learner has the same name here, in folders, problems and tests: decisions/0075-one-name-a-learner.
 OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType(
     {"tree": TREE, "minimal": MINIMAL, "bdd": BDD, "diagram": DIAGRAM}
 )

@@ -63,7 +63,7 @@ class LearnersCommand(Command):
         forms: dict[str, str] = {}
         for parameter in self.get_params(ctx):
             shown = parameter.get_help_record(ctx)
-            assert shown is not None, parameter.name  # none is hidden
+            assert shown is not None, parameter.name  # no option is hidden
             if parameter.name in shared:
                 forms[parameter.name] = shown[0]
             else:

@@ -11,7 +11,7 @@ BDD = LearnerOptions(
         Option(
             "unknown",
             str,
-            "How to predict where no training row goes: smallest (diagram), parent, merge or solver.",
+            "Predictions for cells without training rows: smallest (diagram), parent, merge or solver.",
             values=("smallest", "parent", "merge", "solver"),
         ),
         Option("tie_break", str, "size: the smallest diagram among those with equal errors.", values=("size",)),

@@ -291,7 +291,7 @@ _DIALECTS = {
         "Oracle",
         "oracle",
         number="CAST({} AS BINARY_DOUBLE)",
-        extreme="TO_BINARY_DOUBLE('{}')",  # without a point, which is a comma in some countries
+        extreme="TO_BINARY_DOUBLE('{}')",  # without a decimal point, which some locales read differently
         moments=_TYPED[:2],
         instant="TIMESTAMP '{} +00:00'",
         truth=("{} = 1", "{} = 0"),

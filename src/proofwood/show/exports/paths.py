@@ -92,7 +92,7 @@ def _strange(model: Exported, column: int, one: Range) -> bool:
 
 
 def has_gap(model: Exported, key: Key, one: Range) -> bool:
-    """Whether a missing value is possible, both after the tests and in this column."""
+    """Whether a missing value is possible: the path permits it, and the column may have missing values."""
     column, terms = key
     return one.missing and model.may_lack(*([column] if column >= 0 else [index for index, _ in terms]))
 

@@ -69,7 +69,7 @@ def to_pmml(model: Exported) -> str:
         "TreeModel",
         {
             "functionName": "classification",
-            "missingValueStrategy": "none",  # a test of a missing value does not hold
+            "missingValueStrategy": "none",  # a test is false for a missing value
             "noTrueChildStrategy": "returnLastPrediction",
             "splitCharacteristic": "binarySplit",
         },
@@ -169,7 +169,7 @@ def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int,
         ask = replace(model.ask(origin), gap=bool(table.gap_comes[node]) and model.may_lack(*table.tested(node)))
         first, other = int(table.low[node]), int(table.high[node])
         first, other = (other, first) if ask.contrary else (first, other)
-        for child in (first, other):  # the first whose test holds is taken
+        for child in (first, other):  # the first child whose test is true is chosen
             elements[child] = ET.SubElement(element, "Node", {"id": str(child)})
         elements[first].append(_predicate(model, ask, sums.get(origin)))
         ET.SubElement(elements[other], "True")
@@ -184,7 +184,7 @@ def _predicate(model: Exported, ask: Ask, of_sum: str | None) -> ET.Element:
         low, high = model.low_and_high_codes(ask)
         if ask.contrary:
             return _set(model, column, high)
-        if ask.missing_low:  # strange levels are missing
+        if ask.missing_low:  # levels that training did not have count as missing
             return _with_gap(_set(model, column, high, inside=False), name, ask)
         return _set(model, column, low)
     if ask.threshold == -math.inf:
@@ -260,7 +260,7 @@ def _type(model: Exported, column: int) -> tuple[str, str]:
         return "categorical", "string"
     if kind is Kind.INTEGER and model.has_levels(column):
         return "categorical", "integer"
-    return "continuous", "double"  # PMML4S finds no value of a categorical double equal to another
+    return "continuous", "double"  # in PMML4S, two values of a categorical double are never equal
 
 
 def _require_xml(text: str, what: str) -> str:

@@ -62,7 +62,7 @@ def _paths(model: Exported) -> Iterator[_Path]:
         ask = model.ask(path.node)
         key = key_of(ask)
         known = path.ranges.get(key, Range())
-        for low in (False, True):  # the low side is taken off the stack first
+        for low in (False, True):  # the low side is popped first
             after = known.with_answer(ask, low=low)
             if is_possible(model, key, after):
                 child = int(table.low[path.node] if low else table.high[path.node])
@@ -106,7 +106,7 @@ def _words(model: Exported, key: Key, one: Range) -> str:
         name = _name(model, column)
     gap = has_gap(model, key, one)
     if not has_value(model, key, one) or (column >= 0 and model.ordered(column) and not one.codes(model, column)):
-        return f"{name} is missing"  # as a level without a place in the order is
+        return f"{name} is missing"  # a level without a place in the order counts as missing
     text = _values(model, column, name, one)
     if not text:
         return f"{name} is not missing" if has_gap(model, key, Range()) and not gap else ""

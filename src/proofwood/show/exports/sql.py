@@ -210,7 +210,7 @@ class _Query:
             test = self._in(name, ask.column, members, negated=not low) if members else ""
             return self._of_set(test, name, branch, low)
         mine, others = model.low_and_high_codes(ask)[:: 1 if low else -1]
-        if ask.missing_low is low and branch.known.missing:  # a level that training did not have is missing
+        if ask.missing_low is low and branch.known.missing:  # a level that training did not have counts as missing
             test = self._in(name, ask.column, [code for code in others if code in left], negated=True)
             return self._with_gap(test, name, branch, low)
         return self._in(name, ask.column, [code for code in mine if code in left])
