@@ -134,7 +134,7 @@ def test_text_columns():
     diagram = small(alpha=0.01, time_limit=60).fit(frame, y)  # one split is enough, and proved at once
     assert diagram.score(frame, y) == 1
     assert "colour in {red}" in diagram.export_text()
-    with pytest.raises(DataError, match=r"column 'colour' holds categories \(such as 'blue'\).*OneHotEncoder"):
+    with pytest.raises(DataError, match=r"column 'colour' has categories \(such as 'blue'\).*OneHotEncoder"):
         small(splits="oblique").fit(frame, y)
     with pytest.raises(DataError, match="column 0 holds categories"):
         small(splits="oblique").fit(frame.to_numpy(), y)
@@ -536,11 +536,11 @@ def test_pictures(iris, splits, topology):
         ({"alpha": float("nan")}, "alpha=nan is not a price"),
         ({"alpha": "cheap"}, "alpha='cheap' is not a price"),
         ({"constraints": "MaxSplits"}, "constraints='MaxSplits': expected a list of constraints"),
-        ({"constraints": [3]}, "constraints holds 3, which is not a constraint"),
+        ({"constraints": [3]}, "constraints has 3, which is not a constraint"),
         ({"constraints": [MaxSplits]}, "constraints has the class MaxSplits"),
         ({"constraints": None}, "constraints=None"),
         ({"constraints": MaxSplits(0)}, "integer from 1"),
-        ({"engine": "search", "splits": "oblique"}, "engine='search' knows univariate splits only"),
+        ({"engine": "search", "splits": "oblique"}, "engine='search' supports only univariate splits"),
         ({"engine": "search", "splits": "oblique"}, "pass one of 'auto', 'heuristic', 'paper'"),
         ({"max_thresholds": 3, "splits": "oblique"}, "pass None for splits='oblique'"),
         ({"max_thresholds": 0}, "max_thresholds=0"),
