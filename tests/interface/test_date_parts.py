@@ -95,8 +95,8 @@ def test_chosen_columns():
     ("parts", "X", "error", "message"),
     [
         (DateParts("month"), {"d": [date(2024, 1, 1)]}, ValueError, "expected a list, such as"),
-        (DateParts(["moon"]), {"d": [date(2024, 1, 1)]}, ValueError, "parts holds 'moon': expected some of 'year'"),
-        (DateParts(columns=["e"]), {"d": [date(2024, 1, 1)]}, ValueError, "columns holds 'e', which X does not have"),
+        (DateParts(["moon"]), {"d": [date(2024, 1, 1)]}, ValueError, "parts has 'moon': expected some of 'year'"),
+        (DateParts(columns=["e"]), {"d": [date(2024, 1, 1)]}, ValueError, "columns has 'e', which X does not have"),
         (DateParts(columns=["n"]), {"n": [1, 2]}, ValueError, "column 'n' has no dates or times"),
         (
             DateParts(["month"]),

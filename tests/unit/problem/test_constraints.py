@@ -155,7 +155,7 @@ def test_groups_that_cannot_be_compared():
         PredictiveEquality().measure([1, 1, 0, 1], [1, 0, 1, 0], list("aabb"))
     with pytest.raises(ValueError, match="only the value 'a'"):
         DemographicParity().measure([1, 0], [1, 0], ["a", "a"])
-    with pytest.raises(ValueError, match="there is no group 'c'; sensitive_features holds 'a', 'b'"):
+    with pytest.raises(ValueError, match="there is no group 'c'; sensitive_features has 'a', 'b'"):
         DemographicParity(("a", "c")).measure([1, 0], [1, 0], ["a", "b"])
     with pytest.raises(ValueError, match="60 different values"):
         DemographicParity().measure([1, 0] * 30, [1, 0] * 30, range(60))
@@ -244,7 +244,7 @@ def test_an_unknown_plain_form():
         (DemographicParity(3), "groups must be None or a list"),
         (DemographicParity(["a"]), "at least two values, all different"),
         (DemographicParity(["a", "a"]), "at least two values, all different"),
-        (DemographicParity([[True, False], [False, True]]), "no masks"),
+        (DemographicParity([[True, False], [False, True]]), "not masks"),
         (MaxSplits(0), "integer from 1"),
         (MaxSplits(2.0), "integer from 1"),
         (MaxSplits(True), "integer from 1"),

@@ -138,7 +138,7 @@ def test_pictures_of_too_many_pixels_are_refused(tmp_path):
     for size in ((1.0, 600.0), (200.0, 300.0)):
         figure = Figure(figsize=size)
         require_few_pixels(figure, most_dpi(figure))
-        with pytest.raises(ValueError, match="inches large"):
+        with pytest.raises(ValueError, match="inches: at"):
             require_few_pixels(figure, most_dpi(figure) + 1)
 
 
