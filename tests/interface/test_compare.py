@@ -96,7 +96,7 @@ def test_a_picture(found):
     best = max(found.models, key=lambda model: model.mean).name
     assert ax.get_yticklabels()[0].get_text() == best
     assert [text.get_text() for text in ax.texts] == ["3 leaves", "3 leaves"]
-    with pytest.raises(ValueError, match="figsize is for a new figure"):
+    with pytest.raises(ValueError, match="figsize is only for a new figure"):
         found.plot(ax, figsize=(2, 2))
 
 

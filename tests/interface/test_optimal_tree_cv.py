@@ -244,7 +244,7 @@ def test_a_picture_of_the_scores(iris):
     assert "depth 2, leaves from 10 rows" in names
     assert "chosen" in names
     assert (ax.get_title(), ax.get_ylabel()) == ("Iris", "accuracy")
-    with pytest.raises(ValueError, match="figsize is for a new figure"):
+    with pytest.raises(ValueError, match="figsize is only for a new figure"):
         tree.plot_cv(ax, figsize=(3, 3))
 
 

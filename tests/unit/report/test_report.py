@@ -79,7 +79,7 @@ def test_a_report_says_what_is_proved_and_how_to_check_it(page, tree):
     assert "Who pays & when" in text
     assert f"proved optimal: {model.objective_:.0f} errors" in text
     assert model._claim() in text
-    assert f"Done for this report: {model.objective_:.0f} errors, as the search says." in text
+    assert f"Done for this report: {model.objective_:.0f} errors, the same as the search reported." in text
     assert "OptimalTreeClassifier(max_depth=4, time_limit=None).fit(X, y)" in text
     assert "Nearest change that leads to" in text
     assert "Enough for it" in text
