@@ -70,7 +70,7 @@ MOST_CELLS = 50_000_000
 CELLS_PER_SECOND = 5e6
 """Most rows times levels per second of the time limit."""
 LEAST_LEVELS = 32
-"""Number of levels that have tests for any number of rows."""
+"""At least this many levels have tests, for any number of rows."""
 STOPPED = {
     LEFT_OUT: "only the most frequent levels have tests, because time_limit is too short for all of them",
     UNCONFIRMED: "the solver reports optimality in floating point, but no exact search confirmed it in time",
