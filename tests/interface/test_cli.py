@@ -172,7 +172,7 @@ def test_a_time_limit_is_no_failure(noise):
         (["--target", "species", "--max-depth", "-1"], "max_depth=-1 is not a depth"),
         (["--target", "species", "--max-depth", "2.5"], "--max-depth"),
         (["--target", "species", "--alpha", "2"], "alpha=2.0 is not a price"),
-        (["--target", "species", "--max-gap", "wide"], "--max-gap 'wide' is not a gap"),
+        (["--target", "species", "--max-gap", "wide"], "--max-gap 'wide' is not a number"),
         (["--target", "species", "--time-limit", "0"], "time_limit=0.0 is not a time"),
         (["--target", "species", "--time-limit", "soon"], "--time-limit 'soon' is not a time"),
         (["--target", "species", "--n-jobs", "0"], "n_jobs=0 is not a number of threads"),

@@ -127,7 +127,7 @@ def test_oblique_splits_and_trees(table):
     ("arguments", "message"),
     [
         (["--model", "diagram", "--widths", "1,3"], "layer 1 has 3 nodes"),
-        (["--model", "diagram", "--widths", "1;2"], "--widths '1;2' are not widths"),
+        (["--model", "diagram", "--widths", "1;2"], "--widths '1;2': expected integers"),
         (["--model", "diagram", "--splits", "oblique"], "column 'housing' holds categories"),
         (["--model", "diagram", "--splits", "curved"], "splits='curved'"),
         (["--model", "diagram", "--engine", "magic"], "engine='magic'"),

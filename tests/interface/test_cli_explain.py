@@ -75,7 +75,7 @@ def test_constraints_and_plausible_rows_are_asked_for_and_told(folder):
         json.loads(worked(*asked, "--plausible", folder / "usual.joblib", "--json"))["explanation"]["plausible"] == -0.5
     )
     for options, words in {
-        ("--constraint", "debt <= 3"): "--constraint is not an option",
+        ("--constraint", "debt <= 3"): "--constraint cannot be combined",
         ("--kind", "counterfactual", "--constraint", "debt * age <= 3"): "multiplies columns",
         ("--least-score", "-0.5"): "--least-score needs --plausible",
         ("--plausible", folder / "forest.joblib"): "expected a fitted IsolationForest",
@@ -194,7 +194,7 @@ def test_what_rounding_decides_is_not_proved_by_a_file_alone(folder):
     result = invoke("verify", folder / "open.json")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[-1].endswith(
-        "NOT proved; a check depends on the rounding of the model: add --model"
+        "NOT proved; a check depends on the rounding of the model: add --model FILE"
     )
     assert "FAILED" not in result.stdout
 
@@ -277,9 +277,9 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", 0, "--out", "x"): "belong together",
         ("--row", 120): "120 rows",
         ("--row", -1): "120 rows",
-        ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest is not an option",
-        ("--row", 0, "--immutable", "age"): "--immutable is not an option",
-        ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest is not an option",
+        ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest cannot be combined",
+        ("--row", 0, "--immutable", "age"): "--immutable cannot be combined",
+        ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest cannot be combined",
         ("--row", 0, "--kind", "enumeration", "--target", "bad", "--certificate", "c"): "--certificate",
         ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
         ("--row", 0, "--certificate", "c", "--plausible", "forest.pkl"): "leave out --plausible",
