@@ -304,7 +304,7 @@ def test_a_full_disk_ends_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_paper_refuses_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
-    with pytest.raises(ValueError, match="or pass engine='search'"):
+    with pytest.raises(ValueError, match="or engine='search'"):
         OptimalBDDClassifier(engine="paper", checkpoint=path).fit(*small())
     assert not path.exists()
 
