@@ -80,7 +80,7 @@ def evaluate(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the right and wrong predictions of a model for a table with labels.
+    """Count right and wrong predictions for a table with labels.
 
     For rows that were not used in training, the interval is a confidence interval of the accuracy. For training rows it
     has no meaning.

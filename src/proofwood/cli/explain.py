@@ -125,7 +125,7 @@ def explain(
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain the predictions of a model for rows of a table, with a proof.
+    """Explain predictions of a model for rows of a table, with proof.
 
     Exit code 1 if --verify does not confirm the explanation, 3 if the limit was reached before anything was proved.
     """

@@ -108,7 +108,7 @@ def fit(
     as_json: AsJson = False,
     **own: Any,
 ) -> None:
-    """Learn a provably optimal model from a table, and print it with its proof.
+    """Learn a provably optimal model from a table; print its proof.
 
     Each model has further options; 'fit --model diagram --help' lists those of one model.
     """

@@ -43,7 +43,7 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the model, its proof, its errors and explained rows as one HTML file.
+    """Write model, proof, errors and explained rows as one HTML file.
 
     The file works without a network.
     """

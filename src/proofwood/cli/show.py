@@ -75,7 +75,7 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a saved model as text with its proof, as Graphviz, or as a picture."""
+    """Show a saved model: text with its proof, Graphviz, or a picture."""
     require_out(out, model)
     kind = format or _by_ending(out)
     if as_json and out is None and format is not None:
