@@ -291,7 +291,7 @@ def test_class_weights_are_read():
     assert class_weight(["<=50K=0.5", ">50K=2"], labels) == {"<=50K": 0.5, ">50K": 2.0}
     assert class_weight(["True=2"], [False, True]) == {True: 2.0}
     for texts, message in (
-        (["balanced", ">50K=1"], "expected 'balanced' alone"),
+        (["balanced", ">50K=1"], "expected 'balanced' without other weights"),
         ([">50K"], "expected 'balanced', or a class and its weight, such as <=50K=2"),
         ([">50K=two"], "'two' is not a number"),
         ([">60K=2"], "is not a class: expected one of <=50K, >50K. Did you mean '>50K'?"),
