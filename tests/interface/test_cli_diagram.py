@@ -128,7 +128,7 @@ def test_oblique_splits_and_trees(table):
     [
         (["--model", "diagram", "--widths", "1,3"], "layer 1 has 3 nodes"),
         (["--model", "diagram", "--widths", "1;2"], "--widths '1;2': expected integers"),
-        (["--model", "diagram", "--splits", "oblique"], "column 'housing' holds categories"),
+        (["--model", "diagram", "--splits", "oblique"], "column 'housing' has categories"),
         (["--model", "diagram", "--splits", "curved"], "splits='curved'"),
         (["--model", "diagram", "--engine", "magic"], "engine='magic'"),
         (["--model", "diagram", "--max-splits", "0"], "MaxSplits(0): expected an integer from 1"),

@@ -81,7 +81,7 @@ def test_table_frame_text_and_page(found):
     assert len(lines) == 4
     assert lines[2].endswith("optimal in 5 of 5 folds")
     assert "<td>CART</td>" in found._repr_html_()
-    with pytest.raises(KeyError, match="no model 'forest': there are 'tree', 'CART'"):
+    with pytest.raises(KeyError, match="no model 'forest': expected one of 'tree', 'CART'"):
         found.interval("forest")
 
 
