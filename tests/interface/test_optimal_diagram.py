@@ -136,11 +136,11 @@ def test_text_columns():
     assert "colour in {red}" in diagram.export_text()
     with pytest.raises(DataError, match=r"column 'colour' has categories \(such as 'blue'\).*OneHotEncoder"):
         small(splits="oblique").fit(frame, y)
-    with pytest.raises(DataError, match="column 0 holds categories"):
+    with pytest.raises(DataError, match="column 0 has categories"):
         small(splits="oblique").fit(frame.to_numpy(), y)
     ordered = pd.DataFrame({"c": pd.Categorical(colour, ["red", "green", "blue"], ordered=True)})
     assert small(alpha=0).fit(ordered, y).objective_ == 0
-    with pytest.raises(DataError, match="column 'c' holds categories"):
+    with pytest.raises(DataError, match="column 'c' has categories"):
         small(splits="oblique").fit(ordered, y)
 
 

@@ -123,7 +123,7 @@ def test_no_diagram_is_said_of_these_tests(monkeypatch):
     diagram = OptimalDiagramClassifier(
         (1, 2), max_thresholds=2, drop=["level"], constraints=[MaxSplits(1), MinSamples(9)]
     )
-    said = r"meets MaxSplits.* for these tests \(at most 2 thresholds a column in x\), which is proved"
+    said = r"is proved that no .* meets MaxSplits.* for these tests \(at most 2 thresholds a column in x\)\."
     with pytest.raises(InfeasibleError, match=said) as caught:
         diagram.fit(X, y)
     assert caught.value.result.scope == (THRESHOLDS,)

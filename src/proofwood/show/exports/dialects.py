@@ -231,7 +231,7 @@ PLAIN = Dialect("SQL for any database", loose=True)
 """SQL that SQLite, DuckDB, PostgreSQL and others accept."""
 _UNNAMED_TRUTH = ("(1 = 1)", "(1 = 0)")
 """True and false for a table with a column called "true" or "false", which SQLite would read instead of the literal."""
-_NO_BIGQUERY_NAME = ('!"$()*,./;?@[\\]^`{}~\n\r\t', "a character that no column of BigQuery has")
+_NO_BIGQUERY_NAME = ('!"$()*,./;?@[\\]^`{}~\n\r\t', "a special character")
 _DIALECTS = {
     # SQLite reads an unknown name in double quotes as a text; in backticks it is an error.
     "sqlite": Dialect("SQLite", "sqlite", loose=True, quote="`", booleans=("1", "0")),
