@@ -63,7 +63,7 @@ LABELS: tuple[tuple[Any, ...], ...] = (
     *((0, 1), (3, -5, 10**12), (False, True), (1.0, 2.0, -3.0)),
 )
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "+05:45")
-REFUSED = ("holds durations", "holds times with a time zone", "has no type")
+REFUSED = ("has durations", "has times with a time zone", "has no type")
 """What an export may say of a model that it does not hold."""
 SENTENCES: tuple[Callable[[Any, pd.DataFrame, np.random.Generator, Counter[str]], None], ...] = (
     sentences.of_own_model,

@@ -304,7 +304,7 @@ def test_a_full_disk_ends_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_paper_refuses_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
-    with pytest.raises(ValueError, match="or pass engine='search'"):
+    with pytest.raises(ValueError, match="or engine='search'"):
         OptimalBDDClassifier(engine="paper", checkpoint=path).fit(*small())
     assert not path.exists()
 
@@ -346,7 +346,7 @@ def test_the_command_line_goes_on(tmp_path: Path) -> None:
         path.unlink()
     assert "--cv" in failed("fit", data, "--target", "y", "--cv", 3, "--checkpoint", path)
     assert "same file" in failed("fit", data, "--target", "y", "--out", path, "--checkpoint", path)
-    assert "is the file that is read" in failed("fit", data, "--target", "y", "--checkpoint", data)
+    assert "is an input file" in failed("fit", data, "--target", "y", "--checkpoint", data)
     assert "belongs to tree and bdd" in failed("fit", data, "--target", "y", "--model", "diagram", "--checkpoint", path)
 
 

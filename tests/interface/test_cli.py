@@ -152,7 +152,7 @@ def test_version_and_help():
 def test_a_time_limit_is_no_failure(noise):
     result = invoke("fit", noise, "--target", "y", "--max-depth", 4, "--time-limit", 0.3)
     assert result.exit_code == 0
-    assert "feasible: stopped by the time limit; the best so far" in result.stdout
+    assert "feasible: stopped by the time limit; the best model found so far" in result.stdout
     assert "warning" not in result.stderr
 
 
@@ -172,7 +172,7 @@ def test_a_time_limit_is_no_failure(noise):
         (["--target", "species", "--max-depth", "-1"], "max_depth=-1 is not a depth"),
         (["--target", "species", "--max-depth", "2.5"], "--max-depth"),
         (["--target", "species", "--alpha", "2"], "alpha=2.0 is not a price"),
-        (["--target", "species", "--max-gap", "wide"], "--max-gap 'wide' is not a gap"),
+        (["--target", "species", "--max-gap", "wide"], "--max-gap 'wide' is not a number"),
         (["--target", "species", "--time-limit", "0"], "time_limit=0.0 is not a time"),
         (["--target", "species", "--time-limit", "soon"], "--time-limit 'soon' is not a time"),
         (["--target", "species", "--n-jobs", "0"], "n_jobs=0 is not a number of threads"),
@@ -316,7 +316,7 @@ def test_ctrl_c_keeps_the_best_tree(noise):
     assert time.monotonic() - started < 10
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
-    assert "feasible: stopped by Ctrl-C; the best so far" in output
+    assert "feasible: stopped by Ctrl-C; the best model found so far" in output
     assert proofwood.load(out).status_ == "feasible"
 
 

@@ -71,7 +71,7 @@ def test_tables_are_for_commands(folder):
     ("content", "message"),
     [
         ("targt = 'species'", "'targt' is not an option of 'fit': did you mean 'target'?"),
-        ("proba = true", "'proba' is not an option of 'fit': put it below [predict]"),
+        ("proba = true", "'proba' is not an option of 'fit': put it under [predict]"),
         ("qqq = 1", "'qqq' is not an option of 'fit'"),
         ("[fitt]\nx = 1", "[fitt] is not a command: expected one of 'demo'"),
         ("max-depth = 'two'", "max-depth = 'two': expected a whole number"),
@@ -85,9 +85,9 @@ def test_tables_are_for_commands(folder):
         ("out = {a = 1}", "[out] is not a command"),
         ("targt = 1\nmax-depth = 'x'", "'targt' is not an option of 'fit': did you mean 'target'?; max-depth = 'x'"),
         ("config = 'other.toml'", "'config' is not an option of 'fit'"),
-        ("a = = 1", "is not TOML"),
-        ("a = 1\na = 2", "is not TOML"),
-        ("a = " + "[" * 5000, "is not TOML"),
+        ("a = = 1", "is not valid TOML"),
+        ("a = 1\na = 2", "is not valid TOML"),
+        ("a = " + "[" * 5000, "is not valid TOML"),
     ],
 )
 def test_what_is_wrong_in_a_file(folder, content, message):

@@ -50,7 +50,7 @@ def test_classes_that_training_did_not_have_are_wrong(folder):
     assert found["balanced_accuracy"] == 0.5
     assert found["classes"][1]["recall"] is None
     text = worked("evaluate", folder / "tree.json", folder / "new.csv", "--target", "species")
-    assert "2 rows of classes that training did not have" in text
+    assert "2 rows with classes that training did not have" in text
     assert "(unknown)" in text
 
 

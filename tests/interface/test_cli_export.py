@@ -54,7 +54,7 @@ def test_onnx_goes_to_a_file(tree, tmp_path):
     ("arguments", "message"),
     [
         (("--to", "onnx"), "add --out model.onnx"),
-        (("--to", "c", "--table", "t"), "--table and --proba are for --to sql"),
+        (("--to", "c", "--table", "t"), "--table, --dialect and --proba need --to sql"),
         (("--to", "sql", "--proba"), "name the table"),
         (("--to", "cobol"), "sql"),
         ((), "--to"),
@@ -65,4 +65,4 @@ def test_wrong_usage(tree, arguments, message):
 
 
 def test_the_model_file_is_not_overwritten(tree):
-    assert "is the file that is read" in failed("export", tree[1], "--to", "c", "--out", tree[1])
+    assert "is an input file" in failed("export", tree[1], "--to", "c", "--out", tree[1])

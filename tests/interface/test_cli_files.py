@@ -177,9 +177,9 @@ def test_where_to_write_is_looked_at_before_the_work(folder, tmp_path, command, 
     assert "it is a folder" in failed(*work(tmp_path))
     assert "too long" in failed(*work(tmp_path / ("n" * 300)))
     if command != "show":
-        assert "is the file that is read" in failed(*work(data))
+        assert "is an input file" in failed(*work(data))
     if command != "fit":
-        assert "is the file that is read" in failed(*work(tree))
+        assert "is an input file" in failed(*work(tree))
     assert (data.read_bytes(), tree.read_bytes()) == before
     assert list(tmp_path.iterdir()) == []
 

@@ -80,7 +80,7 @@ def test_the_ending_says_the_format(folder, tmp_path, ending, read):
 
 def test_formats_that_are_none(folder, tmp_path):
     call = ("predict", folder / "m.json", folder / "clients.csv", "--out")
-    assert "no table is written as .xlsx: expected .csv" in failed(*call, tmp_path / "p.xlsx")
+    assert "cannot write a table as .xlsx: expected .csv" in failed(*call, tmp_path / "p.xlsx")
     assert "did you mean '.parquet'?" in failed(*call, tmp_path / "p.parqet")
     assert "only .csv and .tsv can be gzipped" in failed(*call, tmp_path / "p.json.gz")
     assert list(tmp_path.iterdir()) == []
@@ -145,7 +145,7 @@ def test_kept_texts_are_no_formulas_either(folder, tmp_path):
     table.write_csv(tmp_path / "t.csv")
     call = ("predict", folder / "m.json", tmp_path / "t.csv", "--keep", "note")
     told = invoke(*call)
-    assert "cells such as '=1+1' in column 'note' may be run as formulas" in told.stderr
+    assert "may run cells such as '=1+1' in column 'note' as formulas" in told.stderr
     safe = pl.read_csv(worked(*call, "--safe-cells").encode())
     assert safe["note"].to_list() == ["'=1+1", "'+49 123"]
     worked(*call, "--safe-cells", "--out", tmp_path / "p.json")

@@ -40,8 +40,8 @@ def test_wrong_input_is_refused(folder, tmp_path):
     model, table = folder / "m.json", folder / "train.csv"
     assert "no column 'nothing'" in failed("report", model, table, "--target", "nothing")
     assert "no file" in failed("report", tmp_path / "none.json", table, "--target", "paid")
-    assert "is the file that is read" in failed("report", model, table, "--target", "paid", "--out", table)
-    assert "expected numbers of rows, from 0 to 199" in failed(
+    assert "is an input file" in failed("report", model, table, "--target", "paid", "--out", table)
+    assert "expected indices of rows, from 0 to 199" in failed(
         "report", model, table, "--target", "paid", "--row", 200, "--out", tmp_path / "r.html"
     )
     assert "cannot write" in failed("report", model, table, "--target", "paid", "--out", tmp_path / "no" / "r.html")
@@ -57,4 +57,4 @@ def test_rows_from_two_sheets_of_a_workbook(folder, tmp_path):
     assert "has several sheets: 'train', 'fresh'. Name one of them" in failed(*call)
     worked(*call, "--sheet", "train", "--validation", book, "--validation-sheet", "fresh")
     assert "Validation rows" in out.read_text()
-    assert "and none is given" in failed(*call, "--sheet", "train", "--validation-sheet", "fresh")
+    assert "needs --validation FILE" in failed(*call, "--sheet", "train", "--validation-sheet", "fresh")

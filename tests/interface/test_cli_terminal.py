@@ -248,11 +248,11 @@ def test_ctrl_c_before_there_is_a_model_is_130(folder):
         (["explain", "M", "T", "--row", "1", "--engine", "cdl"], "Did you mean 'cdcl'?"),
         (["explain", "M", "T", "--row", "1", "--kind", "abduct"], "Did you mean 'abductive'?"),
         (["show", "M", "--format", "pngg"], "Did you mean 'png'?"),
-        (["show", "M", "--out", "x.jpg"], "what to write as .jpg"),
+        (["show", "M", "--out", "x.jpg"], "the extension .jpg is unknown"),
         (["export", "M", "--to", "pyton"], "Did you mean 'python'?"),
         (["demo", "--data", "wines"], "did you mean 'wine'?"),
         (["data", "irs"], "did you mean 'iris'?"),
-        (["data", "--out", "x.csv"], "which data set?"),
+        (["data", "--out", "x.csv"], "--out needs a data set"),
         (["predct", "M", "T"], "Did you mean 'predict'?"),
     ],
 )
@@ -291,9 +291,9 @@ def test_class_weights_are_read():
     assert class_weight(["<=50K=0.5", ">50K=2"], labels) == {"<=50K": 0.5, ">50K": 2.0}
     assert class_weight(["True=2"], [False, True]) == {True: 2.0}
     for texts, message in (
-        (["balanced", ">50K=1"], "expected 'balanced' alone"),
+        (["balanced", ">50K=1"], "expected 'balanced' without other weights"),
         ([">50K"], "expected 'balanced', or a class and its weight, such as <=50K=2"),
-        ([">50K=two"], "'two' is not a weight"),
+        ([">50K=two"], "'two' is not a number"),
         ([">60K=2"], "is not a class: expected one of <=50K, >50K. Did you mean '>50K'?"),
         ([">50K=1", ">50K=2"], "twice"),
     ):
@@ -347,4 +347,4 @@ def test_what_a_picture_needs_is_asked_for_before_the_work(folder, monkeypatch, 
     fit = ("fit", folder / "iris.csv", "--target", "species", "--plot")
     assert "pip install 'proofwood[plot]'" in failed(*fit, tmp_path / "t.png")
     assert "there is no folder" in failed(*fit, tmp_path / "none" / "t.png")
-    assert "is the file that is read" in failed(*fit, folder / "iris.csv")
+    assert "is an input file" in failed(*fit, folder / "iris.csv")

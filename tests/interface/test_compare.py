@@ -81,7 +81,7 @@ def test_table_frame_text_and_page(found):
     assert len(lines) == 4
     assert lines[2].endswith("optimal in 5 of 5 folds")
     assert "<td>CART</td>" in found._repr_html_()
-    with pytest.raises(KeyError, match="no model 'forest': there are 'tree', 'CART'"):
+    with pytest.raises(KeyError, match="no model 'forest': expected one of 'tree', 'CART'"):
         found.interval("forest")
 
 
@@ -96,7 +96,7 @@ def test_a_picture(found):
     best = max(found.models, key=lambda model: model.mean).name
     assert ax.get_yticklabels()[0].get_text() == best
     assert [text.get_text() for text in ax.texts] == ["3 leaves", "3 leaves"]
-    with pytest.raises(ValueError, match="figsize is for a new figure"):
+    with pytest.raises(ValueError, match="figsize is only for a new figure"):
         found.plot(ax, figsize=(2, 2))
 
 
@@ -147,7 +147,7 @@ class Broken(ClassifierMixin, BaseEstimator):
 def test_an_error_names_the_model(iris):
     with pytest.raises(RuntimeError, match="no such thing") as told:
         compare(*iris, {"broken": Broken()}, cv=2)
-    assert told.value.__notes__ == ["this happened to the model 'broken' in fold 0"]
+    assert told.value.__notes__ == ["the model 'broken' raised this error in fold 0"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_error_names_the_model(iris):
     [
         ({"models": {}}, "expected a mapping from names to classifiers"),
         ({"models": [CART]}, "expected a mapping from names to classifiers"),
-        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is not a model; there are 'a'"),
+        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is not a model: expected one of 'a'"),
     ],
 )
 def test_what_cannot_be_compared_is_named(iris, given, message):

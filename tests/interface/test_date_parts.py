@@ -95,9 +95,9 @@ def test_chosen_columns():
     ("parts", "X", "error", "message"),
     [
         (DateParts("month"), {"d": [date(2024, 1, 1)]}, ValueError, "expected a list, such as"),
-        (DateParts(["moon"]), {"d": [date(2024, 1, 1)]}, ValueError, "parts holds 'moon': expected some of 'year'"),
-        (DateParts(columns=["e"]), {"d": [date(2024, 1, 1)]}, ValueError, "columns holds 'e', which X does not have"),
-        (DateParts(columns=["n"]), {"n": [1, 2]}, ValueError, "column 'n' holds no dates or times"),
+        (DateParts(["moon"]), {"d": [date(2024, 1, 1)]}, ValueError, "parts has 'moon': expected some of 'year'"),
+        (DateParts(columns=["e"]), {"d": [date(2024, 1, 1)]}, ValueError, "columns has 'e', which X does not have"),
+        (DateParts(columns=["n"]), {"n": [1, 2]}, ValueError, "column 'n' has no dates or times"),
         (
             DateParts(["month"]),
             {"d": [date(2024, 1, 1), date(2024, 1, 2)], "d month": [1, 2]},
@@ -112,7 +112,7 @@ def test_what_cannot_be_used_is_named(parts, X, error, message):
 
 
 def test_arrays_and_other_columns_are_refused():
-    with pytest.raises(TypeError, match="takes frames, whose columns say what they hold, and not ndarray"):
+    with pytest.raises(TypeError, match="needs a pandas or polars frame, but X is of type ndarray"):
         DateParts().fit(np.zeros((2, 2)))
     parts = DateParts().fit(pl.DataFrame({"d": ["2024-01-01 03:00"], "n": [1]}))
     with pytest.raises(ValueError, match="expected those of training, in their order: d, n"):

@@ -276,7 +276,7 @@ def test_balanced_classes_weigh_the_same():
     [
         ("even", "expected None, 'balanced', or a dict"),
         ([1, 2], "expected None, 'balanced', or a dict"),
-        ({0: 1, "b": 2}, "class_weight names 'b', which is not a label"),
+        ({0: 1, "b": 2}, "class_weight has 'b', which is not a label"),
         ({0: -1}, r"class_weight\[0\]=-1: expected a finite number from 0"),
         ({0: "heavy"}, r"class_weight\[0\]='heavy'"),
         ({0: 0, 1: 0}, "gives every row weight 0"),
@@ -294,7 +294,7 @@ def test_wrong_class_weights(class_weight, message):
         ([1, np.nan], "NaN"),
         ([1], r"expected \(2,\)"),
         ([[1], [1]], r"expected \(2,\)"),
-        ([0, 0], "all of sample_weight is zero"),
+        ([0, 0], "sample_weight is zero for all rows"),
         (["a", "b"], "one number per row"),
     ],
 )
@@ -460,9 +460,9 @@ def test_plot_draws_on_the_given_axes(iris):
 
 def test_recounting_needs_known_labels(iris):
     tree = OptimalTreeClassifier(max_depth=1).fit(*iris)
-    with pytest.raises(ValueError, match="labels seen in training"):
+    with pytest.raises(ValueError, match="seen in training"):
         tree.recount([[1, 2, 3, 4]], [9])
-    with pytest.raises(ValueError, match="labels seen in training"):
+    with pytest.raises(ValueError, match="seen in training"):
         tree.recount([[1, 2, 3, 4]], [0, 1])
 
 

@@ -318,11 +318,11 @@ def test_what_a_database_cannot_hold_is_refused_in_words():
     texts = pd.DataFrame({"level": ["", "a", "", "a"]})
     blanks = pd.DataFrame({"level": ["a", "a ", "a", "a "]})
     y = [0, 1, 0, 1]
-    with pytest.raises(ExportError, match="Oracle keeps as NULL"):
+    with pytest.raises(ExportError, match="Oracle stores as NULL"):
         OptimalTreeClassifier(1, min_samples_level=1).fit(texts, y).to_sql(dialect="oracle")
-    with pytest.raises(ExportError, match="equal to SQL Server"):
+    with pytest.raises(ExportError, match="SQL Server treats as equal"):
         OptimalTreeClassifier(1, min_samples_level=1).fit(blanks, y).to_sql(dialect="sqlserver")
-    with pytest.raises(ExportError, match="no column of BigQuery"):
+    with pytest.raises(ExportError, match="BigQuery does not permit"):
         OptimalTreeClassifier(1).fit(pd.DataFrame({"a.b": [0.0, 1.0]}), [0, 1]).to_sql(dialect="bigquery")
     with pytest.raises(ExportError, match="'sqlite', 'duckdb', 'postgresql'"):
         OptimalTreeClassifier(1).fit(pd.DataFrame({"a": [0.0, 1.0]}), [0, 1]).to_sql(dialect="dbase")
@@ -333,7 +333,7 @@ def test_a_tree_nested_too_deep_for_sql_server_is_refused():
     depth = 12
     table = full_tree(np.repeat(np.arange(depth), 2 ** np.arange(depth)), [0, 1] * 2 ** (depth - 1))
     model = Exported(table, [Column(f"x{j}") for j in range(depth)], np.arange(2), True, frozenset())
-    with pytest.raises(ExportError, match="SQL Server takes 10"):
+    with pytest.raises(ExportError, match="SQL Server permits 10"):
         to_sql(model, dialect="sqlserver")
     sqlite3.connect(":memory:").execute(
         f"SELECT {to_sql(model)} FROM (SELECT {', '.join(f'{j % 2} AS x{j}' for j in range(depth))})"

@@ -177,7 +177,7 @@ def test_refusals_say_what_to_do():
     late = OptimalTreeClassifier(1).fit(seen, seen["seen at"] > seen["seen at"].median())
     with pytest.raises(PrecisionError, match=r"'seen at'.*microseconds.*to_sklearn\(X\)"):
         late.to_sklearn()
-    with pytest.raises(ValueError, match="y is given without X"):
+    with pytest.raises(ValueError, match="has y, but no X"):
         models()["tree"].to_sklearn(y=[0])
 
 

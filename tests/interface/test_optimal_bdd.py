@@ -169,7 +169,7 @@ def test_the_picture_has_dashed_edges_where_tests_hold(majority):
         ({"tie_break": "depth"}, "tie_break='depth'"),
         ({"engine": "milp"}, "engine='milp'"),
         ({"alpha": 2.0}, "alpha=2.0 is not a price"),
-        ({"objective": "features", "alpha": 0.1}, "leave it at 0"),
+        ({"objective": "features", "alpha": 0.1}, "pass alpha=0"),
     ],
 )
 def test_wrong_parameters(majority, parameters, message):

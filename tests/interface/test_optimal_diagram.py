@@ -134,13 +134,13 @@ def test_text_columns():
     diagram = small(alpha=0.01, time_limit=60).fit(frame, y)  # one split is enough, and proved at once
     assert diagram.score(frame, y) == 1
     assert "colour in {red}" in diagram.export_text()
-    with pytest.raises(DataError, match=r"column 'colour' holds categories \(such as 'blue'\).*OneHotEncoder"):
+    with pytest.raises(DataError, match=r"column 'colour' has categories \(such as 'blue'\).*OneHotEncoder"):
         small(splits="oblique").fit(frame, y)
-    with pytest.raises(DataError, match="column 0 holds categories"):
+    with pytest.raises(DataError, match="column 0 has categories"):
         small(splits="oblique").fit(frame.to_numpy(), y)
     ordered = pd.DataFrame({"c": pd.Categorical(colour, ["red", "green", "blue"], ordered=True)})
     assert small(alpha=0).fit(ordered, y).objective_ == 0
-    with pytest.raises(DataError, match="column 'c' holds categories"):
+    with pytest.raises(DataError, match="column 'c' has categories"):
         small(splits="oblique").fit(ordered, y)
 
 
@@ -355,7 +355,7 @@ def test_sensitive_features_are_needed_where_groups_are_compared(credit):
 def test_more_than_two_classes_need_a_favourable_one(iris):
     X, y = iris
     group = np.arange(150) % 2
-    with pytest.raises(ValueError, match="which of them is the favourable one is not clear"):
+    with pytest.raises(ValueError, match="it is not clear which one is favourable"):
         small(constraints=DemographicParity()).fit(X, y, sensitive_features=group)
     fair = small(constraints=DemographicParity(pos_label=2)).fit(X, y, sensitive_features=group)
     assert fair.fairness_["DemographicParity(ratio=0.8, pos_label=2)"] >= 0.8
@@ -468,10 +468,10 @@ def test_constraints_keep_their_form(iris, tmp_path, given):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p: p["constraints"]["$tuple"][0].update(constraint="Kind"), "no constraint 'Kind' in this version"),
+        (lambda p: p["constraints"]["$tuple"][0].update(constraint="Kind"), "constraint 'Kind' is unknown"),
         (lambda p: p["constraints"]["$tuple"][0].update(n_splits=0), "integer from 1"),
         (lambda p: p["constraints"]["$tuple"][0].update(colour=0), "unexpected keyword argument 'colour'"),
-        (lambda p: p.update(constraints="MaxSplits"), "expected names and parameters"),
+        (lambda p: p.update(constraints="MaxSplits"), "expected a list of names with parameters"),
         (lambda p: p.update(shape=3), "unexpected keyword argument 'shape'"),
     ],
 )
@@ -491,7 +491,7 @@ def test_a_file_without_its_flow(iris, tmp_path):
     content = json.loads(path.read_text())
     del content["model"]["columns"]["flow"]
     path.write_text(json.dumps(content))
-    with pytest.raises(ModelFileError, match=r"model\.columns: flow must hold two weights"):
+    with pytest.raises(ModelFileError, match=r"model\.columns: flow must have two finite weights"):
         load(path, check=False)
 
 
@@ -536,13 +536,13 @@ def test_pictures(iris, splits, topology):
         ({"alpha": float("nan")}, "alpha=nan is not a price"),
         ({"alpha": "cheap"}, "alpha='cheap' is not a price"),
         ({"constraints": "MaxSplits"}, "constraints='MaxSplits': expected a list of constraints"),
-        ({"constraints": [3]}, "constraints holds 3, which is not a constraint"),
-        ({"constraints": [MaxSplits]}, "constraints holds the class MaxSplits"),
+        ({"constraints": [3]}, "constraints has 3, which is not a constraint"),
+        ({"constraints": [MaxSplits]}, "constraints has the class MaxSplits"),
         ({"constraints": None}, "constraints=None"),
         ({"constraints": MaxSplits(0)}, "integer from 1"),
-        ({"engine": "search", "splits": "oblique"}, "engine='search' knows univariate splits only"),
-        ({"engine": "search", "splits": "oblique"}, "choose one of 'auto', 'heuristic', 'paper'"),
-        ({"max_thresholds": 3, "splits": "oblique"}, "leave it None for splits='oblique'"),
+        ({"engine": "search", "splits": "oblique"}, "engine='search' supports only univariate splits"),
+        ({"engine": "search", "splits": "oblique"}, "pass one of 'auto', 'heuristic', 'paper'"),
+        ({"max_thresholds": 3, "splits": "oblique"}, "pass None for splits='oblique'"),
         ({"max_thresholds": 0}, "max_thresholds=0"),
         ({"random_state": -1}, "random_state=-1: expected an integer from 0"),
         ({"random_state": np.random.default_rng(0)}, "random_state=Generator"),
@@ -559,7 +559,7 @@ def test_parameters_are_checked_in_fit_only():
 
 def test_bad_rows(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="column 0 holds 12 missing values, and oblique splits"):
+    with pytest.raises(ValueError, match="column 0 has 12 missing values, but oblique splits"):
         small(splits="oblique").fit(np.where(X > 7, np.nan, X), y)
     with pytest.raises(ValueError, match="seen in training"):
         small().fit(X, y).recount(X, y + 1)

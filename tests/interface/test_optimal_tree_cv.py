@@ -209,9 +209,9 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
         ({"max_depth": ()}, "max_depth=.* holds no value"),
         ({"max_depth": (1, -1)}, "max_depth=-1 is not a depth"),
         ({"max_depth": "2"}, "max_depth='2' is not a depth"),
-        ({"alpha": (0.1, 2)}, "alpha holds 2"),
-        ({"alpha": "small"}, "alpha holds 'small'"),
-        ({"alpha": float("nan")}, "alpha holds nan"),
+        ({"alpha": (0.1, 2)}, "alpha has 2"),
+        ({"alpha": "small"}, "alpha has 'small'"),
+        ({"alpha": float("nan")}, "alpha has nan"),
         ({"min_samples_leaf": (1, 0)}, "min_samples_leaf=0 is not a number of rows"),
         ({"min_samples_leaf": "some"}, "min_samples_leaf='some'"),
         ({"rule": "least"}, "rule='least': expected one of 'one_se', 'best'"),
@@ -244,7 +244,7 @@ def test_a_picture_of_the_scores(iris):
     assert "depth 2, leaves from 10 rows" in names
     assert "chosen" in names
     assert (ax.get_title(), ax.get_ylabel()) == ("Iris", "accuracy")
-    with pytest.raises(ValueError, match="figsize is for a new figure"):
+    with pytest.raises(ValueError, match="figsize is only for a new figure"):
         tree.plot_cv(ax, figsize=(3, 3))
 
 

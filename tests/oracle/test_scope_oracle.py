@@ -280,7 +280,7 @@ def test_the_last_fit_of_a_cross_validation():
     tree = OptimalTreeCV(2, alpha=0.0, min_samples_leaf=2, cv=2, min_samples_level=1).fit(X, y)
     assert tree.result_.scope == tree.best_estimator_.result_.scope == (ORDERED,)
     assert f"proved optimal for these tests ({ORDERED})" in tree.summary()
-    assert "what is proved is the last fit, of this size on all rows, not the choice" in tree.summary()
+    assert "the proof is about the last fit, of this size on all rows, not about the choice" in tree.summary()
 
 
 @st.composite

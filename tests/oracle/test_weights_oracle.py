@@ -212,7 +212,7 @@ def test_products_of_few_digits_are_refused() -> None:
 def test_equal_rows_whose_majority_rounding_hides_are_refused() -> None:
     rows, labels = [[0.0], [0.0], [1.0]], [0, 1, 1]
     for learner in (OptimalBDDClassifier(objective="features"), MinimalTreeClassifier(on_conflict="majority")):
-        with pytest.raises(ValueError, match="which label of these rows is the heavier"):
+        with pytest.raises(ValueError, match="needs the label with more weight"):
             learner.fit(rows, labels, sample_weight=[1e-30, 2e-30, 1.0])
 
 

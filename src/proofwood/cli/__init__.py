@@ -1,8 +1,8 @@
-"""The command ``proofwood``: learn a proved tree from a table, use it, look at it, explain what models predict.
+"""The command ``proofwood``: learn a provably optimal tree from a table, use it, show it, and explain predictions.
 
-Each command is a file here, and one line below. Exit codes are in :mod:`proofwood.cli.errors`. Errors are one message
-on standard error. Progress goes to standard error too, so that standard output holds the model, its proof or the
-predictions and nothing else. A command that prints an answer prints it as JSON, too (:mod:`proofwood.cli.answers`).
+Each command has a module here and an entry in ``COMMANDS``. Exit codes are in :mod:`proofwood.cli.errors`. Errors and
+progress go to standard error, so that standard output has only the model, its proof or the predictions. Commands with
+an answer can also print it as JSON (:mod:`proofwood.cli.answers`).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["main"]
 
 COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "compare", "show", "export")}
 COMMANDS |= {"report": "html_report", "explain": "explain", "verify": "verify", "schema": "schema"}
-"""Commands in the order of the help, each with the module that has a function of its name. Its help ends with the
-``EXAMPLES`` that stand there; it is a ``CLASS``, if one does."""
+"""Commands in the order of the help, each with its module, which has a function of the same name. The help of a command
+ends with the ``EXAMPLES`` of its module. The module may also have a ``CLASS`` for the command."""
 WITHOUT_FILES = ("demo", "data", "schema")
-"""Commands that read no file of the user."""
+"""Commands that read no files of the user."""
 READ_TABLES = ("fit", "predict", "evaluate", "compare", "report", "explain")
 """Commands that read tables."""
 
 
 def assembled(commands: Sequence[str]) -> typer.Typer:
-    """The command line with some of its commands, with the examples that stand in their modules."""
+    """Build the command line with these commands, and with the examples from their modules."""
     made = typer.Typer(
         name="proofwood",
         cls=Commands,
@@ -57,7 +57,7 @@ def assembled(commands: Sequence[str]) -> typer.Typer:
 
 
 def __getattr__(name: str) -> Any:
-    """``app``, the whole command line, made when it is asked for."""
+    """Build ``app``, the whole command line, at its first use."""
     if name != "app":
         raise AttributeError(f"module 'proofwood.cli' has no attribute {name!r}")
     globals()["app"] = assembled(list(COMMANDS))
@@ -68,14 +68,14 @@ def main() -> None:
     """Run the command line; the entry point of the installed script."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another, and nothing fails
+            stream.reconfigure(errors="replace")  # a character that the terminal cannot show is replaced
     assembled(_needed(sys.argv[1:]))(prog_name="proofwood")
 
 
 def _needed(arguments: Sequence[str]) -> list[str]:
-    """Commands that a call may need: the one that is called (start-up time: the others take 0.06 s to assemble).
+    """The commands to build for a call: only the one that is called, because the others take 0.06 s.
 
-    Files of options may have parts for all commands, and ``schema`` lists what all of them print.
+    All commands are needed for ``--config``, whose file may have parts for all of them, and for ``schema``.
     """
     first = arguments[0] if arguments else ""
     alone = first in COMMANDS and first != "schema" and not any(one.split("=")[0] == "--config" for one in arguments)

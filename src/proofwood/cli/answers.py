@@ -1,11 +1,11 @@
-"""Answers as JSON, and the schema of each: what ``--json`` prints, and what ``proofwood schema`` says about it.
+"""The JSON answers of commands: ``--json`` prints one, and ``proofwood schema`` prints its schema.
 
-A command registers the form of its answer next to itself::
+A command registers the schema of its answer in its module::
 
     register("predict", "The class of each row.", {"columns": listing(TEXT), "rows": listing(mapping(ANY))})
 
-and prints one with :func:`print_answer`. A version of a form is raised when a field goes or changes its meaning; fields
-are added without.
+and prints an answer with :func:`print_answer`. The version is raised when a field is removed or changes its meaning,
+not when a field is added.
 """
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
@@ -22,16 +22,16 @@ import typer
 import proofwood
 
 VERSION = 1
-"""Version of the forms."""
+"""Version of all schemas."""
 
 Schema = dict[str, Any]
 
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document; 'proofwood schema COMMAND' tells its form.")
+    bool, typer.Option("--json", help="Print one JSON document; 'proofwood schema COMMAND' prints its schema.")
 ]
 
 SCHEMAS: dict[str, Schema] = {}
-"""Name of a command -> form of its answer."""
+"""The schema of the answer, by the name of the command."""
 
 # ------------------------------------------------------------------------------------------------------ parts of forms
 
@@ -39,39 +39,39 @@ TEXT: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
-LABEL: Schema = {"type": ["string", "integer", "number", "boolean"], "description": "a class, as the table has it"}
-CELL: Schema = {"type": ["string", "integer", "number", "boolean", "null"], "description": "null where missing"}
+LABEL: Schema = {"type": ["string", "integer", "number", "boolean"], "description": "a class, as in the table"}
+CELL: Schema = {"type": ["string", "integer", "number", "boolean", "null"], "description": "null if missing"}
 
 
 def listing(items: Schema) -> Schema:
-    """A list of values of one form."""
+    """The schema of a list whose items have the schema ``items``."""
     return {"type": "array", "items": items}
 
 
 def mapping(values: Schema) -> Schema:
-    """Values of one form by name."""
+    """The schema of an object with any keys, whose values have the schema ``values``."""
     return {"type": "object", "additionalProperties": values}
 
 
 def record(fields: Mapping[str, Schema], about: str = "") -> Schema:
-    """An object with these fields, all required."""
+    """The schema of an object with these fields, all required; ``about`` is its description."""
     said = {"description": about} if about else {}
     return {"type": "object", **said, "properties": dict(fields), "required": list(fields)}
 
 
 def nullable(form: Schema, about: str = "") -> Schema:
-    """Null or a value of the form."""
+    """The schema of a value that has the schema ``form`` or is null; ``about`` is its description."""
     said = {"description": about} if about else {}
     return {"anyOf": [form, {"type": "null"}], **said}
 
 
 def choice(*values: str) -> Schema:
-    """One of these texts."""
+    """The schema of a text that is one of ``values``."""
     return {"type": "string", "enum": list(values)}
 
 
 def described(form: Schema, about: str) -> Schema:
-    """A form with what the value means."""
+    """The schema ``form`` with the description ``about``."""
     return {**form, "description": about}
 
 
@@ -79,18 +79,18 @@ STATUS = choice("optimal", "within_gap", "feasible", "infeasible", "unknown")
 PROOF = record(
     {
         "status": described(STATUS, "what is proved"),
-        "claim": described(TEXT, "what the status 'optimal' says of this model, in words, with its scope"),
-        "scope": described(listing(TEXT), "what limited the search beyond the shape of the model and the table"),
-        "objective": described(NUMBER, "what the model costs"),
-        "unit": described(TEXT, "of objective, bound and gap"),
-        "lower_bound": described(NUMBER, "no model that was searched costs less"),
+        "claim": described(TEXT, "the statement that status 'optimal' proves, in words, with its scope"),
+        "scope": described(listing(TEXT), "what limited the search, apart from the shape of the model and the table"),
+        "objective": described(NUMBER, "the cost of the model"),
+        "unit": described(TEXT, "unit of objective, bound and gap"),
+        "lower_bound": described(NUMBER, "no permitted model has a lower cost"),
         "gap": described(NUMBER, "objective minus lower bound"),
         "parts": listing(
             record({"unit": TEXT, "objective": NUMBER, "lower_bound": nullable(NUMBER), "status": STATUS})
         ),
         "facts": listing(record({"name": TEXT, "text": TEXT})),
         "engine": TEXT,
-        "stopped_by": nullable(TEXT, "null if the search came to its end; else such as time_limit"),
+        "stopped_by": nullable(TEXT, "null if the search was completed; else the reason, such as time_limit"),
         "seconds": NUMBER,
         "counters": mapping(INTEGER),
     },
@@ -98,26 +98,26 @@ PROOF = record(
 )
 MODEL = record(
     {
-        "learner": described(TEXT, "the name that --model takes"),
-        "class": described(TEXT, "of the estimator"),
+        "learner": described(TEXT, "name of the learner for --model"),
+        "class": described(TEXT, "class of the estimator"),
         "kind": choice("tree", "diagram"),
         "depth": INTEGER,
-        "nodes": described(INTEGER, "leaves included"),
+        "nodes": described(INTEGER, "splits and leaves"),
         "splits": INTEGER,
         "features": described(listing(TEXT), "columns, in the order of training"),
         "classes": listing(LABEL),
-        "parameters": described({"type": "object"}, "of the learner; what JSON does not know is text"),
-        "text": described(TEXT, "the model as lines"),
+        "parameters": described({"type": "object"}, "of the learner; values that JSON cannot represent are texts"),
+        "text": described(TEXT, "the model as lines of text"),
     },
-    "what was learned",
+    "the model that was learned",
 )
 
 
 def register(command: str, about: str, fields: Mapping[str, Schema]) -> None:
-    """Declare the answer of a command: ``fields`` come after those that every answer has."""
+    """Register the schema of the answer of a command: ``fields`` follow the fields that every answer has."""
     head = {
         "proofwood": described(TEXT, "version of the program"),
-        "schema": {"const": VERSION, "description": "version of this form"},
+        "schema": {"const": VERSION, "description": "version of this schema"},
         "command": {"const": command},
     }
     SCHEMAS[command] = {
@@ -136,12 +136,12 @@ def print_answer(command: str, **fields: Any) -> None:
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
-    """JSON in ASCII that no terminal acts on; what is not finite is null, what JSON does not know is text."""
+    """``value`` as JSON text in ASCII without control characters, with the conversions of :func:`plain`."""
     return json.dumps(plain(value), allow_nan=False, indent=indent).replace("\x7f", "\\u007f")
 
 
 def plain(value: Any) -> Any:
-    """``value`` in what JSON knows."""
+    """``value`` in types of JSON: numbers that are not finite become None, unknown types become text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -158,7 +158,7 @@ def plain(value: Any) -> Any:
 
 
 def model_answer(model: Any) -> dict[str, Any]:
-    """A fitted model in the form :data:`MODEL`."""
+    """A fitted model as an answer with the schema :data:`MODEL`."""
     from proofwood.estimators.registry import LEARNERS
 
     table, name = model.model_, type(model).__name__
@@ -179,7 +179,7 @@ def model_answer(model: Any) -> dict[str, Any]:
 
 
 def proof_answer(model: Any) -> dict[str, Any]:
-    """What is proved of a fitted model, in the form :data:`PROOF`."""
+    """The proof of a fitted model as an answer with the schema :data:`PROOF`."""
     from proofwood.estimators.proof_report import proof_report
 
     proof = proof_report(model)

@@ -1,4 +1,4 @@
-"""``proofwood fit --cv``: the size of a tree by cross-validation."""
+"""The option ``--cv`` of ``proofwood fit``, which chooses the size of a tree by cross-validation."""
 
 # Imports inside functions are of modules that load numpy and scikit-learn, so that --help starts at once.
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_DEPTH = 3
-"""Greatest depth that is tried by default."""
+"""The greatest depth to try by default."""
 
 _PARAMETERS = {"max_depth": INTEGER, "alpha": NUMBER, "min_samples_leaf": INTEGER}
 SIZE = nullable(
     record(
         {
             "folds": INTEGER,
-            "chosen": described(INTEGER, "place in candidates"),
-            "best": described(INTEGER, "place of the candidate with the greatest mean accuracy"),
-            "standard_error": nullable(NUMBER, "of the greatest mean accuracy"),
+            "chosen": described(INTEGER, "index of the chosen candidate in candidates"),
+            "best": described(INTEGER, "index of the candidate with the greatest mean accuracy"),
+            "standard_error": nullable(NUMBER, "standard error of the greatest mean accuracy"),
             "candidates": listing(
                 record(
                     {
@@ -36,17 +36,17 @@ SIZE = nullable(
             ),
         }
     ),
-    "what the folds say with --cv; else null",
+    "results of the cross-validation with --cv; else null",
 )
 
 
 def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:
-    """An :class:`OptimalTreeCV` that is fitted, with a line for each candidate on standard error.
+    """Fit an :class:`OptimalTreeCV` and return it; print one line per candidate on standard error.
 
     Parameters
     ----------
-    folds : of the cross-validation
-    settings : parameters of the tree; ``max_depth`` is the greatest depth to try, and ``alpha`` the one price
+    folds : number of folds of the cross-validation
+    settings : parameters of the tree; ``max_depth`` is the greatest depth to try, and ``alpha`` the only price to try
     features, labels : the training rows
     more : further arguments for ``fit``
     """
@@ -62,7 +62,7 @@ def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame,
 
 
 def size_answer(tree: Any) -> dict[str, Any]:
-    """What the folds of an :class:`OptimalTreeCV` say, in the form :data:`SIZE`."""
+    """The results of an :class:`OptimalTreeCV` as an answer with the schema :data:`SIZE`."""
     found = tree.cv_results_
     candidates = [
         {

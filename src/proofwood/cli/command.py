@@ -1,4 +1,4 @@
-"""What all commands of the command line have: examples below the help, corrections, a file of options."""
+"""The classes of the commands: their help ends with examples, and errors suggest the right value of an option."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typer.core import TyperCommand, TyperGroup
 from proofwood.cli.corrections import corrected
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
-"""Settings of typer: what asks for the help of any command."""
+"""Settings of typer: the options that show the help of a command."""
 
 
 def _write_as_it_is(text: str | None, title: str, formatter: Any) -> None:
-    """Lines below the options; typer would fill them into a paragraph."""
+    """Write lines below the options without changes; typer would join them into a paragraph."""
     if text:
         with formatter.section(title):
             for line in text.strip().splitlines():
@@ -22,14 +22,14 @@ def _write_as_it_is(text: str | None, title: str, formatter: Any) -> None:
 
 
 class Command(TyperCommand):
-    """A command whose help ends with examples, one on each line, and which corrects a value that is not a choice."""
+    """A command whose help ends with examples, and whose errors suggest the choice that may be meant."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples; typer's classes of the arguments have other names in each version."""
+        """Write the examples. ``ctx`` and ``formatter`` have no types: typer renames their classes between versions."""
         _write_as_it_is(self.epilog, "Examples", formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a value that is none of the choices is refused with the one that may be meant."""
+        """Parse the arguments; the error for a value that is not a choice suggests the choice that may be meant."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -38,7 +38,7 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """The list of commands; its help ends with the exit codes."""
+    """The group of all commands; its help ends with the exit codes."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the exit codes."""

@@ -1,4 +1,4 @@
-"""The command ``proofwood compare``: optimal trees beside other classifiers, on the same folds of a table."""
+"""The command ``proofwood compare``: compare optimal trees with other classifiers on the same folds of a table."""
 
 # Imports inside functions are of modules that load numpy, polars and scikit-learn, so that --help starts at once.
 
@@ -47,14 +47,14 @@ proofwood compare iris.csv --target species --cv 2 --time-limit 2
 proofwood compare iris.csv --target species --cv 2 --time-limit 2 --scoring balanced_accuracy --json
 """
 
-_END = nullable(NUMBER, "of the 95 % interval; null with one fold")
+_END = nullable(NUMBER, "end of the 95 % interval; null with one fold")
 register(
     "compare",
-    "Classifiers on the same folds.",
+    "Scores of classifiers on the same folds.",
     {
         "rows": INTEGER,
         "folds": INTEGER,
-        "score": described(TEXT, "more is better"),
+        "score": described(TEXT, "name of the score; higher is better"),
         "reference": described(TEXT, "the model that the others are compared with"),
         "models": listing(
             record(
@@ -63,12 +63,12 @@ register(
                     "score": NUMBER,
                     "score_low": _END,
                     "score_high": _END,
-                    "difference": described(NUMBER, "to the reference, fold by fold"),
+                    "difference": described(NUMBER, "mean difference of the scores to the reference, fold by fold"),
                     "difference_low": _END,
                     "difference_high": _END,
-                    "leaves": nullable(NUMBER, "mean over the folds, of all trees together"),
-                    "seconds": described(NUMBER, "mean of a fit"),
-                    "proof": described(TEXT, "what is proved of the fits; empty for learners that prove nothing"),
+                    "leaves": nullable(NUMBER, "leaves of all trees of the model, mean over the folds"),
+                    "seconds": described(NUMBER, "mean time of a fit"),
+                    "proof": described(TEXT, "what is proved about the fits; empty for learners without proofs"),
                 }
             )
         ),
@@ -82,7 +82,7 @@ def compare(
     target: Target,
     cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5,
     scoring: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Score of scikit-learn, such as balanced_accuracy or roc_auc.")
+        str | None, typer.Option(metavar="NAME", help="Score in scikit-learn, such as balanced_accuracy or roc_auc.")
     ] = None,
     time_limit: Annotated[
         str, typer.Option(metavar="SECONDS", help="Seconds for each fit of an optimal tree, or 'none'.")
@@ -105,9 +105,9 @@ def compare(
 ) -> None:
     """Compare optimal trees with CART, forests and boosted trees.
 
-    All of them are fitted on the same folds. What a readable tree costs in accuracy is the difference between its line
-    and those of the forest and the boosted trees; an interval of differences that holds 0 says that the folds do not
-    tell them apart.
+    All models are fitted on the same folds. The loss in accuracy of a readable tree is the difference between its line
+    and the lines of the forest and the boosted trees. If the interval of a difference contains 0, the folds do not show
+    a difference between the models.
     """
     from sklearn.metrics import get_scorer_names
 

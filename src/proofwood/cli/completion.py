@@ -1,4 +1,4 @@
-"""What the shell completes: names of columns, of data sets, of learners and of engines. Nothing slow is loaded."""
+"""Shell completion of column names, data sets and learners, without slow imports where possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proofwood.estimators.registry import LEARNERS
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Columns of the table that stands on the command line already; none if it cannot be read."""
+    """The columns of the table that is already on the command line; none if it cannot be read."""
     path = _table(ctx)
     if path is None:
         return []
@@ -21,15 +21,15 @@ def columns(ctx: typer.Context, incomplete: str) -> list[str]:
     try:
         return beginning(column_names(Path(path)), incomplete)
     except (OSError, ValueError):
-        return []  # what is wrong with the table is said when the command runs
+        return []  # the command reports the error when it runs
 
 
 TABLES = ("data", "table")
-"""Arguments of commands that are tables."""
+"""Names of the arguments that are tables."""
 
 
 def _table(ctx: typer.Context) -> str | None:
-    """The table that is named so far: what is typed is not finished, so that it may stand among what was not read."""
+    """The path of the table on the command line, or None; it may be among the arguments that are not parsed yet."""
     arguments = [it.name for it in ctx.command.params if it.param_type_name == "argument"]
     for place, name in enumerate(arguments):
         if name in TABLES:
@@ -39,12 +39,12 @@ def _table(ctx: typer.Context) -> str | None:
 
 
 def learners(incomplete: str) -> list[str]:
-    """What ``--model`` takes."""
+    """The learners that ``--model`` accepts and that begin with ``incomplete``."""
     return beginning(LEARNERS, incomplete)
 
 
 def data_sets(incomplete: str) -> list[str]:
-    """Bundled data sets."""
+    """The bundled data sets that begin with ``incomplete``."""
     # Start-up time: numpy.
     from proofwood.data.catalog import CATALOG
 
@@ -52,5 +52,5 @@ def data_sets(incomplete: str) -> list[str]:
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """Those of the names that begin with what is typed."""
+    """The names that begin with ``incomplete``."""
     return [name for name in names if name.startswith(incomplete)]

@@ -1,7 +1,7 @@
-"""Options from a TOML file: ``--config FILE.toml`` of every command. What is typed wins over the file.
+"""Options from a TOML file: ``--config FILE.toml`` of every command. Typed options override those of the file.
 
-Keys are the names of options without the hyphens in front, ``max-depth`` or ``max_depth``, and the names of arguments.
-At the top they are for the command that is called; a table such as ``[fit]`` is for that command alone.
+Keys are the names of arguments, and of options without leading hyphens: ``max-depth`` or ``max_depth``. Keys at the top
+of the file apply to any command; keys in a table such as ``[fit]`` apply only to that command.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from proofwood.exceptions import DataError
 from proofwood.files import read_bounded
 
 MAX_BYTES = 2**20
-"""Most bytes of a file of options."""
+"""Most bytes of a file with options."""
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def with_config(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` with the option ``--config``, which gives values to options that are not typed."""
+    """Add the option ``--config`` to ``command``; its file sets the options that are not typed."""
     signature = inspect.signature(command, eval_str=True)
     types = {name: _plain_type(it.annotation) for name, it in signature.parameters.items()}
 
@@ -46,7 +46,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
     declared = typer.Option(
         "--config",
         metavar="FILE",
-        help="Take options from this TOML file.",
+        help="Read options from this TOML file.",
         is_eager=True,
         callback=read,
     )
@@ -58,7 +58,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _plain_type(annotation: Any) -> tuple[type, bool, str]:
-    """Type of a value, whether there may be several, and the metavar, of the annotation of an option."""
+    """The type of an option, whether it may be repeated, and its metavar, from its annotation."""
     metavar = ""
     if get_origin(annotation) is Annotated:
         annotation, *notes = get_args(annotation)
@@ -70,7 +70,7 @@ def _plain_type(annotation: Any) -> tuple[type, bool, str]:
 
 
 def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, bool, str]]) -> dict[str, Any]:
-    """Name of a parameter -> value, for the command that is called."""
+    """The options in the file for the command that is called, by parameter name; DataError if one is not valid."""
     content = _read(path)
     group = ctx.find_root().command
     commands = list(getattr(group, "commands", {}))
@@ -87,7 +87,7 @@ def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, boo
         name = key.replace("_", "-")
         if name not in names:
             others = [other for other, command in getattr(group, "commands", {}).items() if name in _names(command)]
-            hint = meant(name, names, ": ") or (f": put it below [{'] or ['.join(others)}]" if others else "")
+            hint = meant(name, names, ": ") or (f": put it under [{'] or ['.join(others)}]" if others else "")
             problems.append(f"{key!r} is not an option of {called!r}{hint}")
             continue
         try:
@@ -100,7 +100,7 @@ def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, boo
 
 
 def _names(command: Any) -> dict[str, str]:
-    """What an option or argument of a command of typer is called in a file -> name of its parameter."""
+    """The parameter names of a command, by the names of its options and arguments in a file."""
     return {
         (max(it.opts, key=len).lstrip("-") if it.opts else str(it.name)): str(it.name)
         for it in command.params
@@ -112,7 +112,7 @@ def _read(path: Path) -> dict[str, Any]:
     if path.is_dir():
         raise DataError(f"{path} is a folder: expected a TOML file")
     if not path.exists():
-        raise DataError(f"no file {path}: expected a TOML file with options")
+        raise DataError(f"there is no file {path}: expected a TOML file with options")
     data = read_bounded(path, MAX_BYTES)
     if data is None:
         raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a TOML file with options")
@@ -121,11 +121,11 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text (byte {error.start}): expected a TOML file") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(f"{path} is not TOML: {error}") from error
+        raise DataError(f"{path} is not valid TOML: {error}") from error
 
 
 def _value(value: Any, kind: type, several: bool, metavar: str) -> Any:
-    """A value of the file as typer takes it; ValueError with what was expected."""
+    """Convert a value of the file for typer; ValueError, with the expected type, if it has another type."""
     if several:
         items = value if isinstance(value, list) else [value]
         return [_single(item, kind) for item in items]
@@ -148,7 +148,7 @@ def _single(value: Any, kind: type) -> Any:
         if truth or not isinstance(value, int if kind is int else (int, float)):
             raise ValueError(f"expected {KINDS[kind]}")
         return kind(value)
-    # Text: also of options that take a number or a word, such as a time limit.
+    # Text, also for options with a number or a word, such as a time limit.
     if truth or not isinstance(value, (str, int, float)):
         raise ValueError(f"expected {KINDS[str]}")
     return str(value)

@@ -1,4 +1,4 @@
-"""Names that were misspelt: a message that says which one may be meant, and what there is."""
+"""Error messages for misspelt names, with the known names and the one that may be meant."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from proofwood.exceptions import DataError
 from proofwood.printable import nearest
 
 MOST_SHOWN = 20
-"""Names that a message lists at most."""
+"""Most names that a message lists."""
 
 
 def one_of(value: str, known: Iterable[str], what: str) -> str:
-    """``value``, if it is one of ``known``; else DataError with the names, and the one that may be meant.
+    """Return ``value`` if it is one of ``known``; else raise DataError with these names and a suggestion.
 
     Parameters
     ----------
-    value : as it was typed
-    known : the names
-    what : what the message calls the value, such as an option or a parameter with it: ``"engine='sit'"``
+    value : the typed value
+    known : the valid names
+    what : beginning of the message, such as an option or parameter with its value: ``"engine='sit'"``
     """
     names = list(known)
     if value not in names:
@@ -29,13 +29,13 @@ def one_of(value: str, known: Iterable[str], what: str) -> str:
 
 
 def label_of(text: str, labels: Sequence[Any], what: str) -> Any:
-    """The label that reads ``text``; DataError with the labels, and the one that may be meant.
+    """The label whose text is ``text``; DataError, with the labels and a suggestion, if there is none.
 
     Parameters
     ----------
-    text : as it was typed
-    labels : of any type
-    what : what the message calls it, such as ``"--target 'yse' is not a class of the model"``
+    text : the typed text
+    labels : labels of any type
+    what : beginning of the message, such as ``"--target 'yse' is not a class of the model"``
     """
     texts = [str(label) for label in labels]
     if text in texts:
@@ -45,7 +45,7 @@ def label_of(text: str, labels: Sequence[Any], what: str) -> Any:
 
 
 def meant(name: str, among: Iterable[str], before: str = "") -> str:
-    """``"did you mean 'x'?"`` after ``before``, if one of the names is near to ``name``; else nothing.
+    """``before`` and ``"did you mean 'x'?"``, if a name in ``among`` is similar to ``name``; else an empty text.
 
     >>> meant("dpeth", ["depth", "nodes"])
     "did you mean 'depth'?"
@@ -58,11 +58,11 @@ def meant(name: str, among: Iterable[str], before: str = "") -> str:
 
 
 def corrected(message: str) -> str:
-    """A message of typer about a value that is none of its choices, with the choice that may be meant.
+    """Add a suggestion to a message of typer about a value that is not one of the choices.
 
     Parameters
     ----------
-    message : such as ``"'pgn' is not one of 'png', 'svg'."``; any other is returned as it is
+    message : such as ``"'pgn' is not one of 'png', 'svg'."``; other messages are returned unchanged
     """
     value, *choices = re.findall(r"'([^']*)'", message) or [""]
     if not choices or "not one of" not in message:

@@ -1,4 +1,4 @@
-"""The command ``proofwood data``: bundled data sets as files, to try the other commands on."""
+"""The command ``proofwood data``: write bundled data sets to files, to try the other commands."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -34,13 +34,13 @@ proofwood data breast_cancer --out tumours.parquet
 
 register(
     "data",
-    "Bundled data sets: all of them, or one.",
+    "The bundled data sets, or the rows of one.",
     {
         "data_sets": listing(record({"name": TEXT, "about": TEXT})),
-        "target": nullable(TEXT, "column of labels of the one that was asked for"),
+        "target": nullable(TEXT, "column of labels of the chosen data set"),
         "rows": nullable(INTEGER),
         "columns": nullable(listing(TEXT)),
-        "table": nullable(listing(mapping(CELL)), "null if saved to a file, or none was asked for"),
+        "table": nullable(listing(mapping(CELL)), "null if it was saved to a file, or no data set was chosen"),
         "saved": nullable(TEXT, "the file with the table"),
     },
 )
@@ -48,7 +48,7 @@ register(
 
 def data(
     name: Annotated[
-        str | None, typer.Argument(help="Data set; without one, all are listed.", autocompletion=data_sets)
+        str | None, typer.Argument(help="Data set; without it, all are listed.", autocompletion=data_sets)
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Write here ({', '.join(ENDINGS)}), not to standard output.")
@@ -66,7 +66,7 @@ def data(
     listed = [{"name": key, "about": entry.about} for key, entry in CATALOG.items() if name in (None, key)]
     if name is None:
         if out is not None:
-            raise DataError(f"which data set? Name it before --out: {', '.join(CATALOG)}")
+            raise DataError(f"--out needs a data set: name one of {', '.join(CATALOG)}")
         if as_json:
             print_answer("data", data_sets=listed, target=None, rows=None, columns=None, table=None, saved=None)
             return

@@ -1,4 +1,4 @@
-"""The command ``proofwood demo``: a tree on bundled data, its proof, and why one row got its class."""
+"""The command ``proofwood demo``: learn a tree on bundled data, and explain the class of one row."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -26,15 +26,15 @@ proofwood demo --data iris --json
 
 register(
     "demo",
-    "A tree on bundled data, and why one row got its class.",
-    {"data": TEXT, **FITTED, "why": described(TEXT, "why one row got its class, in words")},
+    "A tree on bundled data, and the reason for the class of one row.",
+    {"data": TEXT, **FITTED, "why": described(TEXT, "the reason for the class of one row, in words")},
 )
 
 
 def demo(
     data: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Data set, of those that 'proofwood data' lists.", autocompletion=data_sets),
+        typer.Option(metavar="NAME", help="Data set; 'proofwood data' lists them.", autocompletion=data_sets),
     ] = "breast_cancer",
     max_depth: Annotated[int, typer.Option(help="Most tests on a path; 0 is a single leaf.")] = 3,
     time_limit: TimeLimit = "60",
@@ -44,7 +44,7 @@ def demo(
 ) -> None:
     """Learn an optimal tree on bundled data, with its proof.
 
-    Says also why one row got its class.
+    Also explains the class of one row.
     """
     import polars as pl
 
@@ -70,7 +70,7 @@ def demo(
 
 
 def _why(model: Any, features: pl.DataFrame, labels: Any, target: str) -> str:
-    """In words, why the model gives a row its class: the first right row among those with the longest path."""
+    """A text that explains the class of one row: the first correctly predicted row with the longest path."""
     steps = model.model_.node_depths[model.apply(features)]
     right = model.predict(features) == labels
     row = int((steps * right).argmax())

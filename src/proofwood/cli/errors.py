@@ -1,4 +1,4 @@
-"""What a command prints when it cannot go on, and its exit code: one line on standard error, no traceback."""
+"""Errors of commands: each is one line on standard error, without a traceback, and an exit code."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from proofwood.printable import printable
 NOT_CONFIRMED = 1
 """Exit code: an explanation or a certificate was not confirmed."""
 WRONG_INPUT = 2
-"""Exit code: wrong usage or bad input; typer uses the same for what it finds itself."""
+"""Exit code: wrong usage or bad input. typer uses the same code for its own errors."""
 NO_ANSWER = 3
-"""Exit code: a limit came before there was a model or an explanation."""
+"""Exit code: a limit was reached before there was a model or an explanation."""
 INTERRUPTED = 130
-"""Exit code: Ctrl-C before there was anything to keep."""
+"""Exit code: Ctrl-C before there was a result."""
 LONGEST = 2000
-"""Most characters of a message; what is longer shows its beginning."""
+"""Most characters of a message; a longer one is cut."""
 EXIT_CODES = """\
-0    done; also when a limit or Ctrl-C ended a search that had a model, which is kept
+0    done; also if a limit or Ctrl-C ended the search, but a model was found
 1    an explanation or a certificate was not confirmed
 2    wrong usage, bad input, or constraints that no model meets
-3    no answer: a limit came before there was a model or an explanation
-130  Ctrl-C before there was anything to keep
+3    no answer: a limit was reached before there was a model or an explanation
+130  Ctrl-C before there was a result
 """
 
 P = ParamSpec("P")
 
 
 def readable(command: Callable[P, None]) -> Callable[P, None]:
-    """``command`` with whatever it cannot do as one line on standard error and an exit code."""
+    """Wrap ``command``: an error becomes one line on standard error and an exit code."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -50,14 +50,17 @@ def readable(command: Callable[P, None]) -> Callable[P, None]:
 
 @contextmanager
 def messages_of(path: object = None) -> Iterator[None]:
-    """Errors as one line on standard error and an exit code; those of the file system are about ``path``."""
+    """Turn errors in a ``with`` block into one line on standard error and an exit code.
+
+    An error of the file system without a file name is reported with ``path``.
+    """
     try:
         yield
     except KeyboardInterrupt:
         typer.echo("proofwood: interrupted", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # The reader has seen enough. What is still buffered goes nowhere, so that closing does not fail again.
+        # The reader has closed the pipe. Discard the buffered output, so that closing does not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except MemoryLimitError as error:
@@ -76,16 +79,16 @@ def messages_of(path: object = None) -> Iterator[None]:
 
 
 def fail(message: str, code: int = WRONG_INPUT) -> NoReturn:
-    """Print a message as one line on standard error, and end with an exit code."""
+    """Print a message as one line on standard error, and exit with ``code``."""
     typer.echo(f"proofwood: {_one_line(message)}", err=True)
     raise typer.Exit(code)
 
 
 def warn(message: str) -> None:
     """Print a warning as one line on standard error."""
-    # Not by typer, which writes past the live line of a search.
+    # Not with typer, which does not respect the progress line of a search.
     sys.stderr.write(f"proofwood: warning: {message}\n")
-    sys.stderr.flush()  # a stream that is not a terminal may keep it past what is printed next
+    sys.stderr.flush()  # without it, later output may come first if the stream is not a terminal
 
 
 def _one_line(message: str) -> str:
@@ -95,7 +98,7 @@ def _one_line(message: str) -> str:
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Warnings as one line each on standard error; an unproved result is part of the report and no warning."""
+    """Print warnings as one line each on standard error. OptimalityWarning is ignored: the report says the same."""
 
     def show(message: Warning | str, category: type[Warning], *_: object) -> None:
         hints = message.hints if isinstance(message, DataWarning) else ()

@@ -1,4 +1,4 @@
-"""The command ``proofwood evaluate``: how well a saved model predicts the rows of a table."""
+"""The command ``proofwood evaluate``: measure how well a saved model predicts the rows of a table."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -38,32 +38,33 @@ proofwood evaluate tree.json iris.csv --target species
 proofwood evaluate tree.json iris.csv --target species --json
 """
 WIDEST = 12
-"""Classes up to which the matrix of confusions is printed."""
+"""Most classes for which the confusion matrix is printed."""
 
 register(
     "evaluate",
-    "How well a model predicts rows.",
+    "Measures of how well a model predicts rows.",
     {
         "rows": INTEGER,
         "wrong": INTEGER,
         "accuracy": NUMBER,
-        "accuracy_interval": described(listing(NUMBER), "95 %, of Wilson, for rows that the model has not seen"),
-        "balanced_accuracy": described(NUMBER, "mean recall of the classes that the rows have"),
-        "brier": nullable(NUMBER, "mean squared distance of the probabilities, 0 to 2; null with unknown classes"),
+        "accuracy_interval": described(listing(NUMBER), "95 % Wilson interval, valid for rows not used in training"),
+        "balanced_accuracy": described(NUMBER, "mean recall of the classes that occur in the rows"),
+        "brier": nullable(NUMBER, "Brier score of the probabilities, 0 to 2; null with unknown classes"),
         "classes": listing(
             record(
                 {
                     "class": LABEL,
                     "rows": INTEGER,
                     "predicted": INTEGER,
-                    "recall": nullable(NUMBER, "share of its rows that are found; null without rows"),
+                    "recall": nullable(NUMBER, "share of its rows that are predicted right; null without rows"),
                     "precision": nullable(NUMBER, "share of the predictions that are right; null without predictions"),
                 }
             )
         ),
-        "unknown_classes": described(INTEGER, "rows of classes that training did not have; all of them are wrong"),
+        "unknown_classes": described(INTEGER, "rows with classes that training did not have; all count as wrong"),
         "confusion": described(
-            listing(listing(INTEGER)), "rows by class and prediction, in the order of classes; unknown classes last"
+            listing(listing(INTEGER)),
+            "confusion matrix: rows by class and prediction, in the order of classes; unknown classes last",
         ),
         "calibration": listing(
             record({"predicted": NUMBER, "right": NUMBER, "low": NUMBER, "high": NUMBER, "rows": INTEGER})
@@ -80,9 +81,10 @@ def evaluate(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count what a model gets right and wrong in a table with labels.
+    """Count right and wrong predictions for a table with labels.
 
-    On rows that the model has not seen the interval says where its accuracy lies; on training rows it says nothing.
+    For rows that were not used in training, the interval is a confidence interval of the accuracy. For training rows it
+    has no meaning.
     """
     from proofwood.report.measures import codes_of, measured
 
@@ -135,13 +137,13 @@ def _answer(found: Measured, classes: Any) -> dict[str, Any]:
 
 def _print(answer: dict[str, Any], found: Measured) -> None:
     low, high = answer["accuracy_interval"]
-    print_line("accuracy", f"{answer['accuracy']:.4f}, of rows not seen before 95 % between {low:.4f} and {high:.4f}")
+    print_line("accuracy", f"{answer['accuracy']:.4f}, 95 % interval for unseen rows {low:.4f} to {high:.4f}")
     print_line("wrong", f"{answer['wrong']:,} of {answer['rows']:,} rows")
     print_line("balanced", f"{answer['balanced_accuracy']:.4f} (mean recall of the classes)")
     if found.brier == found.brier:
         print_line("Brier", f"{found.brier:.4f} (0 is best)")
     if answer["unknown_classes"]:
-        print_line("unknown", f"{answer['unknown_classes']:,} rows of classes that training did not have")
+        print_line("unknown", f"{answer['unknown_classes']:,} rows with classes that training did not have")
     names = [printable(str(one["class"])) for one in answer["classes"]]
     wide = max(len("class"), *map(len, names))
     typer.echo(f"\n{'class'.ljust(wide)}  {'rows':>9}  {'recall':>7}  {'precision':>9}")

@@ -1,4 +1,4 @@
-"""The command ``proofwood explain``: why a model predicts what it predicts, with proof."""
+"""The command ``proofwood explain``: explain the predictions of a model, with a proof."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -60,14 +60,17 @@ def explain(
     kind: Annotated[
         Kind,
         typer.Option(
-            help="Why this class, what could change it, the nearest row of another class, how far every value may "
-            "move, or all of the first two."
+            help="abductive: why this class; contrastive: which features could change it; counterfactual: the nearest "
+            "row of another class; robustness: how far values may move without a change of class; enumeration: all "
+            "abductive and contrastive explanations."
         ),
     ] = Kind.ABDUCTIVE,
     smallest: Annotated[bool, typer.Option("--smallest", help="Find an explanation with the fewest features.")] = False,
-    inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
+    inflate: Annotated[
+        bool, typer.Option("--inflate", help="Widen the values to ranges, as far as the class stays the same.")
+    ] = False,
     target: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Class to reach, or to rule out; all others by default.")
+        str | None, typer.Option(metavar="LABEL", help="Class to reach or to exclude; by default any other class.")
     ] = None,
     number: Number = None,
     confidence: Confidence = None,
@@ -77,25 +80,26 @@ def explain(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Isolation forest of scikit-learn (with --trust-pickle): only rows that it holds for inliers count.",
+            help="Isolation forest of scikit-learn (with --trust-pickle): only rows that are inliers are considered.",
         ),
     ] = None,
     least_score: Annotated[
-        float | None, typer.Option(metavar="S", help="Of --plausible: least score of an inlier, between -1 and 0.")
+        float | None, typer.Option(metavar="S", help="With --plausible: least score of an inlier, between -1 and 0.")
     ] = None,
     constraint: Annotated[
         list[str],
         typer.Option(
             metavar="COMPARISON",
-            help="Of --kind counterfactual: what the row satisfies, such as 'debts <= 0.5 * income'; may be repeated.",
+            help="With --kind counterfactual: condition on the row, such as 'debts <= 0.5 * income'; may be repeated.",
             show_default=False,
         ),
     ] = [],  # noqa: B006
     feature_order: Annotated[
-        str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
+        str | None, typer.Option(metavar="COL,COL,...", help="Features to leave out first, if possible.")
     ] = None,
     immutable: Annotated[
-        list[str], typer.Option(metavar="COL", help="Feature that does not change.", autocompletion=columns)
+        list[str],
+        typer.Option(metavar="COL", help="Feature that must not change; may be repeated.", autocompletion=columns),
     ] = [],  # noqa: B006
     integer: Integers = [],  # noqa: B006
     drop: Annotated[
@@ -113,38 +117,38 @@ def explain(
         Path | None, typer.Option(metavar="FILE", help="Save a proof that 'proofwood verify' can check.")
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Explain every row, in JSON lines to --out; goes on if stopped.")
+        bool, typer.Option("--all", help="Explain every row, as JSON lines in --out; the same call continues the file.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of --all: where to write.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="With --all: file to write.")] = None,
     plot: Plot = None,
     sheet: Sheet = None,
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain, with proof, what a model predicts for rows of a table.
+    """Explain predictions of a model for rows of a table, with proof.
 
-    Exit code 1 if --verify does not confirm the explanation, 3 if the limit came before anything was proved.
+    Exit code 1 if --verify does not confirm the explanation, 3 if the limit was reached before anything was proved.
     """
     from proofwood.explain.explainer import Explainer
 
     if (row is None) is not every:
         raise DataError("which row? Expected either --row NUMBER, or --all with --out FILE")
     if every is not (out is not None):
-        raise DataError("--all and --out FILE belong together")
+        raise DataError("--all and --out FILE belong together: pass both or neither")
     if every and (verify or certificate is not None):
-        raise DataError("--verify and --certificate are for one --row")
+        raise DataError("--verify and --certificate need one row: pass --row NUMBER instead of --all")
     if every and kind is Kind.ENUMERATION:
-        raise DataError("--kind enumeration is for one --row")
+        raise DataError("--kind enumeration needs one row: pass --row NUMBER instead of --all")
     if plot is not None and (every or kind is Kind.ENUMERATION):
-        raise DataError("--plot draws one explanation: it is for one --row, and not for --kind enumeration")
+        raise DataError("--plot draws one explanation: pass --row NUMBER, and another kind than enumeration")
     one_of(engine, ENGINES, f"engine={engine!r}")
     if certificate is not None and (constraint or plausible is not None):
         raise DataError(
-            "--certificate proves what holds of all rows, column by column: leave out "
+            "--certificate is only for proofs about all rows, without conditions between columns: leave out "
             + ("--constraint" if constraint else "--plausible")
         )
     if constraint and engine not in (searches := ("auto", "cdcl", "messages")):
-        raise DataError(f"--engine {engine} knows nothing of --constraint: expected one of {', '.join(searches)}")
+        raise DataError(f"--engine {engine} does not support --constraint: expected one of {', '.join(searches)}")
     require_out(out, model, data, option="--out")
     require_out(certificate, model, data, option="--certificate")
     require_out(plot, model, data, option="--plot")

@@ -1,4 +1,4 @@
-"""Explanations of rows, printed as text or written as JSON lines: what ``proofwood explain`` asks and shows."""
+"""The explanations of ``proofwood explain``, printed as text or written as JSON lines."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """Which question is answered."""
+    """The kinds of explanations."""
 
     ABDUCTIVE = "abductive"
     CONTRASTIVE = "contrastive"
@@ -52,12 +52,12 @@ class Kind(StrEnum):
 
 
 NEAREST = (Kind.COUNTERFACTUAL, Kind.ROBUSTNESS)
-"""Those that are answered with a nearest row."""
+"""The kinds that search for a nearest row."""
 MEANING = {
     "smallest": "no explanation has fewer features",
-    "minimal": "no feature can be spared",
-    "sufficient": "right, but stopped by the time limit: a feature may be spare",
-    "changing": "right, but stopped by the time limit: a feature may be spare",
+    "minimal": "no feature can be left out",
+    "sufficient": "correct, but stopped by the time limit: some feature may be unnecessary",
+    "changing": "correct, but stopped by the time limit: some feature may be unnecessary",
     "optimal": "no row of another class is nearer",
     "feasible": "a row of another class; a nearer one may exist",
     "none": "proved",
@@ -67,7 +67,7 @@ MEANING = {
 
 register(
     "explain",
-    "Why rows get their classes: one row, all explanations of a row, or a count of all rows.",
+    "An explanation of one row, all explanations of one row, or counts for all rows.",
     {
         "kind": choice(*Kind),
         "explanation": nullable(
@@ -76,24 +76,24 @@ register(
                     "row": INTEGER,
                     "prediction": LABEL,
                     "status": TEXT,
-                    "meaning": {**TEXT, "description": "of the status"},
-                    "exact": {**BOOLEAN, "description": "whether it holds whatever the rounding of the model does"},
+                    "meaning": {**TEXT, "description": "the status in words"},
+                    "exact": {**BOOLEAN, "description": "whether it is true for any rounding errors of the model"},
                     "features": listing(TEXT),
-                    "rule": {**TEXT, "description": "conditions or changes, and the class they lead to"},
+                    "rule": {**TEXT, "description": "conditions or changes, and the class to which they lead"},
                     "ranges": nullable(TEXT),
                     "targets": nullable(listing(LABEL)),
                     "witness": nullable(listing(CELL), "a row of another class, in the numbers of the model"),
-                    "plausible": nullable(NUMBER, "least score of every row that is considered, of --plausible"),
-                    "constraints": {**listing(TEXT), "description": "of --constraint"},
-                    "reading": {**TEXT, "description": "how it was checked that the model reads the row so"},
+                    "plausible": nullable(NUMBER, "with --plausible: the least score of rows that are considered"),
+                    "constraints": {**listing(TEXT), "description": "the conditions of --constraint"},
+                    "reading": {**TEXT, "description": "how the row was compared with the model's own prediction"},
                     "distance": nullable(NUMBER),
-                    "lower_bound": nullable(NUMBER, "least number of features, or least distance, that is proved"),
+                    "lower_bound": nullable(NUMBER, "proved least number of features, or least distance"),
                     "engine": TEXT,
                     "calls": INTEGER,
                     "seconds": NUMBER,
                 }
             ),
-            "of one row",
+            "the explanation of one row",
         ),
         "verified": nullable(
             record(
@@ -105,20 +105,20 @@ register(
                     "doubts": listing(TEXT),
                 }
             ),
-            "of --verify",
+            "result of --verify",
         ),
         "enumeration": nullable(
             record(
                 {
                     "row": INTEGER,
-                    "complete": {**BOOLEAN, "description": "whether there are no others"},
+                    "complete": {**BOOLEAN, "description": "whether these are all explanations"},
                     "exact": BOOLEAN,
                     "explanations": listing(record({"kind": TEXT, "features": listing(TEXT), "rule": TEXT})),
                 }
             ),
-            "of --kind enumeration",
+            "result of --kind enumeration",
         ),
-        "rows": nullable(record({"number": INTEGER, "by_status": mapping(INTEGER), "saved": TEXT}), "of --all"),
+        "rows": nullable(record({"number": INTEGER, "by_status": mapping(INTEGER), "saved": TEXT}), "result of --all"),
         "certificate": nullable(TEXT, "the file with the proof"),
         "plot": nullable(TEXT, "the file with the picture"),
     },
@@ -131,21 +131,22 @@ NOTHING: dict[str, Any] = {
     "certificate": None,
     "plot": None,
 }
-"""An answer without any of its parts."""
+"""An answer in which every part is null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question about a row, as the command line states it.
+    """The options of the command line that describe an explanation.
 
     Parameters
     ----------
-    kind : the question
-    smallest, inflate : of the explanation
-    target : class to reach or to rule out, as text; None for all others
-    order : features to be left out first in front
-    immutable : features that do not change
-    constraints : between columns
+    kind : kind of the explanation
+    smallest : whether to find the fewest features
+    inflate : whether to widen values to ranges
+    target : class to reach or to exclude, as text; None for any other class
+    order : features in the order in which to leave them out
+    immutable : features that must not change
+    constraints : conditions between columns
     """
 
     kind: Kind = Kind.ABDUCTIVE
@@ -166,9 +167,9 @@ class Request:
         }
         for option, wrong in no.items():
             if wrong:
-                raise DataError(f"{option} is not an option of --kind {self.kind}")
+                raise DataError(f"{option} cannot be combined with --kind {self.kind}: leave it out")
         if self.smallest and self.order is not None:
-            raise DataError("--smallest and --feature-order exclude each other: the size decides, or the order")
+            raise DataError("--smallest and --feature-order cannot be combined: pass one of them")
 
     def targets(self, explainer: Explainer) -> Any:
         """The target as a label of the model."""
@@ -181,7 +182,7 @@ class Request:
         )
 
     def options(self, explainer: Explainer) -> dict[str, Any]:
-        """What the method of the explainer is asked with; what was not given is left out."""
+        """The arguments for the method of the explainer, without those that were not given."""
         given = {
             "smallest": self.smallest,
             "inflate": self.inflate,
@@ -217,24 +218,25 @@ def explain_one(
     Returns
     -------
     int
-        The exit code: not 0 if ``verify`` contradicts the explanation or cannot confirm it, or if a limit came before
-        anything was proved.
+        The exit code: not 0 if ``verify`` does not confirm the explanation, or if a limit was reached before anything
+        was proved.
 
     Raises
     ------
     DataError
-        If there is no such row, or no certificate can be made; the explanation is printed before.
+        If the row does not exist, or if no certificate can be made. In the second case the explanation is printed
+        before.
     """
     from proofwood.ensembles.readers.given import row_of
 
     if not 0 <= row < len(rows):
-        raise DataError(f"--row {row}: the table has {len(rows)} rows, the first is 0")
+        raise DataError(f"--row {row}: the table has {len(rows)} rows, and the first is row 0")
     if certificate is not None and request.kind is Kind.ENUMERATION and request.target is not None:
-        raise DataError("--certificate of --kind enumeration is about all classes: leave out --target")
+        raise DataError("--certificate with --kind enumeration covers all classes: leave out --target")
     x = row_of(rows, row)
     if request.kind is Kind.ENUMERATION:
         if verify:
-            raise DataError("--verify is for one explanation: --certificate proves an enumeration")
+            raise DataError("--verify checks one explanation: for an enumeration pass --certificate instead")
         return _explain_fully(explainer, x, row, request, certificate=certificate, as_json=as_json)
     found, without = _asked(explainer, x, request, certificate=certificate is not None)
     answer = {**NOTHING, "kind": str(request.kind), "explanation": _answer(found, row)}
@@ -244,7 +246,7 @@ def explain_one(
             print_line(name, text)
         if request.kind is Kind.ROBUSTNESS and status != "unknown":
             radius = "any distance" if status == "none" else f"{found.bounds_text[0]} ({found.metric})"
-            print_line("radius", f"{radius}: every nearer row has the class")
+            print_line("radius", f"{radius}: every nearer row has the same class")
     code = NO_ANSWER if status == "unknown" else 0
     if verify and status != "unknown":
         answer["verified"] = _verified(found, explainer.time_limit, quiet=as_json)
@@ -263,7 +265,7 @@ def explain_one(
 
 
 def _asked(explainer: Explainer, x: Any, request: Request, *, certificate: bool) -> tuple[Explanation, str]:
-    """The explanation, and why it has no certificate if it has none."""
+    """The explanation of ``x``, and the reason to report if it has no certificate."""
     from proofwood.explain.proofs.certificate import NoCertificateError
 
     try:
@@ -275,10 +277,10 @@ def _asked(explainer: Explainer, x: Any, request: Request, *, certificate: bool)
 
 
 def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict[str, Any]:
-    """What the check of an explanation says; printed unless ``quiet``."""
+    """Verify an explanation and return the result; print it unless ``quiet``."""
     checked = found.verify(seconds=seconds)
     if not quiet:
-        said = "confirmed by a second look" if checked.ok else str(checked)
+        said = "confirmed by a second check" if checked.ok else str(checked)
         print_line("verified", said + "".join(f"; {doubt}" for doubt in checked.doubts))
     return {
         "confirmed": checked.ok,
@@ -292,7 +294,7 @@ def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict
 def _explain_fully(
     explainer: Explainer, x: Any, row: int, request: Request, *, certificate: Path | None, as_json: bool
 ) -> int:
-    """Print all explanations of a row, each as soon as it is found; the exit code."""
+    """Print all explanations of a row, each as soon as it is found. Return the exit code."""
     from proofwood.explain.proofs.certificate import NoCertificateError
 
     counted: Counter[str] = Counter()
@@ -317,7 +319,7 @@ def _explain_fully(
             "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
         )
         if listing.complete and not listing.exact:
-            status += ", where rounding is given the doubt"
+            status += ", up to rounding errors of the model"
         print_line("found", f"{counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
         print_line("status", status)
     if certificate is not None and proof is not None:
@@ -341,12 +343,12 @@ def _write_certificate(path: Path, content: Mapping[str, Any], *, quiet: bool) -
 
 
 def explain_all(explainer: Explainer, rows: Any, request: Request, out: Path, *, as_json: bool) -> None:
-    """Write one line of JSON per row as rows are done, and print how many there are of each status.
+    """Write one line of JSON per row, and print the number of rows of each status.
 
-    A file of the same call that was stopped is continued.
+    If ``out`` is a file of an earlier call with the same options that was stopped, continue it.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("error", CheckpointWarning)  # the file is what was asked for
+        warnings.simplefilter("error", CheckpointWarning)  # without the file, the call is useless
         try:
             found = explainer.explain(
                 rows, kind=str(request.kind), path=out, verbose=int(sys.stderr.isatty()), **request.options(explainer)
@@ -363,7 +365,7 @@ def explain_all(explainer: Explainer, rows: Any, request: Request, out: Path, *,
 
 
 def _answer(found: Explanation, row: int) -> dict[str, Any]:
-    """An explanation in the form that is registered."""
+    """An explanation as an answer with the registered schema."""
     said = found.to_dict()
     same = [
         *("prediction", "status", "exact", "rule", "ranges", "targets", "plausible", "constraints", "reading"),
@@ -381,7 +383,7 @@ def _answer(found: Explanation, row: int) -> dict[str, Any]:
 
 def _meaning(found: Explanation) -> str:
     status, rounding, _ = found.status.partition(" up to rounding")
-    return MEANING[status] + (", where rounding is given the doubt" if rounding else "")
+    return MEANING[status] + (", up to rounding errors of the model" if rounding else "")
 
 
 def _report(found: Explanation, row: int) -> Mapping[str, str]:
@@ -405,4 +407,4 @@ def _report(found: Explanation, row: int) -> Mapping[str, str]:
     if found.distance == found.distance:
         least, distance = found.bounds_text
         report["distance"] = f"{distance}, at least {least}"
-    return {**report, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}
+    return {**report, "effort": f"{found.calls:,} calls of engine {found.engine}, {found.seconds:.2f} s"}

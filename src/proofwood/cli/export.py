@@ -1,4 +1,4 @@
-"""The command ``proofwood export``: a saved model as a program or file for another place."""
+"""The command ``proofwood export``: write a saved model as SQL, a program, ONNX, PMML or rules."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -18,7 +18,7 @@ from proofwood.exceptions import DataError
 
 
 class To(StrEnum):
-    """What ``export`` writes."""
+    """The formats of ``export``."""
 
     SQL = "sql"
     PYTHON = "python"
@@ -52,18 +52,18 @@ register(
 
 def export(
     model: ModelFile,
-    to: Annotated[To, typer.Option(help="What to write; rules are a CSV table.", show_default=False)],
+    to: Annotated[To, typer.Option(help="Format to write; rules are a CSV table.", show_default=False)],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
     table: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="sql: the table, or schema.table; without it, the bare expression."),
+        typer.Option(metavar="NAME", help="sql: table or schema.table; without it, an expression and no query."),
     ] = None,
     dialect: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="sql: the database: sqlite, duckdb, postgresql, mysql, sqlserver, bigquery, snowflake or oracle; "
-            "without it, what these have in common.",
+            "without it, SQL that most of these accept.",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="sql: add the probability of each class.")] = False,
@@ -71,14 +71,14 @@ def export(
 ) -> None:
     """Export a saved model as SQL, a program, ONNX, PMML or rules.
 
-    What is written needs no proofwood.
+    The output does not need proofwood.
     """
     if to is not To.SQL and (table is not None or proba or dialect is not None):
-        raise DataError(f"--table and --proba are for --to sql, as is --dialect, and not for --to {to}: leave them out")
+        raise DataError(f"--table, --dialect and --proba need --to sql, but --to is {to}: leave them out")
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
     if to is To.ONNX and out is None:
-        raise DataError("an ONNX model is not text: add --out model.onnx")
+        raise DataError("an ONNX model is not text, so it needs a file: add --out model.onnx")
     require_out(out, model)
     content = _content(saved_model(model), to, table, proba=proba, dialect=dialect)
     if out is not None:

@@ -1,4 +1,4 @@
-"""Files that commands read and write: refused with a reason before the work begins."""
+"""Files that commands read and write, with checks before the work begins."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -17,41 +17,41 @@ from proofwood.printable import printable
 
 
 def saved_model(path: Path) -> Any:
-    """The fitted estimator in a model file; DataError if none can be there."""
+    """Load the fitted estimator from a model file; DataError if ``path`` is a folder or does not exist."""
     if path.is_dir():
         raise DataError(f"{path} is a folder: expected a model file")
     if not path.exists():
-        raise DataError(f"no file {path}: expected a model file, as 'proofwood fit --out' writes it")
+        raise DataError(f"there is no file {path}: expected a model file from 'proofwood fit --out'")
     from proofwood.estimators.saving import load
 
     return load(path)
 
 
 def require_out(out: Path | None, *inputs: Path, option: str = "--out") -> None:
-    """Refuse a file that could not be written in the end, before the work begins; and one that is read."""
+    """Raise DataError if ``out`` cannot be written, or is one of the files to read; called before the work begins."""
     if out is None:
         return
     for path in inputs:
         if same_file(out, path):
-            raise DataError(f"{option} {out} is the file that is read: give another name, so that it is not lost")
+            raise DataError(f"{option} {out} is an input file, which would be overwritten: pass another name")
     with writing(out):
         require_writable(out)
 
 
 def write_out(path: Path, content: bytes) -> None:
-    """Write a whole file of a command."""
+    """Write ``content`` to ``path``, completely or not at all; DataError if that fails."""
     with writing(path):
         write_whole(path, content)
 
 
 def say_saved(path: Path, before: str = "") -> None:
-    """Tell where something was saved."""
+    """Print on standard error where something was saved."""
     typer.echo(f"{before}saved to {printable(str(path))}", err=True)
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Errors of the file system, with the name that the user gave."""
+    """Turn errors of the file system in a ``with`` block into a DataError that names ``path``."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The command ``proofwood fit``: a proved model from a table, printed with its proof."""
+"""The command ``proofwood fit``: learn a provably optimal model from a table, and print it with its proof."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -57,7 +57,7 @@ THRESHOLD_RULES = ("shortest", "midpoint")
 
 register(
     "fit",
-    "A model, what is proved of it, and the rows it was learned from.",
+    "A model, its proof, and facts about the training rows.",
     {
         **FITTED,
         "cross_validation": SIZE,
@@ -71,7 +71,7 @@ register(
 def fit(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
     target: Target,
-    # Eager, so that it is known when --help after it is shown.
+    # Eager, so that a later --help can use its value.
     model: Annotated[
         str, typer.Option(is_eager=True, help=f"What to learn: {', '.join(LEARNERS)}.", autocompletion=learners)
     ] = "tree",
@@ -83,7 +83,7 @@ def fit(
         list[str],
         typer.Option(
             metavar="COL",
-            help="Column of codes, or of text with many levels, to test by sets of levels; may be repeated.",
+            help="Column of codes, or of text with many levels, to read as categories; may be repeated.",
             autocompletion=columns,
         ),
     ] = [],  # noqa: B006 - typer copies it
@@ -96,19 +96,20 @@ def fit(
         typer.Option(
             "--class-weight",
             metavar="LABEL=WEIGHT",
-            help="What a row of this class counts, may be repeated; or 'balanced', for equal totals of all classes.",
+            help="Weight of each row of this class, may be repeated; or 'balanced', for equal totals of all classes.",
         ),
     ] = [],  # noqa: B006 - typer copies it
     unseen: Annotated[
         str,
         typer.Option(
-            help="New rows with unknown levels: majority (of the rows) or error.", autocompletion=lambda: list(UNSEEN)
+            help="How to predict rows with unknown levels: majority (the side of most training rows) or error.",
+            autocompletion=lambda: list(UNSEEN),
         ),
     ] = "majority",
     threshold_rule: Annotated[
         str,
         typer.Option(
-            help="Thresholds between two values: the shortest number, or their midpoint.",
+            help="Threshold between two values: shortest (the number of fewest digits) or midpoint.",
             autocompletion=lambda: list(THRESHOLD_RULES),
         ),
     ] = "shortest",
@@ -118,9 +119,9 @@ def fit(
     as_json: AsJson = False,
     **own: Any,
 ) -> None:
-    """Learn a proved model from a table, and print it with its proof.
+    """Learn a provably optimal model from a table; print its proof.
 
-    Each model has options of its own; 'fit --model diagram --help' lists those of one model alone.
+    Each model has further options; 'fit --model diagram --help' lists those of one model.
     """
     from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
 
@@ -133,10 +134,10 @@ def fit(
     if checkpoint is not None:
         require_out(Path(checkpoint), data, option="--checkpoint")
         if "cv" in given:
-            raise DataError("--checkpoint is for one fit, and --cv makes many over other rows: leave out one of them")
+            raise DataError("--checkpoint is for one fit, but --cv makes many on other rows: leave out one of them")
         for path, option in ((out, "--out"), (plot, "--plot")):
             if path is not None and path.resolve() == Path(checkpoint).resolve():
-                raise DataError(f"{option} and --checkpoint are the same file, {path}: give each a name of its own")
+                raise DataError(f"{option} and --checkpoint are the same file, {path}: pass different names")
     settings = {
         **settings_of(model, given),
         "time_limit": seconds(time_limit),
@@ -155,7 +156,7 @@ def fit(
     )
     drop = [*drop, *(column for column in more.drop if column not in drop)]
     if target in drop:
-        raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
+        raise DataError(f"--drop {shlex.quote(target)} would drop the target column: drop only features")
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
     settings |= {
@@ -173,7 +174,7 @@ def fit(
     else:
         fitted = choose_size(folds, settings, features, labels, **given_rows)
     if out is not None:
-        # Before anything is printed: a closed pipe must not cost the model.
+        # Save before printing, so that the model is not lost if the pipe is closed.
         with writing(out):
             fitted.save(out)
     if plot is not None:

@@ -1,4 +1,4 @@
-"""Models of any package from files, as explanations take them."""
+"""Loading of models of any supported package from files, for explanations."""
 
 # Imports inside functions are of modules that load numpy or joblib, so that --help starts at once.
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
-    """A model of proofwood from JSON, trees from ONNX, of XGBoost, LightGBM or CatBoost, or any from a trusted pickle.
+    """Load a model: proofwood (JSON), ONNX, XGBoost, LightGBM, CatBoost, or any from a pickle if ``trust_pickle``.
 
     Raises
     ------
     DataError
-        If the file does not exist, is a pickle that nobody vouched for, or cannot be read.
+        If the file does not exist, cannot be read, or is a pickle without ``trust_pickle``.
     """
     if not path.is_file():
-        raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
+        raise DataError(f"there is no file {path}: expected a model from 'proofwood fit --out', pickle or joblib")
     if path.suffix.lower() == ".onnx":
         return _onnx(path)
     native = _native(path)
@@ -40,8 +40,8 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
     if not trust_pickle:
         raise DataError(
             f"{path} is neither a JSON model of proofwood nor a model file of XGBoost, LightGBM, CatBoost or ONNX. If "
-            "pickle or joblib wrote it: loading such a file runs whatever code is in it, with your rights, before "
-            "anything can be checked. If you made it yourself, or trust who did, add --trust-pickle."
+            "pickle or joblib wrote it, loading the file runs any code in it, with your rights, before anything can be "
+            "checked. If you made the file, or trust the person who made it, add --trust-pickle."
         )
     import joblib
 
@@ -52,10 +52,10 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
 
 
 def isolation_forest(path: Path | None, least_score: float | None, *, trust_pickle: bool) -> Any:
-    """What says which rows are plausible, as an explainer takes it; DataError if it cannot be read."""
+    """The value of ``plausible`` for an explainer: the isolation forest, with the least score if given, or None."""
     if path is None:
         if least_score is not None:
-            raise DataError("--least-score is for --plausible FILE")
+            raise DataError("--least-score needs --plausible FILE")
         return None
     forest = load_model(path, trust_pickle=trust_pickle)
     return forest if least_score is None else (forest, least_score)
@@ -63,7 +63,7 @@ def isolation_forest(path: Path | None, least_score: float | None, *, trust_pick
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """An ONNX file that could be read, with what it says of its columns."""
+    """An ONNX file with trees, and the names and number of its columns."""
 
     path: Path
     feature_names_in_: tuple[str, ...] | None
@@ -92,11 +92,11 @@ def _native(path: Path) -> Any:
 
 
 def columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
-    """Names of the columns that a model takes, and how many there are; None where it does not know.
+    """The names of the input columns of a model, and their number; None for what the model does not know.
 
-    Boosters have names of their own for columns without any: these are none.
+    Default names that a booster makes up, such as ``Column_0``, count as no names.
     """
-    model = getattr(model, "best_estimator_", model)  # a search may say that CatBoost takes no columns
+    model = getattr(model, "best_estimator_", model)  # a search around CatBoost may report no columns
     library = type(model).__module__.split(".")[0]
     names: Any = None
     n: Any = None
@@ -118,7 +118,7 @@ def columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
 
 
 def reading(model: Any, **settings: Any) -> Adapted:
-    """``reading_of(model)``: how it is read; DataError where it is of no supported kind, or is asked something else."""
+    """``reading_of(model)``, with errors as DataError: if the model or a setting is not supported."""
     from proofwood.ensembles.explained import reading_of
 
     try:
@@ -128,7 +128,7 @@ def reading(model: Any, **settings: Any) -> Adapted:
 
 
 def convert(model: Any, **settings: Any) -> Explained:
-    """``explained(model)``; DataError where the model is of no supported kind, or is asked something else."""
+    """``explained(model)``, with errors as DataError: if the model or a setting is not supported."""
     from proofwood.ensembles.explained import explained
 
     try:

@@ -1,4 +1,4 @@
-"""The command ``proofwood report``: a saved model and the rows it was learned from as one HTML file."""
+"""The command ``proofwood report``: write a saved model and its training rows as one HTML file."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -21,7 +21,7 @@ proofwood fit iris.csv --target species --max-depth 2 --out tree.json
 proofwood report tree.json iris.csv --target species --row 70 --out report.html
 """
 
-register("report", "Where the report is.", {"saved": TEXT, "bytes": INTEGER, "rows": INTEGER})
+register("report", "The file of the report.", {"saved": TEXT, "bytes": INTEGER, "rows": INTEGER})
 
 
 def report(
@@ -30,13 +30,13 @@ def report(
     target: Target,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the HTML file here.")] = Path("report.html"),
     validation: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows that the model has not seen, with the same columns.")
+        Path | None, typer.Option(metavar="FILE", help="Table of rows not used in training, with the same columns.")
     ] = None,
     row: Annotated[
         list[int], typer.Option(metavar="N", help="Training row to explain, counted from 0; may be repeated.")
     ] = [],  # noqa: B006 - typer copies it
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    explain_seconds: Annotated[float, typer.Option(help="Limit of the formal explanations; 0 for none.")] = 2.0,
+    explain_seconds: Annotated[float, typer.Option(help="Seconds for the formal explanations; 0 for none.")] = 2.0,
     drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
     validation_sheet: Annotated[
@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Write model, proof, errors and explained rows as one HTML file.
 
-    The file needs no network.
+    The file works without a network.
     """
     from proofwood.report import write_report
 
@@ -55,7 +55,7 @@ def report(
     features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {}
     if validation is None and validation_sheet is not None:
-        raise DataError("--validation-sheet is the sheet of the workbook of --validation, and none is given")
+        raise DataError("--validation-sheet needs --validation FILE, the workbook that has the sheet")
     if validation is not None:
         more["X_val"], more["y_val"] = labelled_rows(
             fitted, validation, target, validation_sheet, drop_missing=drop_missing

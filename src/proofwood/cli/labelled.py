@@ -1,4 +1,4 @@
-"""A table with labels, in the columns that a model takes."""
+"""Reading of a table with labels, in the columns of a model."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_target(cells: Cells, target: str) -> Cells:
-    """The rows of a table that have a target; how many have none is said on standard error."""
+    """Return the rows that have a target, and print the number of the other rows on standard error."""
     from proofwood.data.tables import require_column
 
     require_column(cells.frame.columns, target)
@@ -29,15 +29,15 @@ def with_target(cells: Cells, target: str) -> Cells:
 def labelled_rows(
     model: Any, path: Path, target: str, sheet: str | None, *, drop_missing: bool = False
 ) -> tuple[Any, Any]:
-    """The columns that a model takes, and the labels.
+    """Read the columns of a model, and the labels, from a table.
 
     Parameters
     ----------
-    model : fitted or loaded
-    path : of the table
-    target : column of labels
-    sheet : of a workbook
-    drop_missing : leave out the rows without a label, and say how many they are
+    model : fitted or loaded model
+    path : file of the table
+    target : name of the column of labels
+    sheet : sheet of a workbook, or None
+    drop_missing : leave out the rows without a label, and print their number
 
     Raises
     ------

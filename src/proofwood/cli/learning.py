@@ -1,4 +1,4 @@
-"""A learner at work: fitted with its progress on standard error."""
+"""Fitting of a learner, with progress on standard error."""
 
 # Imports inside functions are of modules that load numpy or parts of rich, so that --help starts at once.
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from proofwood.result import Progress, ProgressEvent
 
 TICKS = 4
-"""How often in a second the live line is written anew, so that the time goes on without news."""
+"""Updates of the progress line per second, so that its time continues without new events."""
 
 
 def learn(name: str, settings: dict[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:
-    """The fitted learner, with lines of progress on standard error while it works; ``more`` goes to its ``fit``."""
+    """Fit the learner called ``name`` and return it; show progress on standard error. ``more`` goes to its ``fit``."""
     entry = learner(name)
     with _progress(settings.get("time_limit")) as progress:
         fitted = entry.estimator()(callback=progress, **settings).fit(features, labels, **more)
@@ -36,10 +36,10 @@ def learn(name: str, settings: dict[str, Any], features: pl.DataFrame, labels: A
 
 @contextmanager
 def _progress(limit: float | None) -> Iterator[Progress]:
-    """A live line on a terminal; elsewhere one line per improvement."""
+    """Show progress: on a terminal one line that is updated, elsewhere one line per improvement."""
     from proofwood.estimators.reporting import Improvements, progress_line
 
-    # rich takes FORCE_COLOR for a terminal, too, and a log file is none.
+    # With FORCE_COLOR, rich would treat a log file as a terminal.
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _live_line(limit) as line:
             yield line.renew
@@ -54,11 +54,11 @@ def _progress(limit: float | None) -> Iterator[Progress]:
 
 
 class Line:
-    """The live line: the last event, and the time that goes on until the next.
+    """The progress line: the last event, with a time that continues until the next event.
 
     Parameters
     ----------
-    limit : seconds that the search may take, or None
+    limit : time limit of the search in seconds, or None
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -67,11 +67,11 @@ class Line:
         self.came = time.monotonic()
 
     def renew(self, event: ProgressEvent) -> None:
-        """Show an event from now on."""
+        """Replace the event that is shown."""
         self.came, self.last = time.monotonic(), event
 
     def __rich__(self) -> Text:
-        """What is shown now."""
+        """The current text of the line, for rich."""
         from rich.text import Text
 
         from proofwood.estimators.reporting import progress_line

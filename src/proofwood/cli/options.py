@@ -1,4 +1,4 @@
-"""Options that several commands share, and the conversion of what is typed to what the library takes."""
+"""Options that several commands share, and the conversion of typed values for the library."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from proofwood.memory import bytes_of
 
 
 class Vote(StrEnum):
-    """How the trees of a model decide."""
+    """How the trees of a model are combined."""
 
     AUTO = "auto"
     MAJORITY = "majority"
 
 
 TABLE_HELP = "Table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB"
-"""What a command reads, before what it does with it."""
+"""Beginning of the help of arguments that are tables."""
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")]
-DataTable = Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")]
+DataTable = Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are found by name.")]
 Drop = Annotated[
     list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns)
 ]
@@ -53,7 +53,8 @@ DropMissingTarget = Annotated[
 
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
 MemoryLimit = Annotated[
-    str | None, typer.Option(metavar="BYTES", help="Memory that may be added, such as 4GB; a share of what is free.")
+    str | None,
+    typer.Option(metavar="BYTES", help="Most additional memory, such as 4GB; by default 80 % of free memory."),
 ]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook that has several.")]
@@ -62,15 +63,17 @@ TrustPickle = Annotated[
     bool,
     typer.Option(
         "--trust-pickle",
-        help="Load the model from a pickle or joblib file, which runs the code in it: only for files of your own.",
+        help="Load the model from a pickle or joblib file. This runs the code in the file: use it only for your files.",
     ),
 ]
-Votes = Annotated[Vote, typer.Option(help="auto: what the model predicts; majority: the class most trees predict.")]
+Votes = Annotated[
+    Vote, typer.Option(help="auto: the class that the model predicts; majority: the class that most trees predict.")
+]
 Integers = Annotated[
     list[str],
     typer.Option(
         metavar="COL",
-        help="Column that holds integers only; may be repeated.",
+        help="Column of integers; may be repeated.",
         show_default=False,
         autocompletion=columns,
     ),
@@ -81,21 +84,22 @@ Number = Annotated[
     str | None,
     typer.Option(
         metavar="WHAT",
-        help="For a model that predicts numbers: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', 'within 5' "
-        "of the row's own, or cuts between bands, '100,200'.",
+        help="For a model that predicts numbers, what to explain: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', "
+        "'within 5' (of the prediction of the row), or limits of bands, '100,200'.",
     ),
 ]
 Confidence = Annotated[
-    float | None, typer.Option(metavar="P", help="Least probability of a class that counts; others are unsure.")
+    float | None,
+    typer.Option(metavar="P", help="Least probability of a class; below it, a prediction is unsure."),
 ]
 Output = Annotated[
-    int | None, typer.Option(metavar="K", help="For a model that predicts several targets: which one, counted from 0.")
+    int | None, typer.Option(metavar="K", help="For a model with several targets: index of the target, from 0.")
 ]
 Knowledge = Annotated[
     list[str],
     typer.Option(
         metavar="CONDITION",
-        help="What every possible row satisfies, such as 'age < 18 -> income == 0'; may be repeated.",
+        help="Condition that every possible row satisfies, such as 'age < 18 -> income == 0'; may be repeated.",
         show_default=False,
     ),
 ]
@@ -126,7 +130,7 @@ def bands_asked(text: str | None) -> int | list[float] | None:
 
 
 def seconds(text: str) -> float | None:
-    """``--time-limit`` as the estimators take it."""
+    """Parse ``--time-limit``: seconds, or None for ``none``."""
     if text.strip().lower() == "none":
         return None
     try:
@@ -136,12 +140,12 @@ def seconds(text: str) -> float | None:
 
 
 def amount_of_memory(text: str | None) -> int | None:
-    """``--memory-limit`` as the estimators take it."""
+    """Parse ``--memory-limit`` into a number of bytes, or None."""
     return amount_of_bytes(text, "--memory-limit")
 
 
 def amount_of_bytes(text: str | None, option: str) -> int | None:
-    """An amount of memory as a number of bytes."""
+    """Parse an amount of memory into a number of bytes; ``option`` names the option in the error message."""
     try:
         return bytes_of(text)
     except ValueError:
@@ -151,7 +155,7 @@ def amount_of_bytes(text: str | None, option: str) -> int | None:
 
 
 def count_or_share(text: str) -> float | None:
-    """An integer, which counts, or a float, which is a share; None if ``text`` is neither."""
+    """Parse ``text`` as an int (a count) or a float (a share); None if it is neither."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -161,7 +165,7 @@ def count_or_share(text: str) -> float | None:
 
 
 def number_asked(words: str | None) -> tuple[str | float, ...] | None:
-    """The question about numbers, from the words of ``--number``; DataError if these are not a question."""
+    """Parse ``--number`` into the target for an explainer of a regressor; DataError if it is not valid."""
     if words is None:
         return None
     parts = words.replace(",", " ").split()
@@ -169,4 +173,6 @@ def number_asked(words: str | None) -> tuple[str | float, ...] | None:
         asked: list[str | float] = [*parts[:1]] if parts and parts[0][0] in "<>bw" else []
         return (*asked, *(float(part) for part in parts[len(asked) :]))
     except ValueError as error:
-        raise DataError(f"--number {words!r}: {error}; expected such as '>= 250', 'within 5' or '100,200'") from error
+        raise DataError(
+            f"--number {words!r}: {error}; expected a text such as '>= 250', 'within 5' or '100,200'"
+        ) from error

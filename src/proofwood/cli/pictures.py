@@ -1,4 +1,4 @@
-"""Pictures that commands write: the ending of the file says the format."""
+"""Pictures that commands write, in the format of the file name extension."""
 
 # Imports inside functions are of matplotlib, which may be absent.
 
@@ -17,7 +17,7 @@ from proofwood.exceptions import DataError
 
 FORMATS = ("png", "svg", "pdf")
 _DPI = 150, 72
-"""Pixels per inch of a PNG, and how few they may be where a picture is large."""
+"""Pixels per inch of a PNG, and the least for large pictures."""
 
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw a picture into this file (.png, .svg or .pdf).")
@@ -25,14 +25,14 @@ Plot = Annotated[
 
 
 def require_picture(path: Path | None) -> None:
-    """Refuse, before the work begins, a picture that could not be made in the end."""
+    """Raise DataError if the format of the picture is unknown or matplotlib is missing; called before the work."""
     if path is not None:
         format_of(path)
         require_matplotlib()
 
 
 def require_matplotlib() -> None:
-    """DataError with the install command, unless matplotlib is there; it draws without a display from now on."""
+    """Raise DataError with the install command if matplotlib is missing; else set it to draw without a display."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -41,18 +41,18 @@ def require_matplotlib() -> None:
 
 
 def format_of(path: Path) -> str:
-    """Format of a picture by the ending of its file; DataError if it is none."""
+    """The format of a picture by its file name extension; DataError if the extension is unknown."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise DataError(
-            f"{path}: the ending of a picture says its format: expected .{', .'.join(FORMATS)}"
+            f"{path}: the extension of a picture sets its format: expected .{', .'.join(FORMATS)}"
             + meant(f".{ending}", [f".{name}" for name in FORMATS], "; ")
         )
     return ending
 
 
 def drawn(draw: Callable[[], Any], kind: str) -> bytes:
-    """The picture whose axes ``draw`` makes, in a format."""
+    """The picture on the axes that ``draw`` returns, as bytes in the format ``kind``."""
     require_matplotlib()
     import matplotlib.pyplot as plt
 
@@ -66,5 +66,5 @@ def drawn(draw: Callable[[], Any], kind: str) -> bytes:
 
 
 def save_picture(draw: Callable[[], Any], path: Path) -> None:
-    """Write the picture whose axes ``draw`` makes, in the format of the ending."""
+    """Write the picture on the axes that ``draw`` returns, in the format of the file name extension."""
     write_out(path, drawn(draw, format_of(path)))

@@ -1,4 +1,4 @@
-"""The command ``proofwood predict``: the class of each row of a table, and how likely each class is."""
+"""The command ``proofwood predict``: predict the class of each row of a table, optionally with probabilities."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -34,12 +34,12 @@ PREDICTION = "prediction"
 
 register(
     "predict",
-    "The class of each row.",
+    "The predicted class of each row.",
     {
         "rows": INTEGER,
         "classes": listing(LABEL),
         "columns": listing(TEXT),
-        "predictions": nullable(listing(mapping(CELL)), "a value for each column; null if saved to a file"),
+        "predictions": nullable(listing(mapping(CELL)), "per row, a value for each column; null if saved to a file"),
         "saved": nullable(TEXT, "the file with the predictions"),
     },
 )
@@ -55,20 +55,20 @@ def predict(
     keep: Annotated[
         list[str],
         typer.Option(
-            metavar="COL", help="Column to pass through, such as an id; may be repeated.", autocompletion=columns
+            metavar="COL", help="Column to copy to the output, such as an id; may be repeated.", autocompletion=columns
         ),
     ] = [],  # noqa: B006 - typer copies it
-    keep_all: Annotated[bool, typer.Option("--keep-all", help="Pass all columns of the table through.")] = False,
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of the table to the output.")] = False,
     safe_cells: Annotated[
-        bool, typer.Option("--safe-cells", help="CSV: put ' before texts that a spreadsheet would run as formulas.")
+        bool, typer.Option("--safe-cells", help="CSV: put ' before texts that a spreadsheet may run as formulas.")
     ] = False,
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the class of each row of a table.
 
-    Columns may stand in any order, and others may stand between them. A level or a missing value that training did not
-    have goes the way that the model was fitted with (--unseen).
+    The columns may be in any order, and the table may have other columns, too. Rows with a level or missing value that
+    training did not have are predicted as the option --unseen of the fit says.
     """
     import polars as pl
 
@@ -104,17 +104,17 @@ def predict(
 
 
 def _require_free(kept: Sequence[str], added: Sequence[str]) -> None:
-    """Refuse columns that are called as those that are added."""
+    """Raise DataError if a column to copy has the name of a column of the predictions."""
     both = [name for name in kept if name in added]
     if both:
         raise DataError(
-            f"the table has a column {both[0]!r}, and the predictions have one of this name: rename it, or keep only "
-            "others with --keep"
+            f"the table has a column {both[0]!r}, which is also the name of a column of the predictions: rename it, or "
+            "pass only other columns to --keep"
         )
 
 
 def _predicted(estimator: Any, rows: Any, *, proba: bool) -> pl.DataFrame:
-    """What the model says of each row: a column of labels, and of the probability of each class if asked for."""
+    """The predictions as a table: a column of labels and, if ``proba``, one column of probabilities per class."""
     import polars as pl
 
     found = [_column(estimator.predict(rows)).alias(PREDICTION)]
@@ -128,7 +128,7 @@ def _predicted(estimator: Any, rows: Any, *, proba: bool) -> pl.DataFrame:
 
 
 def _column(labels: Any) -> pl.Series:
-    """Labels as a column of a table; times in a unit that tables know."""
+    """Labels as a column of a polars table; dates and times are converted to a unit that polars supports."""
     import polars as pl
 
     if labels.dtype.kind in "mM":

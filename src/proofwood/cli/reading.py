@@ -16,7 +16,7 @@ from proofwood.cli.options import amount_of_bytes
 from proofwood.files import allowing
 
 MAX_BYTES = typer.Option(
-    metavar="BYTES", help="Memory that each file may take once it is read, such as 8GB, if you trust it."
+    metavar="BYTES", help="Most memory for each file that is read, such as 8GB; raise it only for trusted files."
 )
 PANEL = "How tables are written, where it is not found out"
 SEPARATOR = typer.Option(
@@ -31,7 +31,7 @@ TABLE = typer.Option(
 
 
 def with_limit(command: Callable[..., None]) -> Callable[..., None]:
-    """``command``, which reads files, with the option ``--max-bytes``: what each of them may take in memory."""
+    """Add the option ``--max-bytes`` to ``command``: the most memory that each file it reads may take."""
 
     def limits(*, max_bytes: str | None) -> AbstractContextManager[Any]:
         return allowing(amount_of_bytes(max_bytes, "--max-bytes"))
@@ -40,7 +40,7 @@ def with_limit(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """``command``, which reads tables, with options that say how these are written."""
+    """Add options to ``command`` that say how the tables it reads are written."""
 
     def reading(
         *, separator: str | None, decimal: str | None, encoding: str | None, skip_lines: int | None, table: str | None

@@ -1,4 +1,4 @@
-"""What is printed of a fitted model: the tree, what it costs, what is proved, and checks that need no search."""
+"""The printed report of a fitted model: the tree, its cost, its proof, and checks that need no search."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -38,17 +38,17 @@ FITTED = {
         {
             "rows": INTEGER,
             "columns": INTEGER,
-            "recounted": {**NUMBER, "description": "what the model costs, counted row by row without the search"},
-            "cart_errors": nullable(INTEGER, "of the greedy tree of least Gini impurity, where it can be compared"),
+            "recounted": {**NUMBER, "description": "the cost of the model, counted row by row without the search"},
+            "cart_errors": nullable(INTEGER, "errors of the greedy tree (Gini impurity), if it can be compared"),
             "left_out": listing(record({"column": TEXT, "reason": TEXT})),
         }
     ),
 }
-"""Fields of the answer of a command that learns."""
+"""Fields of the answer of a command that learns a model."""
 
 
 def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> dict[str, Any]:
-    """What :func:`print_report` says, in the form :data:`FITTED`; see there."""
+    """The content of :func:`print_report` as an answer with the schema :data:`FITTED`."""
     schema = model.schema_
     return {
         "model": model_answer(model),
@@ -64,18 +64,18 @@ def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) 
 
 
 def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> None:
-    """Print the tree, what it costs, what is proved, and the count that needs no search.
+    """Print the tree, its cost, its proof, and the recount of its cost without a search.
 
     Parameters
     ----------
-    model : fitted
+    model : fitted model
     features, labels : the training rows
-    more : what ``recount`` needs beside them
+    more : further arguments of ``recount``
 
     Raises
     ------
     AssertionError
-        If the model does not cost what the search reported.
+        If the recount differs from the objective that the search reported.
     """
     from proofwood.estimators.proof_report import proof_report
     from proofwood.result import Figures, figure
@@ -113,13 +113,13 @@ def _recounted(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> 
 
 
 def print_line(name: str, text: str, *, said: str = "") -> None:
-    """Print a short name and what there is to say under it; first ``said``, a status, in its colour."""
+    """Print a line with a short name and a text; ``said`` is a status to print before the text, in its colour."""
     status = painted(printable(said), STATUS.get(said), bold=True) + ": " if said else ""
     typer.echo(f"{painted(printable(f'{name:<12}'), dim=True)} {status}{printable(text)}")
 
 
 def tree_text(model: Any) -> str:
-    """The tree, with the signs that standard output can show."""
+    """The tree as text, with box-drawing characters if standard output can encode them."""
     try:
         "├─└│".encode(sys.stdout.encoding or "ascii")
         plain = False
@@ -135,10 +135,10 @@ def _meaning(result: Result, proof: ProofReport) -> str:
         Status.OPTIMAL: proof.claim,
         Status.WITHIN_GAP: f"{proof.claim} by more than the gap",
         Status.FEASIBLE: {
-            "interrupt": "stopped by Ctrl-C; the best so far",
-            "time_limit": "stopped by the time limit; the best so far",
-            "memory_limit": "stopped by the memory limit; the best so far",
-        }.get(result.stats.stopped_by or "", "this engine proves no more than the lower bound"),
+            "interrupt": "stopped by Ctrl-C; the best model found so far",
+            "time_limit": "stopped by the time limit; the best model found so far",
+            "memory_limit": "stopped by the memory limit; the best model found so far",
+        }.get(result.stats.stopped_by or "", "not proved optimal; this engine proves only the lower bound"),
     }[result.status]
 
 
@@ -150,7 +150,7 @@ def _part_meaning(part: Part, result: Result) -> str:
 
 
 def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
-    """Training errors of the greedy tree under the same limits; None where its columns or costs are not plain ones."""
+    """Training errors of the greedy tree with the same limits; None if columns or weights rule out a comparison."""
     import numpy as np
 
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
@@ -159,7 +159,7 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
     if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
     if model.class_weight is not None:
-        return None  # the objective is a weight, and these are errors
+        return None  # the objective is a weight, but this is a number of errors
     codes = np.unique(labels, return_inverse=True)[1]
     X = features.to_numpy().astype(float)
     return greedy_errors(X, codes, max_depth=model.max_depth, min_rows=model.min_samples_leaf)

@@ -1,4 +1,4 @@
-"""The command ``proofwood schema``: the form of what other commands print with ``--json``."""
+"""The command ``proofwood schema``: print the JSON schema of the output of other commands with ``--json``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _names(incomplete: str) -> list[str]:
 
 def schema(
     command: Annotated[
-        str | None, typer.Argument(help="Command; without one, all are listed.", autocompletion=_names)
+        str | None, typer.Argument(help="Command; without it, all are listed.", autocompletion=_names)
     ] = None,
 ) -> None:
-    """Print the JSON schema of what a command prints with --json."""
+    """Print the JSON schema of the output of a command with --json."""
     if command is None:
         for name, form in SCHEMAS.items():
             typer.echo(f"{name:<10} {form['description']}")
         return
-    typer.echo(as_json(SCHEMAS[one_of(command, SCHEMAS, f"{command!r} prints no JSON")], indent=2))
+    typer.echo(as_json(SCHEMAS[one_of(command, SCHEMAS, f"{command!r} is not a command with --json")], indent=2))

@@ -1,4 +1,4 @@
-"""The command ``proofwood show``: a saved model as text, Graphviz or a picture."""
+"""The command ``proofwood show``: show a saved model as text, Graphviz or a picture."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -39,7 +39,7 @@ proofwood show tree.json --format dot
 
 
 class Format(StrEnum):
-    """How ``show`` writes a model."""
+    """The formats of ``show``."""
 
     TEXT = "text"
     DOT = "dot"
@@ -68,7 +68,7 @@ register(
 def show(
     model: ModelFile,
     format: Annotated[  # noqa: A002 - the option's name
-        Format | None, typer.Option(help="How to show it; by default as the ending of --out says, or text.")
+        Format | None, typer.Option(help="Format; by default that of the extension of --out, or text.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Write here ({', '.join(ENDINGS)}), not to standard output.")
@@ -79,7 +79,7 @@ def show(
     require_out(out, model)
     kind = format or _by_ending(out)
     if as_json and out is None and format is not None:
-        raise DataError("--json and --format exclude each other, unless --out says where the picture goes")
+        raise DataError("--json and --format both write to standard output: add --out FILE, or leave out one of them")
     estimator = saved_model(model)
     if kind in BINARY and out is None:
         raise DataError(f"a {kind.upper()} picture needs a file: add --out tree.{kind}")
@@ -99,8 +99,8 @@ def show(
 
 
 def _by_ending(out: Path | None) -> Format:
-    """The format that a file asks for by its ending; text without one."""
+    """The format by the extension of the file; text without a file or extension."""
     if out is None or not out.suffix:
         return Format.TEXT
     ending = out.suffix.lower()
-    return ENDINGS[one_of(ending, ENDINGS, f"{out}: what to write as {ending}, without --format")]
+    return ENDINGS[one_of(ending, ENDINGS, f"{out}: the extension {ending} is unknown, and --format is not given")]

@@ -1,4 +1,4 @@
-"""Tables of features, checked in the words of the command line."""
+"""Reading of tables in the columns of a model, with errors that name the options of the command line."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns of a table that a model takes.
+    """The input columns of a model, read from a table.
 
     Parameters
     ----------
-    table : read by what the model takes
-    given : the same as the model was learned from such: a frame of pandas, where it has categories of another library
-    names : of the columns, if the model does not know them itself
-    adapted : the reading of the model by which the cells were read; None of a model that has a schema
+    table : the columns, with the types that the model expects
+    given : the rows for the model: ``table``, or a pandas frame if a model of another library has categories
+    names : names of the columns, if the model does not know them
+    adapted : the adapted model that defined the types of the columns; None for a model of proofwood
     """
 
     table: pl.DataFrame
@@ -45,16 +45,16 @@ def read_rows(
     sheet: str | None,
     reading: Callable[[Any, list[str] | None, Any], Adapted],
 ) -> Rows:
-    """The columns of a table that a model takes, cells of CSV as it takes them.
+    """Read the input columns of a model from a table, with the types that the model expects.
 
     Parameters
     ----------
-    path : of the table
-    model : fitted or loaded
+    path : file of the table
+    model : fitted or loaded model
     drop : columns that are not features
-    sheet : of a workbook
-    reading : of a model, names of its columns where it does not know them, and rows in which it finds its categories
-        where it does not know these, to its reading
+    sheet : sheet of a workbook, or None
+    reading : function that adapts a model. Its arguments are the model, the names of its columns if it does not know
+        them, and rows in which to find its categories if it does not know them
     """
     from proofwood.data.tables import drop_columns, read_cells, select_columns
 
@@ -63,11 +63,11 @@ def read_rows(
     names, wanted = columns_of(model)
     if names is None and wanted not in (None, len(left)):
         raise DataError(
-            f"the model was learned from {wanted} columns without names, and {path} has {len(left)}: leave "
-            "columns that are not features, such as the target, out with --drop"
+            f"the model was learned from {wanted} columns without names, but {path} has {len(left)}: leave "
+            "out columns that are not features, such as the target, with --drop"
         )
     called = {column: column for column in left}
-    if type(model).__module__.startswith("lightgbm."):  # which stores names with "_" in place of blanks
+    if type(model).__module__.startswith("lightgbm."):  # LightGBM stores names with "_" instead of spaces
         called = {column: column if column in (names or ()) else column.replace(" ", "_") for column in left}
     chosen = left if names is None else [str(name) for name in names]
     stated = left if names is None else None
@@ -82,7 +82,7 @@ def read_rows(
             own |= _truths(own, shown)
     table = cells.taken({column: own[name] for column, name in called.items() if name in own})
     table = table.rename({column: name for column, name in called.items() if name in chosen})
-    if adapted is not None and adapted.header is not None:  # what a step drops need not be there
+    if adapted is not None and adapted.header is not None:  # columns that a step drops may be missing
         needed = {adapted.header.told[j] for j in adapted.header.reaching}
         chosen = [name for name in chosen if name in needed or name in table.columns]
     table = select_columns(table, chosen)
@@ -90,12 +90,12 @@ def read_rows(
 
 
 def taken_by_schema(model: Any, columns: Sequence[str]) -> dict[str, Taken] | None:
-    """What a model of proofwood takes in the columns of a table; None of others.
+    """The type that a model of proofwood expects in each column; None for other models.
 
     Parameters
     ----------
-    model : fitted or loaded
-    columns : of the table, those of the model alone where it knows no names
+    model : fitted or loaded model
+    columns : columns of the table; if the model has no column names, only the columns of the model
     """
     schema = getattr(model, "schema_", None)
     if schema is None:
@@ -107,10 +107,10 @@ def taken_by_schema(model: Any, columns: Sequence[str]) -> dict[str, Taken] | No
 
 
 def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[str, Taken] | None:
-    """What a model takes in the columns that hold categories to CatBoost, which knows them by the hash of their text.
+    """The types of the categorical columns of CatBoost, which stores only hashes of their texts; None for other models.
 
-    Its reading needs the rows. Cells are read by what they look like where it has steps in front of it, which may take
-    other columns than it does; None of other models.
+    The hashes need the texts in the rows. If a pipeline has steps before CatBoost, the result is empty, because the
+    steps may have other input columns: the types of the cells are then guessed from their content.
     """
     from proofwood.data.kinds import Taken
     from proofwood.ensembles.readers.pipeline import library_of, models_within
@@ -131,7 +131,7 @@ def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[s
 
 
 def _truths(own: Mapping[str, Taken], shown: pl.DataFrame) -> dict[str, Taken]:
-    """Categories that are the texts of truth values to CatBoost, where the rows have these, in place of the texts."""
+    """Boolean columns whose categories are "0" and "1" for CatBoost, with booleans as their categories."""
     import polars as pl
 
     from proofwood.data.kinds import Taken
@@ -141,7 +141,7 @@ def _truths(own: Mapping[str, Taken], shown: pl.DataFrame) -> dict[str, Taken]:
 
 
 def _taken_by_reading(adapted: Adapted) -> dict[str, Taken]:
-    """What a model of another library takes in the columns of a table."""
+    """The type that a model of another library expects in each column of a table."""
     from proofwood.ensembles.readers.reading import taken_by
 
     assert adapted.header is not None
@@ -149,10 +149,10 @@ def _taken_by_reading(adapted: Adapted) -> dict[str, Taken]:
 
 
 def _as_learned(table: pl.DataFrame, adapted: Adapted, path: Path) -> Any:
-    """A table as a model of another library knows such: where it has categories, a frame of pandas with its own missing
-    values.
+    """The table as a model of another library expects it: if it has categories, a pandas frame with the missing values
+    of the training data.
 
-    To an encoder None and nan are two categories, and an empty cell is that which it knows.
+    For an encoder, None and nan are different categories; empty cells become the category that the encoder has.
     """
     header = adapted.header
     assert header is not None
@@ -167,28 +167,28 @@ def _as_learned(table: pl.DataFrame, adapted: Adapted, path: Path) -> Any:
             continue
         if False in gaps:
             raise DataError(
-                f"{path}: column {header.told[place]!r} has empty cells, and the model knows None and nan as two "
-                "categories: give the rows to Explainer in Python, in a frame of pandas"
+                f"{path}: column {header.told[place]!r} has empty cells, which may be None or nan, two different "
+                "categories of the model: pass the rows to Explainer in Python, as a pandas frame"
             )
         frame.isetitem(place, column.astype(object).where(column.notna(), None))
     return frame
 
 
 def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], what: str) -> Any:
-    """The columns of a table that a model of proofwood takes, as its ``predict`` takes them.
+    """The input columns of a model of proofwood from a table, ready for its ``predict``.
 
     Parameters
     ----------
-    estimator : fitted or loaded
-    cells : of the table
-    path : of the file
-    others : columns that are not features, where the model knows no names
-    what : of them, for the message about another number of columns; nothing if there are none
+    estimator : fitted or loaded model
+    cells : cells of the table
+    path : file of the table
+    others : columns that are not features, for a model without column names
+    what : text about ``others`` for the error about the number of columns; empty if there are none
 
     Raises
     ------
     DataError
-        If columns are missing or cells are not what the model takes; the message says which.
+        If columns are missing, or cells have another type than the model expects; the message says which.
     """
     from proofwood.data.columns import read_columns
     from proofwood.data.tables import select_columns
@@ -197,7 +197,7 @@ def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], w
     left = [column for column in cells.frame.columns if column not in others]
     if names is None and len(left) != estimator.n_features_in_:
         raise DataError(
-            f"the model was learned from {estimator.n_features_in_} columns without names, and {path} has "
+            f"the model was learned from {estimator.n_features_in_} columns without names, but {path} has "
             f"{len(left)}{what}: pass a table with exactly these columns, in the same order"
         )
     table = cells.taken(taken_by_schema(estimator, left) or {})
@@ -208,12 +208,12 @@ def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], w
 
 
 def knows_types(model: Any) -> bool:
-    """Whether a model knows itself which columns hold whole numbers: one of proofwood that learned from a frame."""
+    """Whether a model knows which of its columns are integers: only models of proofwood fitted on a frame do."""
     return bool(getattr(getattr(model, "schema_", None), "by_name", False))
 
 
 def whole_columns(table: pl.DataFrame) -> list[str]:
-    """Columns of a table in which every number is whole, also where it is written as 45.0."""
+    """The columns of a table in which every number is whole, even if it is written as 45.0."""
     found = []
     for column in table.get_columns():
         dtype = column.dtype

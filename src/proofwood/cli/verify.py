@@ -1,4 +1,4 @@
-"""The command ``proofwood verify``: one line per check of each certificate."""
+"""The command ``proofwood verify``: check certificates, and print one line per check."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -41,7 +41,7 @@ proofwood verify why.json --model tree.json
 
 register(
     "verify",
-    "Whether certificates hold.",
+    "The results of the checks of certificates.",
     {
         "confirmed": BOOLEAN,
         "files": listing(
@@ -49,15 +49,15 @@ register(
                 {
                     "file": TEXT,
                     "proved": BOOLEAN,
-                    "of_model": {**BOOLEAN, "description": "whether it was compared with a model"},
-                    "error": nullable(TEXT, "why it is not a certificate"),
+                    "of_model": {**BOOLEAN, "description": "whether the certificate was compared with a model"},
+                    "error": nullable(TEXT, "the reason, if the file is not a certificate"),
                     "checks": listing(
                         record(
                             {
                                 "name": TEXT,
                                 "passed": BOOLEAN,
                                 "detail": TEXT,
-                                "open": {**BOOLEAN, "description": "whether only a model can decide, by its rounding"},
+                                "open": {**BOOLEAN, "description": "whether it depends on the rounding of the model"},
                             }
                         )
                     ),
@@ -69,15 +69,16 @@ register(
 
 
 def verify(
-    files: Annotated[list[Path], typer.Argument(help="Certificates that 'explain --certificate' wrote.")],
+    files: Annotated[list[Path], typer.Argument(help="Certificates from 'explain --certificate'.")],
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Compare with this model, too; else only the file is checked.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Compare the certificate with this model; else only the file is checked."),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="TABLE",
-            help="With --model: the table that 'explain' was given; CatBoost's categories are found in it.",
+            help="With --model: the table of the 'explain' call; CatBoost models with categories need it.",
         ),
     ] = None,
     number: Number = None,
@@ -91,9 +92,9 @@ def verify(
 ) -> None:
     """Check certificates of explanations, without any search.
 
-    Exit code 1 if a check fails, or if without --model it is open what rounding decides. With --model, ask as 'explain'
-    was asked: --number, --confidence, --output, --knowledge, --vote and --integer; and --data of a CatBoost model with
-    categories.
+    Exit code 1 if a check fails, or if a check depends on rounding and --model is not given. With --model, pass the
+    same options as to 'explain': --number, --confidence, --output, --knowledge, --vote and --integer; and --data for a
+    CatBoost model with categories.
     """
     converted = None
     if model is not None:
@@ -106,7 +107,7 @@ def verify(
             asked |= {"adapted": rows.adapted, "feature_names": rows.names}
         converted = convert(fitted, target=number_asked(number), knowledge=knowledge, integer=integer, **asked)
     elif data is not None:
-        raise DataError("--data is for --model FILE")
+        raise DataError("--data needs --model FILE: add it, or leave out --data")
     found = [_checked(path, converted) for path in files]  # a file that fails does not hide the next
     confirmed = all(one["proved"] for one in found)
     if as_json:
@@ -119,7 +120,7 @@ def verify(
 
 
 def _checked(path: Path, model: Explained | None) -> dict[str, Any]:
-    """What the checks of a certificate say; of ``model`` in its vote, or of the file alone."""
+    """Check one certificate, with ``model`` or without, and return the result for the answer."""
     from proofwood.certificates.drup import CertificateError
     from proofwood.explain.proofs.certificate import check_certificate
 
@@ -137,7 +138,7 @@ def _checked(path: Path, model: Explained | None) -> dict[str, Any]:
 
 
 def _print(found: Mapping[str, Any]) -> None:
-    """A line for each check of a file, and what they say together."""
+    """Print a line for each check of a file, and a line with the overall result."""
     path = printable(found["file"])
     if found["error"] is not None:
         typer.echo(f"{path}: {painted('FAILED', FAILED)}   {printable(found['error'])}")
@@ -147,10 +148,10 @@ def _print(found: Mapping[str, Any]) -> None:
         typer.echo(f"{path}: {mark}   {printable(check['name'])}: {printable(check['detail'])}")
     if not found["proved"]:
         passed = all(check["passed"] for check in found["checks"])
-        open_ = "; what rounding decides is open without the model: --model" if passed else ""
+        open_ = "; a check depends on the rounding of the model: add --model FILE" if passed else ""
         typer.echo(f"{path}: {painted('NOT proved', FAILED, bold=True)}{open_}")
     elif found["of_model"]:
         typer.echo(f"{path}: {painted('proved', PASSED, bold=True)} for the model")
     else:
         said = painted("proved", PASSED, bold=True)
-        typer.echo(f"{path}: {said} for the trees in the file; --model compares them with a model")
+        typer.echo(f"{path}: {said} for the trees in the file; add --model FILE to compare them with a model")

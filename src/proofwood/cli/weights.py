@@ -1,4 +1,4 @@
-"""What classes weigh: ``--class-weight balanced``, or ``--class-weight LABEL=WEIGHT``, again and again."""
+"""The option for class weights: ``--class-weight balanced``, or ``--class-weight LABEL=WEIGHT``, repeated."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -14,17 +14,17 @@ BALANCED = "balanced"
 
 
 def class_weight(texts: Sequence[str], labels: Sequence[Any]) -> str | dict[Any, float] | None:
-    """What is typed as the estimators take it.
+    """Parse the values of ``--class-weight`` for the parameter ``class_weight`` of the estimators.
 
     Parameters
     ----------
-    texts : as typed
+    texts : the typed values
     labels : distinct labels of the table
 
     Raises
     ------
     DataError
-        If a text is neither, names no label, or a label occurs twice.
+        If a text has neither form, a label is unknown, or a label occurs twice.
     """
     if not texts:
         return None
@@ -32,33 +32,33 @@ def class_weight(texts: Sequence[str], labels: Sequence[Any]) -> str | dict[Any,
         return BALANCED
     found: dict[Any, float] = {}
     for text in texts:
-        label, equals, number = text.rpartition("=")  # a label may hold the sign, too
+        label, equals, number = text.rpartition("=")  # a label may contain "=", too
         if not equals:
-            more = " alone, without other weights" if text == BALANCED else ""
+            more = " without other weights" if text == BALANCED else ""
             raise DataError(
                 f"--class-weight {text!r}: expected 'balanced'{more}, or a class and its weight, such as {labels[0]}=2"
             )
         try:
             weight = float(number)
         except ValueError:
-            raise DataError(f"--class-weight {text!r}: {number!r} is not a weight, expected a number from 0") from None
+            raise DataError(f"--class-weight {text!r}: {number!r} is not a number: expected a weight from 0") from None
         one = label_of(label, labels, f"--class-weight {text!r}: {label!r} is not a class")
         if one in found:
-            raise DataError(f"--class-weight names the class {label!r} twice: give it one weight")
+            raise DataError(f"--class-weight has the class {label!r} twice: pass one weight for it")
         found[one] = weight
     return found
 
 
 def as_settings(estimator: type[Any], weight: Any, labels: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters of a learner, and arguments of its ``fit``, that give classes their weights.
+    """The parameters of a learner, and the arguments of its ``fit``, that set the class weights.
 
-    A learner without the parameter takes the weight of each row.
+    A learner without the parameter ``class_weight`` gets a weight for each row instead.
 
     Parameters
     ----------
     estimator : class of the learner
-    weight : as :func:`class_weight` gives it
-    labels : (n_rows,) of the table
+    weight : result of :func:`class_weight`
+    labels : (n_rows,) labels of the table
     """
     if weight is None:
         return {}, {}

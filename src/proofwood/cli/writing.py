@@ -1,4 +1,4 @@
-"""Tables that commands write: the ending of the file says the format."""
+"""Tables that commands write, in the format of the file name extension."""
 
 # Imports inside functions are of modules that load polars, so that --help starts at once.
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 TEXTS = {".csv": ",", ".tsv": "\t"}
-"""Endings of text tables -> separator; ``.gz`` may follow."""
+"""The separator of text tables, by file name extension; ``.gz`` may follow the extension."""
 OTHERS = (".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
 ENDINGS = (*TEXTS, *OTHERS)
 FORMULA = r"^[=+\-@\t\r]"
-"""How texts begin that a spreadsheet may run."""
+"""Regular expression for the beginning of texts that a spreadsheet may run as formulas."""
 
 
 def format_of(path: Path | None) -> str:
-    """The ending that says the format; CSV on standard output, and for files without an ending.
+    """The file name extension that sets the format; ``.csv`` for standard output and files without an extension.
 
     Raises
     ------
     DataError
-        If the ending is that of no table that can be written.
+        If no table can be written with this extension.
     """
     if path is None or not is_regular(path):
         return ".csv"
@@ -43,23 +43,23 @@ def format_of(path: Path | None) -> str:
     if ending == ".gz" and len(suffixes) > 1:
         ending = suffixes[-2]
         if ending not in TEXTS:
-            raise DataError(f"{path}: only .csv and .tsv can be gzipped, and not {ending}")
+            raise DataError(f"{path}: only .csv and .tsv can be gzipped, not {ending}")
     if ending and ending not in ENDINGS:
         raise DataError(
-            f"{path}: no table is written as {ending}: expected {', '.join(ENDINGS)}{meant(ending, ENDINGS, '; ')}"
+            f"{path}: cannot write a table as {ending}: expected {', '.join(ENDINGS)}{meant(ending, ENDINGS, '; ')}"
         )
     return ending or ".csv"
 
 
 def write_table(frame: pl.DataFrame, path: Path, *, safe_cells: bool = False) -> None:
-    """Write a table; in text, with ``safe_cells``, no cell is a formula to a spreadsheet."""
+    """Write a table to ``path``; with ``safe_cells``, no cell of a text table can run as a spreadsheet formula."""
     content = content_of(frame, format_of(path), safe_cells=safe_cells)
     packed = path.suffix.lower() == ".gz"
     write_out(path, gzip.compress(content, mtime=0) if packed else content)
 
 
 def content_of(frame: pl.DataFrame, ending: str, *, safe_cells: bool = False) -> bytes:
-    """A table in the format of an ending."""
+    """The bytes of a table in the format of ``ending``, a file name extension."""
     buffer = BytesIO()
     if ending in TEXTS:
         as_cells(frame, safe=safe_cells).write_csv(buffer, separator=TEXTS[ending])
@@ -76,12 +76,12 @@ def content_of(frame: pl.DataFrame, ending: str, *, safe_cells: bool = False) ->
 
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """One mapping for each row, of what JSON knows."""
+    """One dict per row, with values of types that JSON supports."""
     return [plain(row) for row in frame.iter_rows(named=True)]
 
 
 def as_cells(frame: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
-    """Texts as cells of CSV. With ``safe``, no cell is a formula to a spreadsheet; else a warning names one."""
+    """The frame with texts that are safe in CSV. With ``safe``, put ' before possible formulas; else warn of one."""
     import polars as pl
 
     texts = [column for column in frame.get_columns() if column.dtype == pl.String]
@@ -91,7 +91,7 @@ def as_cells(frame: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
         odd = column.filter(column.str.contains(f"{FORMULA}.") & column.cast(pl.Float64, strict=False).is_null())
         if len(odd):
             warn(
-                f"cells such as {odd[0]!r} in column {column.name!r} may be run as formulas by a spreadsheet: add "
-                "--safe-cells if the file is for one"
+                f"a spreadsheet may run cells such as {odd[0]!r} in column {column.name!r} as formulas: add "
+                "--safe-cells if you will open the file in one"
             )
     return frame

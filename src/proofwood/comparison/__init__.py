@@ -1,4 +1,4 @@
-"""An optimal tree beside other classifiers, on the same folds: what a readable model costs in accuracy."""
+"""Comparison of optimal trees with other classifiers on the same folds: how much accuracy a readable model loses."""
 
 from proofwood.comparison.comparing import compare, default_models
 from proofwood.comparison.one_hot import OneHotTable

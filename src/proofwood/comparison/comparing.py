@@ -1,4 +1,4 @@
-"""``compare``: fit classifiers on the same folds and score them on the rows that each fold holds out."""
+"""``compare``: fits classifiers on the same folds, and scores them on the rows that each fold holds out."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.result import Status
 
 PRUNING = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
-"""Prices of a leaf among which the pruned tree of scikit-learn chooses by cross-validation."""
+"""Prices of a leaf from which the pruned tree of scikit-learn chooses by cross-validation."""
 UNBOUNDED = (-np.inf, np.inf)
 SHARES = dict.fromkeys(("accuracy", "balanced accuracy", "roc auc", "f1", "precision", "recall"), (0.0, 1.0))
-"""Scores of a known range."""
+"""Least and greatest value of scores with a known range."""
 REFERENCE = "optimal tree, size chosen"
 
 
@@ -48,21 +48,22 @@ def default_models(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> dict[str, BaseEstimator]:
-    """The classifiers that :func:`compare` compares by default.
+    """The classifiers that :func:`compare` compares by default, by name.
 
-    Optimal trees of depth 2 and 3 and one whose size is chosen; trees of scikit-learn (CART) of the same depths and
-    one that is pruned by cross-validation; a random forest and boosted trees, as a ceiling; and the most frequent
-    class, as a floor. What is not of this library reads the table by :class:`OneHotTable`.
+    They are optimal trees of depth 2 and 3 and one whose size is chosen by cross-validation; trees of scikit-learn
+    (CART) of the same depths and one that is pruned by cross-validation; a random forest and boosted trees, as an upper
+    reference; and the most frequent class, as a lower reference. Classifiers of scikit-learn get the table through
+    :class:`OneHotTable`.
 
     Parameters
     ----------
     time_limit : float or None
         Seconds for each fit of an optimal tree.
-    categorical_features, drop, missing_values, written_as : as of the learners
+    categorical_features, drop, missing_values, written_as : as for the learners
     random_state : int
-        Seed of the forest and the boosted trees.
+        Seed of the CART trees, the forest and the boosted trees.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     """
     table: dict[str, Any] = {
         "categorical_features": categorical_features,
@@ -115,31 +116,32 @@ def compare(
     ----------
     X : (n_samples, n_features) an array, or a frame with columns of any kind
     y : (n_samples,) labels, or the name of the column of labels
-    models : names and classifiers; :func:`default_models` by default. Each is fitted on ``X`` as it is
+    models : dict from name to classifier; :func:`default_models` by default. Each is fitted on ``X`` without changes
     reference : name of the model that the others are compared with; by default the first
-    sample_weight : (n_samples,) weights, which count in fits and scores
+    sample_weight : (n_samples,) weights, for fits and scores
     groups : (n_samples,) group of each row, for splitters that keep groups together
     cv : int, splitter or iterable of (train, test)
         Folds, as in scikit-learn. Repeated folds (``RepeatedStratifiedKFold``) give narrower intervals.
     scoring : str, function of (classifier, X, y), or None
-        As in scikit-learn; None is accuracy.
-    bands : of a target of numbers, as of the learners
-    time_limit, categorical_features, drop, missing_values, written_as, random_state, n_jobs : of :func:`default_models`
+        The score, as in scikit-learn; None means accuracy.
+    bands : how to cut a target of numbers into classes, as for the learners
+    time_limit, categorical_features, drop, missing_values, written_as : as in :func:`default_models`
+    random_state, n_jobs : as in :func:`default_models`
 
     Returns
     -------
     Comparison
-        Print it, or look at its ``table()``, ``to_frame()``, ``plot()`` and ``difference(name)``.
+        Print it, or use its ``table()``, ``to_frame()``, ``plot()`` and ``difference(name)``.
 
     Raises
     ------
     ValueError
-        If there is no model, or the data cannot be used.
+        If ``models`` is empty, ``reference`` is not one of them, or the data cannot be used.
 
     Warns
     -----
     OptimalityWarning
-        If fits of optimal trees reached their limit: their trees are the best found.
+        If fits of optimal trees reached their time limit. Their trees are the best found, without a proof.
 
     Examples
     --------
@@ -165,7 +167,7 @@ def compare(
     names = list(models)
     reference = names[0] if reference is None else reference
     if reference not in models:
-        raise ValueError(f"reference={reference!r} is not a model; there are {', '.join(map(repr, names))}")
+        raise ValueError(f"reference={reference!r} is not a model: expected one of {', '.join(map(repr, names))}")
     X, y = features_and_labels(X, y)
     X = with_row_index(X)
     labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
@@ -205,7 +207,7 @@ def compare(
     if cut:
         warnings.warn(
             f"{cut} fits of exact learners reached their limit before the proof: their models are the best found. "
-            "Raise time_limit for proved ones",
+            "Raise time_limit to complete the proofs",
             OptimalityWarning,
             stacklevel=2,
         )
@@ -224,9 +226,9 @@ def _fitted(
     fold: int,
     notes: dict[str, None],
 ) -> tuple[Any, float]:
-    """A copy of ``model`` fitted on the rows of a fold, and the seconds that it took.
+    """Fit a copy of ``model`` on the training rows of a fold; return it, and the seconds of the fit.
 
-    What is said of the columns of the first fold is added to ``notes``, other warnings are passed on.
+    Warnings about the columns of the first fold are added to ``notes``; other warnings are raised again.
     """
     fit = clone(model)
     given: dict[str, Any] = {}
@@ -238,17 +240,17 @@ def _fitted(
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", DataWarning)
-            warnings.simplefilter("ignore", OptimalityWarning)  # counted, and said once
+            warnings.simplefilter("ignore", OptimalityWarning)  # counted, and reported once
             fit.fit(rows, labels[train], **given)
     except Exception as error:
-        error.add_note(f"this happened to the model {name!r} in fold {fold}")
+        error.add_note(f"the model {name!r} raised this error in fold {fold}")
         raise
     seconds = time.perf_counter() - started
     learner = _last(fit)
     if isinstance(learner, FittedClassifier) and (
         learner.result_.stats.stopped_by == "interrupt" or getattr(learner, "_interrupted", False)
     ):
-        raise KeyboardInterrupt  # a learner keeps what it has found; the comparison is not to go on with the next
+        raise KeyboardInterrupt  # the learner ended normally after Ctrl-C; end the comparison too
     for note in said:
         if not issubclass(note.category, DataWarning):
             warnings.warn(note.message, note.category, stacklevel=3)
@@ -258,7 +260,7 @@ def _fitted(
 
 
 def _last(fit: Any) -> Any:
-    """The classifier at the end of a pipeline, and the best one of a search."""
+    """The classifier inside ``fit``: the last step of a pipeline, the best estimator of a search, or ``fit`` itself."""
     while True:
         if isinstance(fit, Pipeline):
             fit = fit.steps[-1][1]
@@ -269,7 +271,7 @@ def _last(fit: Any) -> Any:
 
 
 def leaves_of(fit: Any) -> int | None:
-    """Leaves of a fitted classifier, of all its trees together; None if it has no trees that can be counted."""
+    """The number of leaves in all trees of a fitted classifier; None if they cannot be counted."""
     fit = _last(fit)
     if isinstance(fit, HistGradientBoostingClassifier):
         return int(sum(tree.get_n_leaf_nodes() for trees in fit._predictors for tree in trees))
@@ -285,7 +287,7 @@ def leaves_of(fit: Any) -> int | None:
 
 
 def _proof(fits: list[FittedClassifier]) -> str:
-    """What is proved of the fits of one learner."""
+    """A text that says what is proved about the fits of one learner; empty without fits."""
     if not fits:
         return ""
     proved = sum(fit.status_ is Status.OPTIMAL for fit in fits)

@@ -1,4 +1,4 @@
-"""Tables as scikit-learn's trees want them: numbers, and a column of 0 and 1 for each category."""
+"""Tables for scikit-learn's trees: numbers, and one column of 0 and 1 per category."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from proofwood.exceptions import DataWarning
 from proofwood.model.node_table import FloatArray
 
 MOST_LEVELS = 50
-"""Levels of a column that get a column of their own; the rarer ones share one."""
+"""Most output columns per nominal column; levels beyond this number, the rarest, share one of them."""
 
 
 class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """Reads a table as the learners here do, and writes categories without order as columns of 0 and 1.
+    """Reads a table in the same way as the learners of this library, and one-hot encodes categories without order.
 
-    Numbers, dates and ordered categories are one column each, NaN where a value is missing. Columns that the learners
-    here leave out, such as identifiers, are left out too.
+    Numbers, dates and ordered categories become one column each, with NaN for missing values. Columns that the learners
+    ignore, such as identifiers, are left out.
 
     Parameters
     ----------
-    categorical_features, drop, missing_values, written_as : as of the learners
+    categorical_features, drop, missing_values, written_as : as for the learners
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scik
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the kinds of the columns and their categories."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the learners say it
+            warnings.simplefilter("ignore", DataWarning)  # the learners warn of it
             values, self.schema_, _ = training_table(_read(X), **self.get_params())
         values = np.asarray(values, dtype=np.float64)
         left_out = self.schema_.left_out
@@ -54,12 +54,12 @@ class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scik
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """(n_rows, n_numbers) float64."""
+        """(n_rows, n_output_columns) float64: the encoded rows."""
         values = np.asarray(new_table(_read(X), self.schema_), dtype=np.float64)
         parts = [values[:, self.plain_]]
         if self.nominal_:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of levels that training did not have
+                warnings.simplefilter("ignore", UserWarning)  # about levels that training did not have
                 parts.append(self.encoder_.transform(values[:, self.nominal_]))
         found = np.hstack(parts)
         return found if found.shape[1] else np.zeros((values.shape[0], 1))

@@ -1,4 +1,4 @@
-"""What a comparison found, as a table, a picture and a box of a notebook."""
+"""The result of a comparison, as a table, a picture and HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COVERED = 0.95
-"""Confidence of an interval."""
+"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedModel:
-    """One classifier on all folds.
+    """The results of one classifier on all folds.
 
     Parameters
     ----------
-    name : what it is called
-    scores : (n_folds,) on the rows that a fold holds out
+    name : name of the classifier
+    scores : (n_folds,) scores on the rows that each fold holds out
     seconds : mean wall-clock seconds of a fit
-    leaves : mean number of leaves, of all its trees together; None if it has none
-    proof : what is proved of its fits; empty for learners that prove nothing
+    leaves : mean number of leaves in all its trees; None if they cannot be counted
+    proof : what is proved about its fits, in words; empty for learners without proofs
     """
 
     name: str
@@ -43,13 +43,13 @@ class ComparedModel:
 
     @property
     def mean(self) -> float:
-        """Mean score of the folds."""
+        """The mean score over the folds."""
         return float(self.scores.mean())
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over folds with the interval that covers it in 95 of 100 cases; NaN bounds with one fold."""
+    """A mean over folds with its 95 % confidence interval; ``low`` and ``high`` are NaN with one fold."""
 
     mean: float
     low: float
@@ -57,12 +57,12 @@ class Interval:
 
 
 def corrected_interval(values: FloatArray, share: float) -> Interval:
-    """The interval of Student's t with the variance corrected for training rows that folds share [1]_.
+    """The confidence interval of Student's t, with the variance corrected for training rows that folds share [1]_.
 
     Parameters
     ----------
-    values : (n_folds,)
-    share : held-out rows for each training row, the mean of the folds
+    values : (n_folds,) scores or differences of scores
+    share : number of held-out rows divided by that of training rows, mean over the folds
 
     References
     ----------
@@ -71,7 +71,7 @@ def corrected_interval(values: FloatArray, share: float) -> Interval:
     mean, n = float(values.mean()), values.size
     if n < 2:
         return Interval(mean, math.nan, math.nan)
-    # Folds share training rows: without the second term intervals of five folds are a third too narrow
+    # Folds share training rows: without the second term, intervals of five folds are a third too narrow
     # (decisions/0020-size-by-cross-validation).
     deviation = math.sqrt((1 / n + share) * float(values.var(ddof=1)))
     half = float(stdtrit(n - 1, (1 + COVERED) / 2)) * deviation
@@ -80,16 +80,16 @@ def corrected_interval(values: FloatArray, share: float) -> Interval:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Classifiers on the same folds.
+    """The results of several classifiers on the same folds.
 
     Parameters
     ----------
-    models : in the order given
+    models : results of the models, in the order given
     reference : name of the model that the others are compared with
-    score : name of the score; more is better
-    share : held-out rows for each training row, the mean of the folds
-    n_rows : rows of the table
-    within : least and greatest value of the score
+    score : name of the score; higher is better
+    share : number of held-out rows divided by that of training rows, mean over the folds
+    n_rows : number of rows of the table
+    within : least and greatest possible value of the score
     """
 
     models: tuple[ComparedModel, ...]
@@ -103,29 +103,29 @@ class Comparison:
         for model in self.models:
             if model.name == name:
                 return model
-        raise KeyError(f"no model {name!r}: there are {', '.join(repr(model.name) for model in self.models)}")
+        raise KeyError(f"no model {name!r}: expected one of {', '.join(repr(model.name) for model in self.models)}")
 
     def interval(self, name: str) -> Interval:
-        """Mean score of a model and its 95 % interval, within the values that the score can take."""
+        """The mean score of a model and its 95 % confidence interval, cut to the possible values of the score."""
         found, (least, most) = corrected_interval(self[name].scores, self.share), self.within
         if math.isnan(found.low):
             return found
         return Interval(found.mean, max(least, found.low), min(most, found.high))
 
     def difference(self, name: str, other: str | None = None) -> Interval:
-        """Mean score of a model minus that of another one, fold by fold, with its interval.
+        """The mean difference of the scores of two models, fold by fold, with its 95 % confidence interval.
 
         Parameters
         ----------
-        name : of the model
-        other : name of the other one; None for the reference
+        name : name of the model
+        other : name of the model whose scores are subtracted; None for the reference
         """
         return corrected_interval(
             self[name].scores - self[self.reference if other is None else other].scores, self.share
         )
 
     def table(self) -> list[dict[str, Any]]:
-        """One mapping per model: name, score with interval, difference with interval, leaves, seconds, proof."""
+        """One dict per model: name, score and difference with their intervals, leaves, seconds, proof."""
         rows = []
         for model in self.models:
             score, difference = self.interval(model.name), self.difference(model.name)
@@ -155,12 +155,12 @@ class Comparison:
     def plot(
         self, ax: Axes | None = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
     ) -> Axes:
-        """Draw the scores with their intervals, the best on top, with matplotlib; the axes.
+        """Draw the scores with their intervals with matplotlib, the best model on top, and return the axes.
 
         Parameters
         ----------
-        ax : where to draw; None makes a new figure
-        figsize : inches of a new figure
+        ax : axes to draw on; None makes a new figure
+        figsize : width and height of a new figure in inches
         title : line above the picture
         """
         order = sorted(self.models, key=lambda model: -model.mean)

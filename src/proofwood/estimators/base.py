@@ -1,8 +1,8 @@
-"""What every classifier here shares: the fit, as one sequence from the rows to a model with its proof.
+"""The base class of the classifiers, with the steps of a fit from the training rows to a model with its proof.
 
-A learner adds its parameters and implements :meth:`ProvedClassifier._problem`, which sees float64 columns, class codes
-and weights, and :meth:`ProvedClassifier._solve`. The steps are in modules of their own: ``parameters``, ``input``,
-``weights``, ``reporting``; what a fitted classifier can be asked is in ``fitted``.
+A learner adds its parameters and implements :meth:`ProvedClassifier._problem`, which gets float64 columns, class codes
+and weights, and :meth:`ProvedClassifier._solve`. The single steps are in the modules ``parameters``, ``input``,
+``weights`` and ``reporting``. The methods of a fitted classifier are in ``fitted``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from proofwood.problem.ranked import OutOfTime
 from proofwood.result import Limits, Progress, Result, Status, unproved
 
 _END_SHARE, _END_SECONDS = 0.1, 2e-7
-"""What of the time limit is kept to write and recount the model: at most this share, and so many seconds per row."""
+"""Time reserved to build and recount the model: at most this share of the limit, and these seconds per row."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,11 +72,11 @@ class TrainingRows:
 
     @property
     def real_weights(self) -> FloatArray:
-        """(n_rows,) weights, also where all are 1."""
+        """(n_rows,) weights; ones if ``weights`` is None."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def kept(self, kept: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Columns and weights of the rows of positive weight, which are those of the numbers ``kept``."""
+        """Columns and weights of the rows with the indices ``kept``, which are those of positive weight."""
         if kept.size == self.n_rows:
             return self.columns, self.real_weights
         return self.columns[kept], self.real_weights[kept]
@@ -84,14 +84,14 @@ class TrainingRows:
 
 @contextmanager
 def fit_within(memory_limit: int | str | None) -> Iterator[None]:
-    """While it lasts, a fit keeps to the limit; MemoryLimitError that says what to do if that leaves no model."""
+    """Limit the memory of a fit inside the ``with`` block; raise MemoryLimitError if the fit ends without a model."""
     with memory.within(memory_limit):
         try:
             yield
         except MemoryError as error:
             raise memory.MemoryLimitError(
-                f"memory ended before fit had a model ({str(error) or 'an allocation failed'}): raise "
-                "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
+                f"fit ran out of memory before it had a model ({str(error) or 'an allocation failed'}): raise "
+                "memory_limit or the limits of the process, use fewer rows or columns, or set n_jobs=1"
             ) from error
 
 
@@ -111,53 +111,53 @@ class ProvedClassifier(FittedClassifier):
     bands: Any
     threshold_rule: str
     class_weight: str | Mapping[Any, float] | None
-    time_limit: Any  # seconds, None, or of some learners "auto"
+    time_limit: Any  # seconds, None, or for some learners "auto"
     memory_limit: int | str | None
     n_jobs: int | None
     callback: Progress | None
     verbose: int
 
-    _fits_table = False  # whether time_limit="auto" is known
-    _limits_tests = False  # whether a test is one test at all nodes, for values too that training did not have
-    _deadline: float | None = None  # of the fit that goes on, a moment of time.monotonic()
+    _fits_table = False  # whether time_limit="auto" is accepted
+    _limits_tests = False  # whether equal tests stay equal at all nodes, also for values that training did not have
+    _deadline: float | None = None  # end of the current fit, in time.monotonic()
 
     # ----------------------------------------------------------------------------------------------- to implement
 
     @abstractmethod
     def _problem(self, given: TrainingRows) -> Any:
-        """The problem that the parameters pose on this data; raises ValueError on a parameter out of range."""
+        """Return the problem that the parameters define on this data; ValueError if a parameter is out of range."""
 
     @abstractmethod
     def _solve(self, problem: Any, limits: Limits, progress: Progress | None) -> Result:
-        """Run the engine; the model of the result tests columns."""
+        """Run the engine and return its result, with a model that tests the columns of the table."""
 
     @abstractmethod
     def _cost(self, problem: Any) -> float:
-        """What ``model_`` costs on ``problem``, counted with no engine, in the unit of ``result_``."""
+        """The cost of ``model_`` on ``problem``, counted without an engine, in the unit of ``result_``."""
 
     # -------------------------------------------------------------------------------- to override where it applies
 
     def _untested(self, given: TrainingRows) -> tuple[Any, Result] | None:
-        """What to answer when a limit came before there was a problem: the problem without tests, and its result.
+        """The fallback if a limit is reached before the problem is built: a problem without tests, and its result.
 
-        None if a model without a test is not an answer.
+        None if a model without a test is not a valid answer.
         """
         return None
 
     def _to_count(self, given: TrainingRows) -> Any:
-        """A problem that tells what a model costs on these rows; one that needs no tests for it has none."""
+        """A problem from which the cost of a model on these rows is counted; it has tests only if they are needed."""
         return self._problem(given)
 
     def _scope(self, problem: Any, result: Result) -> tuple[str, ...]:
-        """What limited the search beyond the shape of the model and the table, in words."""
+        """Texts that say what limited the search, apart from the shape of the model and the table."""
         scope: tuple[str, ...] = problem.scope
         return scope
 
     def _finish(self, problem: Any) -> None:
-        """Set the fitted attributes that the training rows decide, once there is a model."""
+        """Set the fitted attributes that are computed from the model and the training rows."""
 
     def _less(self) -> str:
-        """What to ask for instead where a proof takes too long."""
+        """A text that names smaller settings to try if a proof takes too long."""
         return "a smaller max_depth or a max_gap"
 
     # ------------------------------------------------------------------------------------------------------- fit
@@ -168,7 +168,8 @@ class ProvedClassifier(FittedClassifier):
 
         Parameters
         ----------
-        X : (n_samples, n_features) finite numbers: an array, or a pandas or polars frame whose names are kept
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing
         y, sample_weight : as in every learner
 
         Returns
@@ -183,7 +184,7 @@ class ProvedClassifier(FittedClassifier):
         Warns
         -----
         OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof; the best model found so far is kept.
+            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
         self._fit(X, y, sample_weight)
         return self
@@ -195,7 +196,7 @@ class ProvedClassifier(FittedClassifier):
         sample_weight: npt.ArrayLike | None,
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
     ) -> None:
-        """What :meth:`fit` does; ``constrain`` adds to the problem what the labels must be known for."""
+        """Do the work of :meth:`fit`; ``constrain`` adds constraints that need the labels to the problem."""
         self._check_shared_parameters()
         with fit_within(self.memory_limit):
             problem = self._learn(X, y, sample_weight, constrain)
@@ -210,18 +211,18 @@ class ProvedClassifier(FittedClassifier):
         sample_weight: npt.ArrayLike | None,
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None,
     ) -> Any:
-        """Read the rows, pose the problem, solve it and keep the result; the problem that was solved."""
+        """Read the rows, build and solve the problem, and set the fitted attributes. Return the problem."""
         started = time.monotonic()
         rows = self._read_rows(X, y, sample_weight)
         try:
             return self._learn_rows(rows, started, constrain)
         except DataError as error:
             if is_sparse(X):
-                raise DataError(f"{error} X is sparse: what it does not store is 0.") from error
+                raise DataError(f"{error} X is sparse: values that it does not store are 0.") from error
             raise
 
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
-        """The training rows as numbers; sets the fitted attributes that the table decides."""
+        """Return the training rows as numbers, and set the fitted attributes that describe the table."""
         columns, labels = training_data(self, *features_and_labels(X, y), self._read_training)
         labels, self.bands_ = banded(labels, self.bands)
         classes, codes = classes_and_codes(labels)
@@ -237,13 +238,13 @@ class ProvedClassifier(FittedClassifier):
         started: float,
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
     ) -> Any:
-        """Pose the problem, solve it and keep the result; the problem that was solved.
+        """Build the problem, solve it and set the fitted attributes. Return the problem.
 
         Parameters
         ----------
-        rows : that :meth:`_read_rows` of this learner gave, or of one that reads tables in the same way
-        started : moment of ``time.monotonic()`` from which the time limit counts
-        constrain : adds to the problem what the labels must be known for
+        rows : from :meth:`_read_rows` of this learner, or of one that reads tables in the same way
+        started : value of ``time.monotonic()`` at which the time limit starts
+        constrain : adds constraints that need the labels to the problem
         """
         columns, codes, weights = rows.columns, rows.codes, rows.weights
         seconds = seconds_of(self.time_limit, self._n_values(columns))
@@ -279,24 +280,24 @@ class ProvedClassifier(FittedClassifier):
             to_low.sum(axis=1),
             of_tests=self._limits_tests,
         )
-        turned = model.low != separated.low  # sets of levels that list the other side
+        turned = model.low != separated.low  # sets of levels that were replaced by their complement
         self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
         self._low_weight = None if model.is_tree else to_low
         return problem
 
     def _n_values(self, X: FloatArray) -> int:
-        """Size of the table: rows times columns, a column of categories without order for each of its levels."""
+        """Size of the table: rows times columns, where each level of a nominal column counts as one column."""
         levels = sum(max(1, len(self.schema_.columns[j].levels)) for j in self.schema_.nominal)
         n_rows, n_columns = X.shape
         return int(n_rows * (n_columns - len(self.schema_.nominal) + levels))
 
     def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
-        """The level codes that occur in the rows, for each column of categories without order."""
+        """For each nominal column, the level codes that occur in the rows."""
         return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
 
     def _read_training(self, X: Any) -> Any:
-        """The training data as numbers; sets ``schema_`` and ``hints_``."""
+        """Return the training data as numbers, and set ``schema_`` and ``hints_``."""
         X = as_dense(X)
         values, self.schema_, hints = training_table(
             X,
@@ -309,13 +310,13 @@ class ProvedClassifier(FittedClassifier):
         return values
 
     def _hint(self, hints: Sequence[Hint]) -> None:
-        """Keep hints, and warn with what they say."""
+        """Set ``hints_``, and warn with their texts."""
         self.hints_ = tuple(hints)
         if hints:
             warnings.warn(DataWarning("; ".join(map(str, hints)), self.hints_), stacklevel=6)
 
     def _limits_left(self, started: float, seconds: float | None, n_rows: int) -> Limits:
-        """Limits of the search: what the preparation took counts, and what the end will take is kept."""
+        """The limits of the search: the time limit less the time already used and the time that the end needs."""
         if seconds is not None:
             kept = min(_END_SHARE * seconds, _END_SECONDS * n_rows)
             seconds = max(0.0, seconds - (time.monotonic() - started) - kept)
@@ -327,7 +328,10 @@ class ProvedClassifier(FittedClassifier):
         started: float,
         given: TrainingRows,
     ) -> tuple[Any, Result]:
-        """The problem without tests and its result, where a limit came before there was another problem."""
+        """The fallback problem and its result after ``error``, a limit reached before the problem was built.
+
+        Raise TimeoutError or ``error`` if the learner has no fallback.
+        """
         answer = self._untested(given)
         of_memory = isinstance(error, MemoryError)
         if answer is not None:
@@ -338,16 +342,16 @@ class ProvedClassifier(FittedClassifier):
         limit = seconds_of(self.time_limit, self._n_values(given.columns))
         n_rows, n_columns = given.columns.shape
         raise TimeoutError(
-            f"the time limit of {limit:g} s ended the preparation of {n_rows:,} rows with "
-            f"{n_columns:,} columns: raise time_limit"
+            f"the time limit of {limit:g} s was reached while {n_rows:,} rows with {n_columns:,} columns were "
+            "prepared: raise time_limit"
         ) from None
 
     def _reported(self, solve: Callable[[Progress | None], Result], limit: float | None) -> Result:
-        """The result of ``solve``, with its progress and end in lines and to the callback, as the user asked."""
+        """Run ``solve`` and return its result; report progress to ``callback`` and, if ``verbose``, in log lines."""
         return reporting.reported(solve, callback=self.callback, verbose=self.verbose, limit=limit)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
-        """Set the fitted attributes that the result decides."""
+        """Set the fitted attributes that hold the model and the result."""
         self.model_ = model
         self.result_ = result
         self.loaded_ = False
@@ -372,7 +376,7 @@ class ProvedClassifier(FittedClassifier):
     def _row_weights(
         self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
     ) -> FloatArray | None:
-        """``sample_weight`` times the weight of the row's class; None if both are absent."""
+        """The weight of each row, ``sample_weight`` times the weight of its class; None if neither is given."""
         return row_weights(self.class_weight, sample_weight, classes, codes)
 
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
@@ -384,7 +388,7 @@ class ProvedClassifier(FittedClassifier):
     # ------------------------------------------------------------------------------------------------------ recount
 
     def recount(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Objective of ``model_`` counted row by row, with no engine; on the training data it equals ``objective_``.
+        """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
 
         Parameters
         ----------
@@ -400,7 +404,7 @@ class ProvedClassifier(FittedClassifier):
     def _recount(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
     ) -> float:
-        """What :meth:`recount` does; ``constrain`` adds to the problem what has a price beside errors and size."""
+        """Do the work of :meth:`recount`; ``constrain`` adds penalties beyond errors and size to the problem."""
         X, codes = self._rows_and_codes(X, y)
         weights = self._row_weights(self.classes_, codes, sample_weight)
         problem = self._to_count(TrainingRows(X, self.classes_, codes, weights))

@@ -1,4 +1,4 @@
-"""Which of several sizes of a tree to take: candidates tried on folds, and the rule that chooses one of them."""
+"""The choice among several sizes of a tree: the candidates, and the rule that chooses one by its scores on folds."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import numpy as np
 from proofwood.model.node_table import FloatArray, IntArray
 
 AUTO = "auto"
-"""The minimum of a leaf that fits the classes."""
+"""Value of ``min_samples_leaf`` that chooses the minimum by the size of the rarest class."""
 LEAF_ROWS = 30
-"""Rows that a leaf needs for a share that means something: the standard error of a share of a half is then 0.09."""
+"""Rows that a leaf needs for a reliable class share: a share of one half then has a standard error of 0.09."""
 LEAVES_OF_CLASS = 5
-"""Leaves of that size that the rows of the rarest class could fill."""
+"""The rows of the rarest class must suffice to fill this many leaves."""
 
 
 class Rule(StrEnum):
-    """How a candidate is chosen by its scores."""
+    """The rules by which a candidate is chosen from the scores."""
 
     ONE_SE = "one_se"
     BEST = "best"
@@ -30,7 +30,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Size:
-    """What limits the size of a tree, apart from the price of its leaves."""
+    """The limits on the size of a tree: its depth and the rows per leaf."""
 
     max_depth: int
     min_samples_leaf: int
@@ -38,7 +38,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a rule chose.
+    """The candidate that a rule chose.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ class Choice:
 
 
 def leaf_minimum(codes: IntArray) -> int:
-    """Rows that a leaf should hold at least, by the rows of the rarest class.
+    """The least number of rows per leaf that suits these class codes.
 
-    Thirty, so that the shares of a leaf mean something, but no more than a fifth of the rows of the rarest class. A
-    leaf that predicts this class holds mostly its rows: with a minimum above their number no leaf would predict it.
+    Thirty, so that the class shares of a leaf are reliable, but at most a fifth of the rows of the rarest class. A leaf
+    that predicts this class holds mostly rows of it: if the minimum were above their number, no leaf would predict it.
     """
     rarest = int(np.bincount(codes).min())
     return max(1, min(LEAF_ROWS, rarest // LEAVES_OF_CLASS))
 
 
 def values_of(given: Any) -> list[Any]:
-    """A value, or a sequence of them, as a list of different values in their order."""
+    """``given``, one value or a sequence, as a list without repeated values, in the same order."""
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
         return [given]
     values = list(given)
@@ -76,7 +76,7 @@ def sizes(max_depths: Sequence[int], minima: Sequence[int]) -> list[Size]:
 
 
 def score_name(scoring: Any) -> str:
-    """The name of ``scoring`` (as scikit-learn takes it) in texts and pictures."""
+    """The name to show for ``scoring``, a parameter as in scikit-learn, in texts and pictures."""
     if scoring is None:
         return "accuracy"
     return scoring.replace("_", " ") if isinstance(scoring, str) else "score"
@@ -87,15 +87,15 @@ def choose(scores: FloatArray, leaves: FloatArray, rule: Rule) -> Choice:
 
     Parameters
     ----------
-    scores : (n_candidates, n_folds) more is better
+    scores : (n_candidates, n_folds) scores; higher is better
     leaves : (n_candidates,) mean number of leaves
-    rule : ``BEST``: the greatest mean score, of equals the fewest leaves. ``ONE_SE`` [1]_: the fewest leaves among
-        those whose mean is within one standard error of the greatest, of equals the greatest mean
+    rule : ``BEST``: the greatest mean score; ties go to the fewest leaves. ``ONE_SE`` [1]_: the fewest leaves among the
+        candidates whose mean is within one standard error of the greatest; ties go to the greatest mean
 
     Raises
     ------
     ValueError
-        If no candidate has a score that is a number, or a standard error is needed and there is one fold.
+        If every mean score is NaN, or if ``ONE_SE`` is used with one fold.
 
     References
     ----------
@@ -103,13 +103,16 @@ def choose(scores: FloatArray, leaves: FloatArray, rule: Rule) -> Choice:
     """
     means = scores.mean(axis=1)
     if np.isnan(means).all():
-        raise ValueError("no candidate has a score: the scorer gave NaN in some fold of each. Pass another scoring")
+        raise ValueError(
+            "no candidate has a score, because the scorer returned NaN in some fold of every candidate: pass another "
+            "scoring"
+        )
     top = min(np.flatnonzero(means >= np.nanmax(means)).tolist(), key=lambda k: leaves[k])
     n_folds = scores.shape[1]
     error = float(scores[top].std(ddof=1) / math.sqrt(n_folds)) if n_folds > 1 else math.nan
     if rule is Rule.BEST:
         return Choice(top, top, error)
     if math.isnan(error):
-        raise ValueError("rule='one_se' needs the scores of at least two folds, cv has one: pass rule='best'")
+        raise ValueError("rule='one_se' needs at least two folds, but cv has one: pass rule='best' or more folds")
     near = np.flatnonzero(means >= means[top] - error)
     return Choice(min(near.tolist(), key=lambda k: (leaves[k], -means[k])), top, error)

@@ -1,12 +1,12 @@
-"""Constraints on diagrams: fairness between groups of rows, number of splits, rows through every split.
+"""Constraints on diagrams: fairness between groups of rows, most splits, least weight of every split.
 
-They are plain values that an estimator takes as a parameter; what they mean for the rows at hand is found in ``fit``.
+They are plain values that an estimator takes as a parameter; ``fit`` turns them into inequalities on its rows.
 
 References
 ----------
 Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI: eq. 19 (fairness),
-"parsimony", eq. 20 (stability). Eq. 19 is printed with counts of rows; here it is in rates, so that groups of
-different size are compared by shares, as the four-fifths rule does.
+"parsimony", eq. 20 (stability). The paper prints eq. 19 with counts of rows. Here it uses rates, so that groups of
+different size are compared by shares, as in the four-fifths rule.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from proofwood.problem.diagram import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of
 
 MOST_GROUPS = 50
-"""Groups that are compared pair by pair; more is a column of another kind."""
+"""Most groups that are compared in pairs; a column with more values is probably not a column of groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Groups:
     Parameters
     ----------
     values : distinct values, sorted
-    index : (n_rows,) position of each row's value among them
+    index : (n_rows,) position in ``values`` of the value of each row
     """
 
     values: tuple[Any, ...]
@@ -48,12 +48,12 @@ class Groups:
 
     @classmethod
     def of(cls, sensitive_features: Any, n_rows: int) -> Groups:
-        """Groups from one value per row: a list, an array, a series, or a frame of one column.
+        """Make groups from one value per row, given as a list, an array, a series, or a frame of one column.
 
         Raises
         ------
         ValueError
-            If there is not one value per row, or values are missing or cannot be sorted.
+            If the number of values is not ``n_rows``, or values are missing or cannot be sorted.
         """
         given = _values(sensitive_features)
         if len(given) != n_rows:
@@ -61,20 +61,20 @@ class Groups:
         for row, value in enumerate(given):
             if value is None or type(value).__name__ == "NAType" or value != value:
                 raise ValueError(
-                    f"sensitive_features has no value in row {row} ({value!r}): drop such rows, or make them a group "
-                    "of their own"
+                    f"sensitive_features has no value in row {row} ({value!r}): drop such rows, or give them a value "
+                    "such as 'unknown'"
                 )
         try:
             values = tuple(sorted(set(given)))
         except TypeError as error:
             raise ValueError(
-                f"sensitive_features holds values that cannot be sorted ({error}): make them all text or all numbers"
+                f"sensitive_features has values that cannot be sorted ({error}): make them all text or all numbers"
             ) from None
         place = {value: position for position, value in enumerate(values)}
         return cls(values, np.array([place[value] for value in given], dtype=np.int64))
 
     def take(self, rows: IntArray) -> Groups:
-        """The groups of some of the rows; values that these do not have stay in the list."""
+        """The groups of the rows with these indices; ``values`` stays the same, even if some no longer occur."""
         return Groups(self.values, self.index[rows])
 
 
@@ -95,22 +95,22 @@ def _values(given: Any) -> list[Any]:
 
 @dataclass(frozen=True, repr=False)
 class Constraint(ABC):
-    """What a diagram must meet. A plain value: equal parameters make equal constraints."""
+    """A condition that a diagram must meet. Two constraints with equal parameters are equal."""
 
     @abstractmethod
     def check(self) -> None:
         """Raise ValueError if a parameter is out of range."""
 
     def to_plain(self) -> dict[str, Any]:
-        """Name and parameters, as model files keep them; :func:`from_plain` is the inverse."""
+        """Name and parameters as a dict for a model file; :func:`from_plain` is the inverse."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        if values.get("penalty", 0) is None:  # as files had it before there were penalties
+        if values.get("penalty", 0) is None:  # so that files are the same as before penalties existed
             del values["penalty"]
         return {"constraint": type(self).__name__, **values}
 
     @property
     def advice(self) -> str:
-        """What to change where nothing meets the constraint."""
+        """Text for an error message: what to change if no diagram meets the constraint."""
         return "loosen it"
 
 
@@ -119,11 +119,11 @@ class Constraint(ABC):
 
 @dataclass(frozen=True, repr=False)
 class MaxSplits(Constraint):
-    """At most so many splits (inner nodes, the root included): the parsimony of the paper.
+    """A diagram has at most ``n_splits`` splits (inner nodes, including the root): "parsimony" in the paper.
 
     Parameters
     ----------
-    n_splits : int from 1
+    n_splits : int, at least 1
     """
 
     n_splits: int
@@ -132,18 +132,19 @@ class MaxSplits(Constraint):
         return f"MaxSplits({self.n_splits!r})"
 
     def check(self) -> None:
-        """Raise ValueError unless ``n_splits`` is an integer from 1."""
+        """Raise ValueError unless ``n_splits`` is an integer of at least 1."""
         if not is_integer(self.n_splits) or self.n_splits < 1:
-            raise ValueError(f"{self!r}: expected an integer from 1, the most splits of the diagram")
+            raise ValueError(f"{self!r}: expected an integer from 1, the most splits that the diagram may have")
 
 
 @dataclass(frozen=True, repr=False)
 class MinSamples(Constraint):
-    """Every split decides for at least so many training rows (eq. 20): splits then rest on more than a few rows.
+    """At least ``amount`` of the training rows reach every split (eq. 20), so that no split depends on a few rows.
 
     Parameters
     ----------
-    amount : float in (0, 0.5], a share of the total training weight; or int from 1, a weight (rows, without weights)
+    amount : float in (0, 0.5]: a share of the total training weight; or int of at least 1: a weight (without weights,
+        a number of rows)
     """
 
     amount: float
@@ -152,7 +153,7 @@ class MinSamples(Constraint):
         return f"MinSamples({self.amount!r})"
 
     def check(self) -> None:
-        """Raise ValueError unless ``amount`` is a share in (0, 0.5] or an integer from 1."""
+        """Raise ValueError unless ``amount`` is a share in (0, 0.5] or an integer of at least 1."""
         if is_integer(self.amount):
             number: Fraction | None = Fraction(int(self.amount))
         else:
@@ -164,9 +165,9 @@ class MinSamples(Constraint):
             )
 
     def real(self, total: Fraction) -> Fraction:
-        """Least real weight of a split, for rows of the real weight ``total`` in all."""
+        """The least real weight of a split, if the real weights of all rows add up to ``total``."""
         if is_integer(self.amount):
-            return min(Fraction(int(self.amount)), total + 1)  # what is above the total is met by no split
+            return min(Fraction(int(self.amount)), total + 1)  # no split can have more than the total
         share = share_of(self.amount)
         assert share is not None
         return share * total
@@ -178,18 +179,19 @@ class MinSamples(Constraint):
 @documented
 @dataclass(frozen=True, repr=False)
 class FairnessConstraint(Constraint):
-    r"""Rates of two groups differ by no more than a ratio, in both directions, for every pair of groups.
+    r"""For every two groups, the rate of each is at least ``ratio`` times the rate of the other.
 
-    With a ``penalty`` they may differ by more, and the objective (eq. 18) pays for it. With :math:`W_g` the weight of
-    the rows of group :math:`g` that the rate counts, :math:`n_g` that of those predicted positive, :math:`\xi` the
-    ratio and :math:`W` the weight of all rows, what is added for each kind of rate is
+    With a ``penalty`` the rates may differ by more, at a price. Let :math:`W_g` be the weight of the rows of group
+    :math:`g` that the rate counts, :math:`n_g` the weight of those of them that are predicted positive, :math:`\xi` the
+    ratio and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
 
     .. math:: \frac{\text{penalty}}{W} \sum_g s_g, \qquad
         s_g = \max_{h \neq g}\ \max\bigl(0, \lceil \xi\,(W_g / W_h)\,n_h - n_g \rceil\bigr).
 
-    :math:`s_g` is what group :math:`g` lacks: the fewest of its rows that would have to be predicted positive in
-    addition for its rate to be ``ratio`` times that of each other group. It is 0 for all groups iff the constraint is
-    met. Rounding up is to whole rows, or, with weights, to the greatest weight that all weights are multiples of.
+    :math:`s_g` is the shortfall of group :math:`g`: the fewest more of its rows that would have to be predicted
+    positive for its rate to be ``ratio`` times that of each other group. It is 0 for all groups if and only if the
+    constraint is met. It is rounded up to whole rows or, with weights, to a multiple of the greatest common divisor of
+    the weights.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ class FairnessConstraint(Constraint):
     def __post_init__(self) -> None:
         if isinstance(self.groups, Iterable) and not isinstance(self.groups, (str, bytes)):
             values = [value.item() if isinstance(value, np.generic) else value for value in self.groups]
-            object.__setattr__(self, "groups", tuple(values))  # a list or array, as a value that compares and hashes
+            object.__setattr__(self, "groups", tuple(values))  # a tuple can be compared and hashed
 
     def __repr__(self) -> str:
         arguments = [] if self.groups is None else [repr(self.groups)]
@@ -219,11 +221,11 @@ class FairnessConstraint(Constraint):
 
     @property
     def advice(self) -> str:
-        """What to change where nothing meets the constraint."""
+        """Text for an error message: what to change if no diagram meets the constraint."""
         return "lower its ratio"
 
     def check(self) -> None:
-        """Raise ValueError unless ``ratio``, ``penalty`` are in range and ``groups`` at least two different values."""
+        """Raise ValueError unless ``ratio`` and ``penalty`` are in range and ``groups`` has two different values."""
         number = None if isinstance(self.ratio, (bool, np.bool_)) else decimal(self.ratio)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
@@ -234,8 +236,8 @@ class FairnessConstraint(Constraint):
             price = None if isinstance(self.penalty, (bool, np.bool_)) else decimal(self.penalty)
             if price is None or price < 0:
                 raise ValueError(
-                    f"{self!r}: penalty must be a number from 0, the price of a row that a group lacks where a wrong "
-                    "row costs 1, or None for a constraint that must be met"
+                    f"{self!r}: penalty must be a number from 0 (the price of each row that a group lacks; a wrong row "
+                    "costs 1), or None for a constraint that must be met"
                 )
         if self.groups is None:
             return
@@ -245,14 +247,14 @@ class FairnessConstraint(Constraint):
             different = len(set(self.groups)) == len(self.groups)
         except TypeError:
             raise ValueError(
-                f"{self!r}: groups must be plain values of sensitive_features, such as ('f', 'm'), and no masks"
+                f"{self!r}: groups must be plain values of sensitive_features, such as ('f', 'm'), not masks"
             ) from None
         if len(self.groups) < 2 or not different:
-            raise ValueError(f"{self!r}: groups must name at least two different values, to be compared in pairs")
+            raise ValueError(f"{self!r}: groups must have at least two values, all different, to compare in pairs")
 
     @property
     def price(self) -> Fraction | None:
-        """``penalty`` as the decimal it shows."""
+        """``penalty`` as an exact fraction, equal to the decimal number that is printed for it."""
         return None if self.penalty is None else decimal(self.penalty)
 
     def rates(self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray) -> tuple[Rate, ...]:
@@ -260,21 +262,21 @@ class FairnessConstraint(Constraint):
 
         Parameters
         ----------
-        groups : of the rows
+        groups : the group of each row
         classes : (n_classes,) labels
         codes : (n_rows,) true class codes
 
         Raises
         ------
         ValueError
-            If the positive class is not clear, or a group has no row that its rate could count.
+            If the positive class is not clear, or no row of a group counts for its rate.
         """
         return tuple(chain.from_iterable(self.rates_by_group(groups, classes, codes)))
 
     def rates_by_group(
         self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray
     ) -> tuple[tuple[Rate, ...], ...]:
-        """:meth:`rates`, those of one group against all others together, for each kind of rate."""
+        """:meth:`rates` in tuples, one per kind of rate and group: this group compared with each other group."""
         positive = self._positive(classes.tolist(), "the labels")
         ratio = decimal(self.ratio)
         assert ratio is not None
@@ -293,12 +295,13 @@ class FairnessConstraint(Constraint):
         return tuple(made)
 
     def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray, weights: IntArray) -> float:
-        """Worst ratio of two rates; 1 where all are 0.
+        """The least rate divided by the greatest, of the worst kind of rate; 1 if all rates are 0.
 
         Parameters
         ----------
-        groups : of the rows
-        positive_rows, chosen : (n_rows,) whether the row is of the positive class, and whether it is predicted to be
+        groups : the group of each row
+        positive_rows : (n_rows,) whether the row is of the positive class
+        chosen : (n_rows,) whether the row is predicted positive
         weights : (n_rows,) integers
         """
         worst = Fraction(1)
@@ -311,29 +314,29 @@ class FairnessConstraint(Constraint):
     def measure(
         self, y_true: Any, y_pred: Any, sensitive_features: Any, *, sample_weight: npt.ArrayLike | None = None
     ) -> float:
-        """Worst ratio of the rates of two groups, of any predictions: 1 is perfect, and 0.8 the four-fifths rule.
+        """The least rate of a group divided by the greatest, for any predictions; 1 means equal rates.
 
         Parameters
         ----------
         y_true, y_pred : (n_samples,) labels
-        sensitive_features : (n_samples,) group of each row, as ``fit`` takes them
+        sensitive_features : (n_samples,) group of each row, as for ``fit``
         sample_weight : (n_samples,) weight of each row
 
         Returns
         -------
         float
-            From 0 to 1: the least rate divided by the greatest; the smaller of both for :class:`EqualizedOdds`. 1 if no
-            row is predicted positive.
+            From 0 to 1; the four-fifths rule asks for 0.8. :class:`EqualizedOdds` has two kinds of rates, and this is
+            the smaller ratio. It is 1 if no row is predicted positive.
 
         Raises
         ------
         ValueError
-            If lengths differ, the positive class is not clear, or a group has no row that its rate could count.
+            If lengths differ, the positive class is not clear, or no row of a group counts for its rate.
         """
         self.check()
         true, predicted = np.asarray(y_true).reshape(-1), np.asarray(y_pred).reshape(-1)
         if true.size != predicted.size:
-            raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: expected one per row in both")
+            raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: pass one per row in both")
         groups = Groups.of(sensitive_features, true.size)
         weights = integer_weights(sample_weight, true.size).values
         counted = np.flatnonzero(weights > 0)
@@ -356,13 +359,16 @@ class FairnessConstraint(Constraint):
             return labels.index(self.pos_label)
         if len(labels) != 2:
             raise ValueError(
-                f"{self!r}: {what} are {labels}, and which of them is the favourable one is not clear: "
+                f"{self!r}: {what} are {labels}, and it is not clear which one is favourable: "
                 f"name it, as in {type(self).__name__}(pos_label={labels[-1] if labels else 1!r})"
             )
         return 1
 
     def _sides(self, groups: Groups, positive: BoolArray) -> list[tuple[str, list[tuple[Any, BoolArray]]]]:
-        """For each kind of rate its name and, for each group compared, the value and the rows that count."""
+        """For each kind of rate: its name, and for each group to compare its value and the mask of the rows to count.
+
+        ValueError if a group has no row to count.
+        """
         reports = []
         for kind in self._rates:
             among = {"selection": np.ones_like(positive), "true positive": positive, "false positive": ~positive}[kind]
@@ -371,29 +377,29 @@ class FairnessConstraint(Constraint):
                 if not rows.any():
                     which = {"true positive": " of the positive class", "false positive": " of another class"}
                     raise ValueError(
-                        f"{self!r}: group {value!r} has no row{which.get(kind, '')}, so that it has no {kind} rate: "
-                        "name the groups to be compared with groups=(...)"
+                        f"{self!r}: group {value!r} has no row{which.get(kind, '')}, so its {kind} rate is undefined: "
+                        "name the groups to compare with groups=(...)"
                     )
             reports.append((kind, sides))
         return reports
 
     def _compared(self, groups: Groups) -> list[int]:
-        """Codes of the groups to be compared."""
+        """The codes of the groups to compare; ValueError if they are fewer than two, too many, or unknown."""
         if self.groups is None:
             present: list[int] = np.unique(groups.index).tolist()
             if len(present) < 2:
                 held = f"only the value {groups.values[present[0]]!r}" if present else "no value"
-                raise ValueError(f"{self!r}: sensitive_features holds {held}: expected at least two groups to compare")
+                raise ValueError(f"{self!r}: sensitive_features has {held}: expected at least two groups to compare")
             if len(present) > MOST_GROUPS:
                 raise ValueError(
-                    f"{self!r}: sensitive_features holds {len(present)} different values, which are too many groups to "
-                    f"compare in pairs (at most {MOST_GROUPS}): name some with groups=(...), or form classes of values"
+                    f"{self!r}: sensitive_features has {len(present)} different values, too many groups to compare in "
+                    f"pairs (at most {MOST_GROUPS}): name some with groups=(...), or merge values into fewer groups"
                 )
             return present
         unknown = [value for value in self.groups if value not in groups.values]
         if unknown:
             raise ValueError(
-                f"{self!r}: there is no group {unknown[0]!r}; sensitive_features holds {shown(groups.values, 10)}"
+                f"{self!r}: there is no group {unknown[0]!r}; sensitive_features has {shown(groups.values, 10)}"
             )
         return [groups.values.index(value) for value in self.groups]
 
@@ -401,7 +407,7 @@ class FairnessConstraint(Constraint):
 @documented
 @dataclass(frozen=True, repr=False)
 class DemographicParity(FairnessConstraint):
-    """Groups are predicted to be of the positive class equally often, within a ratio (eq. 19, in rates).
+    """In all groups the same share of rows is predicted positive, within a ratio (eq. 19, in rates).
 
     Parameters
     ----------
@@ -414,7 +420,7 @@ class DemographicParity(FairnessConstraint):
 @documented
 @dataclass(frozen=True, repr=False)
 class EqualOpportunity(FairnessConstraint):
-    """Rows of the positive class are recognised equally often in all groups: true positive rates, within a ratio.
+    """True positive rates are equal in all groups, within a ratio.
 
     Parameters
     ----------
@@ -427,7 +433,7 @@ class EqualOpportunity(FairnessConstraint):
 @documented
 @dataclass(frozen=True, repr=False)
 class PredictiveEquality(FairnessConstraint):
-    """Other rows are taken to be positive equally often in all groups: false positive rates, within a ratio.
+    """False positive rates are equal in all groups, within a ratio.
 
     Parameters
     ----------
@@ -456,37 +462,39 @@ KINDS: Mapping[str, type[Constraint]] = {
     kind.__name__: kind
     for kind in (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds, MaxSplits, MinSamples)
 }
-"""Every constraint by name."""
+"""All classes of constraints, by name."""
 
 
 def from_plain(saved: Mapping[str, Any]) -> Constraint:
-    """The constraint that :meth:`Constraint.to_plain` describes; ValueError if this version has none of that name."""
+    """Make the constraint that :meth:`Constraint.to_plain` wrote; ValueError if its name is unknown."""
     name = str(saved.get("constraint"))
     if name not in KINDS:
-        raise ValueError(f"no constraint {name!r} in this version, which has {', '.join(KINDS)}")
+        raise ValueError(f"constraint {name!r} is unknown: expected one of {', '.join(KINDS)}")
     return KINDS[name](**{key: value for key, value in saved.items() if key != "constraint"})
 
 
 def checked(constraints: Any) -> tuple[Constraint, ...]:
-    """``constraints`` as a tuple; a lone constraint is one of them.
+    """``constraints`` as a tuple; a single constraint becomes a tuple of one.
 
     Raises
     ------
     ValueError
-        If something else is among them, or a parameter is out of range.
+        If an element is not a constraint, or one of its parameters is out of range.
     """
     given = (constraints,) if isinstance(constraints, Constraint) else constraints
     what = f"expected a list of constraints, such as [{', '.join(['DemographicParity(ratio=0.8)', 'MaxSplits(7)'])}]"
-    if isinstance(given, (str, bytes, Mapping, Iterator)) or not isinstance(given, Iterable):  # iterators run dry
+    if isinstance(given, (str, bytes, Mapping, Iterator)) or not isinstance(
+        given, Iterable
+    ):  # iterators can be read once
         raise ValueError(f"constraints={constraints!r}: {what}")
     checked = tuple(given)
     for constraint in checked:
         if isinstance(constraint, type) and issubclass(constraint, Constraint):
             raise ValueError(
-                f"constraints holds the class {constraint.__name__}: expected a value, such as "
+                f"constraints has the class {constraint.__name__}: expected an instance, such as "
                 f"{constraint.__name__}(...)"
             )
         if not isinstance(constraint, Constraint):
-            raise ValueError(f"constraints holds {constraint!r}, which is not a constraint: {what}")
+            raise ValueError(f"constraints has {constraint!r}, which is not a constraint: {what}")
         constraint.check()
     return checked

@@ -1,4 +1,4 @@
-"""``DateParts``: month, weekday, hour of dates as columns of their own, which a tree can test."""
+"""``DateParts``: a transformer that adds columns for the month, weekday or hour of dates, which a tree can test."""
 
 from __future__ import annotations
 
@@ -35,31 +35,32 @@ _OF_DAYS: Mapping[str, Callable[[Days], Any]] = MappingProxyType(
 )
 _OF_TIMES: Mapping[str, int] = MappingProxyType({"hour": 3_600_000_000, "minute": 60_000_000})
 PARTS = (*_OF_DAYS, *_OF_TIMES)
-"""What may be asked for."""
+"""The names of the parts that :class:`DateParts` can add."""
 
 
 class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """Adds parts of dates and times to a frame: ``opened`` gives ``opened month``, ``opened weekday``.
 
-    The learners test a date by thresholds, such as ``opened <= 2024-05-03``. What comes again every year, week or day
-    they can only test in a column of its own. Use it before a learner, in a pipeline or by itself.
+    The learners test a date by thresholds, such as ``opened <= 2024-05-03``. To test a pattern that repeats every year,
+    week or day, they need a column for the month, weekday or hour. Use this transformer before a learner, in a pipeline
+    or by itself.
 
     Parameters
     ----------
     parts : sequence of {"year", "month", "day", "weekday", "hour", "minute"}, default ("month", "weekday", "hour")
-        Numbers, except for weekdays, which are text (``Mon``), so that trees test any set of them. A date has no hour,
-        a time of day nothing else: what a column does not have is left out. Of times with a zone, those of local time
-        in the zone that training was in.
+        The parts to add. Weekdays are text (``Mon``), so that trees can test any set of them; all other parts are
+        numbers. Parts that a column does not have are skipped: a date has no hour or minute, a time of day only these.
+        Moments in a time zone are read in local time, in the zone of the training data.
     columns : list of names or None, default None
-        Columns of dates, moments or times; None takes all of them, ISO 8601 text included.
+        Columns of dates, moments or times; None means all of them, including ISO 8601 text.
     keep : bool, default True
-        Whether the columns themselves stay.
+        Whether the original columns stay in the frame.
 
     Attributes
     ----------
-    added_ : dict from column name to tuple of parts
+    added_ : dict from column name to tuple of the parts added for it
     schema_ : Schema
-        What the columns are.
+        Name and kind of each column.
     feature_names_in_ : (n_features_in_,) names of the columns
     n_features_in_ : int
 
@@ -88,36 +89,38 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         Parameters
         ----------
         X : a frame
-        y : not looked at
+        y : not used
 
         Raises
         ------
         ValueError
-            If there is no such part or column, or the column holds no dates; TypeError if ``X`` is not a frame.
+            If a part or column is unknown, or a column of ``columns`` has no dates or times.
+        TypeError
+            If ``X`` is not a frame.
         """
         if isinstance(self.parts, str):
             raise ValueError(f"parts={self.parts!r}: expected a list, such as [{self.parts!r}]")
         for part in self.parts:
             if part not in PARTS:
-                raise ValueError(f"parts holds {part!r}: expected some of {', '.join(map(repr, PARTS))}")
+                raise ValueError(f"parts has {part!r}: expected some of {', '.join(map(repr, PARTS))}")
         frame = _frame(X)
         names = [str(name) for name in frame.columns]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the learner says it
+            warnings.simplefilter("ignore", DataWarning)  # the learner warns of it
             schema = training_table(frame)[1]
-        self.schema_ = replace(schema, left_out={})  # a date of one day alone is no less a date
+        self.schema_ = replace(schema, left_out={})  # a column with only one date is also used
         kinds = {column.name: column.kind for column in self.schema_.columns}
         wanted = names if self.columns is None else list(self.columns)
         for name in wanted:
             if name not in kinds:
-                raise ValueError(f"columns holds {name!r}, which X does not have; it has {', '.join(names[:20])}")
+                raise ValueError(f"columns has {name!r}, which X does not have; X has {', '.join(names[:20])}")
             if self.columns is not None and not _parts_of(kinds[name], PARTS):
-                raise DataError(f"column {name!r} holds no dates or times: leave it out of columns")
+                raise DataError(f"column {name!r} has no dates or times: remove it from columns")
         found = {name: _parts_of(kinds[name], self.parts) for name in wanted}
         self.added_ = {name: parts for name, parts in found.items() if parts}
         taken = [name for name in self._names() if name in names]
         if taken:
-            raise DataError(f"X has a column {taken[0]!r} already: rename it")
+            raise DataError(f"X already has a column {taken[0]!r}, the name of a column to add: rename it")
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         return self
@@ -126,7 +129,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         return [f"{name} {part}" for name, parts in self.added_.items() for part in parts]
 
     def transform(self, X: Any) -> Any:
-        """The frame with the parts as further columns, missing where the date is.
+        """Return the frame with the parts as additional columns; a part is missing if the date is missing.
 
         Parameters
         ----------
@@ -137,7 +140,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         names = [str(name) for name in frame.columns]
         if names != self.feature_names_in_.tolist():
             raise ValueError(
-                f"X has the columns {', '.join(names[:20])}: expected those of training, in their order: "
+                f"X has the columns {', '.join(names[:20])}: expected those of training, in the same order: "
                 f"{', '.join(self.feature_names_in_.tolist()[:20])}"
             )
         values = np.asarray(new_table(frame, self.schema_), dtype=np.float64)
@@ -162,11 +165,11 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Names of the columns that :meth:`transform` gives.
+        """The names of the columns that :meth:`transform` returns.
 
         Parameters
         ----------
-        input_features : not looked at
+        input_features : not used
         """
         check_is_fitted(self)
         kept = [name for name in self.feature_names_in_ if self.keep or name not in self.added_]
@@ -175,19 +178,19 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
 
 def _frame(X: Any) -> Any:
     if not is_frame(X):
-        raise TypeError(f"DateParts takes frames, whose columns say what they hold, and not {type(X).__name__}")
+        raise TypeError(f"DateParts needs a pandas or polars frame, but X is of type {type(X).__name__}")
     return as_frame(X)
 
 
 def _parts_of(kind: Kind, parts: Sequence[str]) -> tuple[str, ...]:
-    """Those of ``parts`` that a column of this kind has."""
+    """The subset of ``parts`` that a column of this kind has."""
     days = kind in (Kind.DATE, Kind.MOMENT)
     times = kind in (Kind.MOMENT, Kind.TIME)
     return tuple(part for part in parts if (days and part in _OF_DAYS) or (times and part in _OF_TIMES))
 
 
 def _part(values: FloatArray, kind: Kind, part: str) -> list[Any]:
-    """One part of each date, None where it is missing."""
+    """One part of each date; None if the date is missing."""
     known = ~np.isnan(values)
     numbers = values[known].astype(np.int64)
     if part in _OF_DAYS:
@@ -206,7 +209,7 @@ def _part(values: FloatArray, kind: Kind, part: str) -> list[Any]:
 
 
 def _typed(column: list[Any]) -> Any:
-    """Numbers as float64, NaN where missing; text as it is."""
+    """Numbers as float64, with NaN for missing values; text as an object array."""
     if any(isinstance(value, str) for value in column):
         return np.array(column, dtype=object)
     return np.array([np.nan if value is None else value for value in column], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A fitted classifier as a program or file that needs none of this package."""
+"""Exports of a fitted classifier: programs and files that run without this package."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class Exporting:
-    """The exports of a fitted classifier. Each predicts what ``predict`` does, for every row.
+    """The exports of a fitted classifier. Each predicts the same as ``predict``, for every row.
 
-    A level that training did not have goes the way of the majority, whatever ``unseen`` says.
+    A row with a level that training did not have goes to the side with most training weight, even with
+    ``unseen="error"``.
     """
 
     # fitted
@@ -40,22 +41,22 @@ class Exporting:
     def to_sql(
         self, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
     ) -> str:
-        """A query that puts the prediction beside all columns of a table.
+        """Return an SQL query that adds the prediction to all columns of a table.
 
-        Nested ``CASE`` expressions, tried on SQLite and DuckDB. Columns go by name (``x0``, ``x1``, ... if training
-        had none), missing values are NULL. Dates are dates or ISO text (``2024-05-03``, ``2024-05-03 14:30:00``), of
-        named dialects dates or timestamps; levels are of the type that they have in training. No test is written that
-        the tests above it decide, and none for NULL in columns that had no missing value in training: it goes where the
-        model lets it go, to what ``ELSE`` takes, except below such left-out tests.
+        The query has nested ``CASE`` expressions; it is tested on SQLite and DuckDB. Columns are named as in training
+        (``x0``, ``x1``, ... if they had no names), and missing values are NULL. Dates are of type date or ISO text
+        (``2024-05-03``, ``2024-05-03 14:30:00``); if ``dialect`` is given, of type date or timestamp. Levels have the
+        type of the training data. A test whose answer follows from the tests above it is not written, and columns
+        without missing values in training get no test for NULL. NULL in such a column goes to ``ELSE``, where the model
+        sends it too, except below a test that was not written.
 
         Parameters
         ----------
-        table : name of the table, ``table`` or ``schema.table``; a part with a dot in double quotes, or a sequence of
-            the parts, such as ``("crm", "loans.2024")``. None gives the bare expression
-        proba : add the probability of each class
+        table : name of the table, ``table`` or ``schema.table``. Put a part that contains a dot in double quotes, or
+            pass a sequence of parts, such as ``("crm", "loans.2024")``. None returns the expression without a query
+        proba : whether to add the probability of each class
         dialect : ``"sqlite"``, ``"duckdb"``, ``"postgresql"``, ``"mysql"``, ``"sqlserver"``, ``"bigquery"``,
-            ``"snowflake"`` or ``"oracle"``; None for what these have in common, as far as they do. A name needs the
-            package sqlglot
+            ``"snowflake"`` or ``"oracle"``, which needs the package sqlglot; None writes SQL that most of these accept
 
         Raises
         ------
@@ -80,9 +81,9 @@ class Exporting:
         return to_python(self._exported())
 
     def to_c(self) -> str:
-        """Source in C99 without dependencies: ``predict(row)`` gives the code of a class, ``predict_proba(row, out)``.
+        """Source in C99 without dependencies: ``predict(row)`` returns a class code; ``predict_proba(row, out)``.
 
-        A row is an array of doubles, NAN where a value is missing; ``level_code`` turns text into numbers.
+        A row is an array of doubles, with NAN for missing values; ``level_code`` turns text into numbers.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.c import to_c
@@ -100,16 +101,17 @@ class Exporting:
         return to_javascript(self._exported())
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
-        """The model as an ``onnx.ModelProto``, written to ``path`` if one is given; needs the package onnx.
+        """Return the model as an ``onnx.ModelProto``, and write it to ``path`` if given; needs the package onnx.
 
-        Inputs and thresholds are float64. The input is ``X``, (n_rows, n_features), NaN where missing, as
-        :meth:`to_numbers` gives it; if the model tests columns of text, one input of shape (n_rows, 1) for each column
-        that it tests, by name. Outputs are ``label`` and ``probabilities``.
+        Inputs and thresholds are float64. The input is ``X``, of shape (n_rows, n_features), as :meth:`to_numbers`
+        returns it, with NaN for missing values. If the model tests columns of text, there is instead one input of shape
+        (n_rows, 1) for each column that it tests, with the name of the column. The outputs are ``label`` and
+        ``probabilities``.
 
         Parameters
         ----------
-        path : file to write
-        missing_text : means a missing value in columns of text, which ONNX does not know
+        path : file to write, or None
+        missing_text : text that stands for a missing value in columns of text, since ONNX has no missing text
         """
         # Start-up time: onnx is optional and slow to load.
         from proofwood.show.exports.onnx import to_onnx
@@ -120,9 +122,9 @@ class Exporting:
         return made
 
     def to_pmml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The model as a PMML 4.4 document, written to ``path`` if one is given.
+        """Return the model as a PMML 4.4 document, and write it to ``path`` if given.
 
-        Columns of text are strings; dates and times are numbers, as :meth:`to_numbers` gives them.
+        Columns of text are strings; dates and times are numbers, as :meth:`to_numbers` returns them.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.pmml import to_pmml
@@ -133,20 +135,20 @@ class Exporting:
         return text
 
     def rules(self, *, frame: bool = False) -> Any:
-        """The model as a table of rules; exactly one holds for any row.
+        """Return the model as a list of rules; exactly one of them holds for any row.
 
         Parameters
         ----------
-        frame : a polars frame of one row per rule, and not a list of mappings
+        frame : if True, return a polars frame with one row per rule instead of a list of dicts
 
         Returns
         -------
-        list of dict
+        list of dict, or polars.DataFrame
             ``rule``: number; ``if``: the conditions in words; ``class``; ``conditions``: one per column, with
-            ``above`` and ``up_to`` (in the numbers of :meth:`to_numbers`), ``in`` or ``not_in``, whether a ``missing``
-            value, and a ``present`` one, is possible; ``probabilities``; ``leaf``: the node of ``model_``;
-            ``leaf_rows``, ``leaf_weight``: training rows and weight of that leaf, which several rules of a diagram
-            share. In a frame, conditions are text and each probability is a column.
+            ``above`` and ``up_to`` (as numbers of :meth:`to_numbers`), ``in`` or ``not_in``, and whether the value may
+            be ``missing`` and may be ``present``; ``probabilities``; ``leaf``: the node of ``model_``; ``leaf_rows``,
+            ``leaf_weight``: training rows and weight of that leaf. In a diagram, several rules may have the same leaf.
+            In a frame, conditions are text and each probability is a column.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.rules import rules

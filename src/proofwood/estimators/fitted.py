@@ -1,4 +1,4 @@
-"""What a fitted classifier can be asked: predictions, its words and pictures, its file. None of it needs an engine."""
+"""The methods of a fitted classifier that need no engine: predictions, texts and pictures, exports, saving."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from proofwood.show.labels import Labels
 from proofwood.show.text import explain_path, export_text
 
 NOT_SAVED = frozenset({"callback", "checkpoint"})
-"""Parameters that mean nothing for a loaded model: functions, and files of a fit. It has their default."""
+"""Parameters that are not saved: functions, and files of a fit. A loaded model has their defaults."""
 
 
 class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """What a classifier with a model and a result has to tell, whether it was fitted or loaded from a file.
+    """The methods of a classifier that has a model and a result, whether it was fitted or loaded from a file.
 
-    The learner, a subclass, sets the attributes below, and may say some of it in its own words.
+    A learner is a subclass. It sets the attributes below and may override the texts.
     """
 
     # fitted
@@ -58,21 +58,21 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
-        # Text and categories are read, too; the tags that say so make scikit-learn's checks round their data.
+        # Text and categories are accepted too, but with the tags for them scikit-learn's checks would round their data.
         return tags
 
     # ----------------------------------------------------------------------------------------- words of the learner
 
     @abstractmethod
     def _claim(self) -> str:
-        """What an optimal status says, in words, of the models within the scope of the result."""
+        """The statement that status "optimal" proves, in words, such as "no tree of depth at most 3 costs less"."""
 
     def _flow(self) -> FloatArray | None:
-        """(n_nodes, 2) training weight that takes each edge, of a diagram that is drawn in layers; else None."""
+        """(n_nodes, 2) training weight on both edges of each node, for a diagram that is drawn in layers; else None."""
         return None
 
     def _read(self, X: Any) -> Any:
-        """New rows as numbers, in the codes of training."""
+        """New rows as numbers, with the level codes of the training data."""
         return new_table(as_dense(X), self.schema_, unseen=self.unseen)
 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
@@ -80,12 +80,12 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return result.parts
 
     def _size(self) -> str:
-        """The size of the model in the words of the learner."""
+        """The size of the model as a text."""
         leaves = self.model_.n_leaves
         return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
 
     def _facts(self) -> list[tuple[str, str]]:
-        """More to be said of the fitted model, as pairs of a short name and a text."""
+        """More lines for the summary of the fitted model, as pairs of a short name and a text."""
         return []
 
     def _parameters_to_save(self) -> dict[str, Any]:
@@ -94,20 +94,20 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     @classmethod
     def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them.
+        """Restore the parameters from :meth:`_parameters_to_save`; ValueError if this version does not know them.
 
-        A file that names no rule of thresholds is older than the choice between them.
+        A file without ``threshold_rule`` is from a version that always used midpoints.
         """
         return {"threshold_rule": str(ThresholdRule.MIDPOINT), **saved}
 
     def _columns_to_save(self) -> dict[str, Any]:
-        """What a model file must keep of the columns, as plain values."""
+        """The description of the columns for a model file, as plain values."""
         edges = {} if self._low_weight is None else {"low_weight": self._low_weight.tolist()}
         bands = {} if self.bands_ is None else {"bands": list(self.bands_.edges)}
         return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **bands, **edges}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
-        """Set what :meth:`_columns_to_save` gave."""
+        """Set the attributes that :meth:`_columns_to_save` wrote."""
         self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self.hints_ = hints_of(saved)
         self.bands_ = bands_of(saved)
@@ -116,7 +116,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     @property
     def categories_(self) -> dict[int, Column]:
-        """The columns of categories by index: their levels, and whether these have an order."""
+        """The categorical columns by index, each with its levels and whether they are ordered."""
         return self.schema_.categories
 
     # --------------------------------------------------------------------------------------------------- predict
@@ -127,7 +127,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return np.asarray(self.classes_[evaluate.predict(self.model_, X)])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """(n_samples, n_classes) share of each class in the training weight of the leaf that a row ends in."""
+        """(n_samples, n_classes) class probabilities: the class shares in the training weight of the row's leaf."""
         X = self._rows(X)
         return evaluate.probabilities(self.model_, X)
 
@@ -137,7 +137,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return evaluate.apply(self.model_, X)
 
     def decision_path(self, X: Any) -> Any:
-        """(n_samples, n_nodes) sparse CSR matrix with 1 where a row visits a node of ``model_``."""
+        """(n_samples, n_nodes) sparse CSR matrix, 1 if the row passes through the node of ``model_``, else 0."""
         X = self._rows(X)
         return evaluate.decision_path(self.model_, X)
 
@@ -171,10 +171,10 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     # ------------------------------------------------------------------------------------------------------ show
 
     def summary(self) -> str:
-        """Two lines: the model and its training errors; what is proved, and what that took. More of some learners.
+        """A text of two lines: the model with its training errors, and what is proved in how much time.
 
-        "Proved optimal" is about all models of the shape on the table; where the search did not see every test,
-        "for these tests" and what they are stands behind it.
+        Some learners add lines. "Proved optimal" is a claim about all models of the shape on the table. If the search
+        did not consider every test, the text adds "for these tests" and says which tests they are.
         """
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
@@ -184,12 +184,12 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return "\n".join([self._describe_model(), proof, *more])
 
     def export_text(self, *, X: Any = None, ascii_only: bool = False) -> str:
-        """The model as a tree of rules, one line per node, which decide every row as ``predict`` does.
+        """The model as a text tree of rules, one line per node. The rules decide every row as ``predict`` does.
 
         Parameters
         ----------
-        X : no longer used, and accepted for calls that were written when texts had other numbers than the model
-        ascii_only : draw with ASCII characters only
+        X : not used; accepted so that calls written for earlier versions still work
+        ascii_only : whether to draw with ASCII characters only
         """
         check_is_fitted(self)
         return export_text(self.model_, self._names(), ascii_only=ascii_only)
@@ -203,7 +203,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return export_graphviz(self.model_, self._names(), dashed=self._dashed)
 
     def explain(self, x: Any) -> str:
-        """Why one row gets its class, in words: the tests on its path, and the training rows that share its leaf.
+        """A text that explains the class of one row: the tests on its path, and the training rows in its leaf.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """
         rows = self._rows(x if is_frame(x) else np.reshape(np.asarray(x), (1, -1)))
         if rows.shape[0] != 1:
-            raise ValueError(f"{rows.shape[0]} rows given: expected one row")
+            raise ValueError(f"x has {rows.shape[0]} rows: expected one row")
         return explain_path(self.model_, rows[0], self._names())
 
     def plot(
@@ -225,17 +225,17 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         legend: bool = True,
         proof: bool = True,
     ) -> Any:
-        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+        """Draw the model with matplotlib, and return the axes.
 
         Parameters
         ----------
-        ax : where to draw
-        X : no longer used, and accepted for calls that were written when pictures had other numbers than the model
-        figsize : inches of a new figure; text shrinks to fit
+        ax : axes to draw on; None makes a new figure
+        X : not used; accepted so that calls written for earlier versions still work
+        figsize : width and height of a new figure in inches; text shrinks to fit
         title : line above the picture
-        palette : colours of ``classes_`` in their order, or from labels to colours
-        legend : whether to name the colours; of many classes the ten that are predicted most
-        proof : whether a line below says what is proved
+        palette : list of colours in the order of ``classes_``, or dict from label to colour
+        legend : whether to show a legend; with many classes it has the ten that are predicted most
+        proof : whether to write below the picture what is proved
         """
         # Start-up time: likewise.
         from proofwood.estimators import pictures
@@ -245,12 +245,12 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def plot_trace(
         self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
     ) -> Any:
-        """Draw objective and lower bound over time with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+        """Draw objective and lower bound over time with matplotlib, and return the axes.
 
         Parameters
         ----------
-        ax : where to draw
-        figsize : inches of a new figure
+        ax : axes to draw on; None makes a new figure
+        figsize : width and height of a new figure in inches
         title : line above the picture
         """
         check_is_fitted(self)
@@ -260,7 +260,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return plot_trace(self.result_, ax, figsize=figsize, title=title)
 
     def _repr_html_inner(self) -> str:
-        """What a notebook shows: scikit-learn's box of parameters, then the picture and the proof."""
+        """The HTML for a notebook: scikit-learn's box of parameters, then the picture and the proof."""
         # Start-up time: likewise.
         from proofwood.estimators import pictures
 
@@ -276,22 +276,22 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return shown
 
     def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
-        """Write all that can be said of the model into one HTML file: :func:`proofwood.write_report` of it.
+        """Write a report about the model into one HTML file, with :func:`proofwood.write_report`.
 
         Parameters
         ----------
         path : file to write
         X, y : training rows and their labels
-        options : those of :func:`proofwood.write_report`
+        options : options of :func:`proofwood.write_report`
         """
-        import proofwood  # start-up time: by its public name, as a report stands above the estimators
+        import proofwood  # start-up time; by its public name, since reports depend on estimators
 
         proofwood.write_report(self, path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
+        """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` reads it back as an estimator.
 
-        A callback and the path of a checkpoint are not saved.
+        The parameters ``callback`` and ``checkpoint`` are not saved.
 
         Raises
         ------
@@ -316,7 +316,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         storage.save(saved, path)
 
     def _names(self) -> Labels:
-        """What columns and classes are called in texts and pictures."""
+        """The names of columns, levels and classes for texts and pictures."""
         names = getattr(self, "feature_names_in_", None)
         features = None if names is None else tuple(str(name) for name in names)
         return Labels(
@@ -332,8 +332,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return reporting.model_line(self.model_, self._size())
 
     def _proof_or_claim(self) -> str:
-        """What is proved; of a loaded model, what its file says."""
-        if getattr(self, "loaded_", False):  # a file is data: it can say anything
+        """A text that says what is proved; for a loaded model, what its file claims."""
+        if getattr(self, "loaded_", False):  # a file can claim anything
             return f"claimed when the file was written: {self._describe_proof()}"
         return self._describe_proof()
 

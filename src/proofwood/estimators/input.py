@@ -1,4 +1,4 @@
-"""What learners read: columns of numbers and labels of one kind, or an error that says what to do."""
+"""Reading of training data and new rows: numeric columns and labels of one kind, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def order_hints(X: Any, y: Any) -> list[Hint]:
 def training_data(
     estimator: BaseEstimator, X: Any, y: Any, read: Callable[[Any], Any]
 ) -> tuple[FloatArray, npt.NDArray[Any]]:
-    """Float64 columns, NaN where missing, and one-dimensional labels.
+    """The training data as float64 columns, with NaN for missing values, and the labels.
 
     Parameters
     ----------
-    estimator : whose ``n_features_in_`` and ``feature_names_in_`` are set
+    estimator : the estimator on which ``n_features_in_`` and ``feature_names_in_`` are set
     X, y : as given to ``fit``
-    read : gives ``X`` as numbers
+    read : function that turns ``X`` into numbers
     """
     X = as_frame(X) if is_frame(X) else X
     values = read(X)
@@ -92,7 +92,7 @@ def training_data(
 
 
 def _needs_no_check(values: Any, labels: Any) -> bool:
-    """Whether scikit-learn's check of the training data would find nothing, and change nothing."""
+    """Whether scikit-learn's check of the training data would neither fail nor change the data."""
     return (
         type(values) is np.ndarray
         and values.dtype == np.float64
@@ -121,7 +121,7 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
     if most - least > labels.size + 1000:
         classes, codes = np.unique(labels, return_inverse=True)
     else:  # integers close together are counted, not sorted
-        unsigned = labels.dtype.kind == "u"  # such as fit no int64
+        unsigned = labels.dtype.kind == "u"  # they may be too large for int64
         above = labels - labels.dtype.type(least) if unsigned else labels.astype(np.int64) - least
         seen = np.bincount(above.astype(np.int64)) > 0
         codes = (np.cumsum(seen) - 1)[above.astype(np.int64)]
@@ -134,13 +134,13 @@ def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntAr
 
 
 def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> FloatArray:
-    """Float64 columns of new rows, NaN where missing, checked against the names and number of the training columns.
+    """The float64 columns of new rows, with NaN for missing values, checked against the training columns.
 
     Parameters
     ----------
-    estimator : fitted
+    estimator : fitted estimator
     X : as given to ``predict``
-    read : gives ``X`` as numbers, in the codes of the training columns
+    read : function that turns ``X`` into numbers, with the level codes of the training columns
     """
     if is_frame(X):
         X = as_frame(X)
@@ -154,12 +154,12 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
 
 
 def with_row_index(X: Any) -> Any:
-    """``X`` in a form whose rows scikit-learn can take by their numbers: a frame, an array or a list of rows."""
+    """``X`` as a frame, an array or a list of rows, so that scikit-learn can select rows by their indices."""
     return as_frame(X) if is_frame(X) else indexable(as_dense(X))[0]
 
 
 class _Names:
-    """The names of a frame by the interchange protocol: all that scikit-learn before 1.9 asks of a frame."""
+    """The column names of a frame in the interchange protocol, which is all that scikit-learn before 1.9 reads."""
 
     def __init__(self, frame: Any) -> None:
         self.shape: tuple[int, int] = frame.shape
@@ -173,7 +173,7 @@ class _Names:
 
 
 def _require_distinct_names(frame: Any) -> None:
-    """Refuse a frame in which two columns share a name: only those of pandas can."""
+    """Raise DataError if two columns have the same name, which only pandas frames permit."""
     repeated = list(frame.columns[frame.columns.duplicated()]) if is_pandas(frame) else []
     if repeated:
         raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")
@@ -188,12 +188,12 @@ def _with_names(frame: Any) -> Any:
 
 
 def labels_of(y: Any) -> Any:
-    """``y`` with one kind of label.
+    """``y`` with labels of one kind; Python objects become numbers or booleans if all of them are.
 
     Raises
     ------
     ValueError
-        If there is more than one column, or labels are missing, mixed, or of a type that cannot be kept.
+        If ``y`` has more than one column, or labels are missing, of mixed types, or of a type that is not supported.
     """
     array = np.asarray(y)
     if array.ndim > 2 or (array.ndim == 2 and array.shape[1] != 1):
@@ -202,9 +202,9 @@ def labels_of(y: Any) -> Any:
             "Pass one column, for example y[:, 0], or y.argmax(axis=1) for one-hot labels."
         )
     if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: y holds labels of type {array.dtype}")
+        raise ValueError(f"Complex data not supported: y has labels of type {array.dtype}")
     if array.dtype.kind in "VS" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
-        raise ValueError(f"y holds labels of type {array.dtype}: {_LABELS}")
+        raise ValueError(f"y has labels of type {array.dtype}: {_LABELS}")
     if array.dtype.kind in "mM" and array.ndim:
         _require_times(array)
     return y if array.dtype.kind != "O" or array.ndim == 0 else _of_one_kind(array)
@@ -215,11 +215,11 @@ def _require_times(array: npt.NDArray[Any]) -> None:
         row = int(np.flatnonzero(np.isnat(array.ravel()))[0])
         raise ValueError(f"y has no label in row {row} (NaT): drop the rows without a label")
     if np.datetime_data(array.dtype)[0] == "generic":
-        raise ValueError("y holds times without a unit: give them one, for example y.astype('timedelta64[s]')")
+        raise ValueError("y has times without a unit: add one, for example with y.astype('timedelta64[s]')")
 
 
 def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Labels that are Python objects, as numbers or booleans where all are."""
+    """An array of Python objects as numbers or booleans, if all labels are; ValueError if the labels are mixed."""
     flat = array.ravel().tolist()
     for row, label in enumerate(flat):
         if label is None or type(label).__name__ == "NAType" or label != label:
@@ -227,7 +227,7 @@ def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kinds = {type(label) for label in flat}
     odd = sorted(kind.__name__ for kind in kinds if not issubclass(kind, (str, int, float, np.generic)))
     if odd:
-        raise ValueError(f"y holds labels of type {', '.join(odd)}: {_LABELS}")
+        raise ValueError(f"y has labels of type {', '.join(odd)}: {_LABELS}")
     for accepted, dtype in (
         ((bool, np.bool_), np.bool_),
         ((int, np.integer), np.int64),
@@ -237,7 +237,7 @@ def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
             try:
                 return array.astype(dtype)
             except OverflowError:
-                raise ValueError("y holds an integer of more than 64 bits: pass such labels as text") from None
+                raise ValueError("y has an integer of more than 64 bits: turn the labels into text") from None
     if len(kinds) > 1 and str in kinds:
         shown = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(f"y mixes labels of types {shown}: make them all text, for example with y.astype(str)")
@@ -245,9 +245,9 @@ def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def known_codes(y: Any, classes: npt.NDArray[Any], n_rows: int) -> IntArray:
-    """(n_rows,) index in ``classes`` of each label; ValueError if one is not there, or their number is another."""
+    """(n_rows,) index in ``classes`` of each label; ValueError if a label is unknown or there are not ``n_rows``."""
     y = check_array(labels_of(y), ensure_2d=False, dtype=None, input_name="y").reshape(-1)
     codes: IntArray = np.searchsorted(classes, y).clip(max=classes.size - 1).astype(np.int64)
     if y.shape != (n_rows,) or np.any(classes[codes] != y):
-        raise ValueError(f"y must hold {n_rows} of the labels seen in training: {classes.tolist()}")
+        raise ValueError(f"y must have {n_rows} labels, all of them seen in training: {classes.tolist()}")
     return codes

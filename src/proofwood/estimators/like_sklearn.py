@@ -1,4 +1,4 @@
-"""What scikit-learn's trees can be asked, asked of a fitted classifier; and such a tree made of it."""
+"""Methods of scikit-learn's trees for a fitted classifier, and its conversion into such a tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LikeSklearn:
-    """Depth, leaves, importances and log-probabilities of a fitted classifier, and its ``DecisionTreeClassifier``."""
+    """Depth, leaves, importances, log-probabilities and conversion to scikit-learn of a fitted classifier."""
 
     # fitted
     classes_: npt.NDArray[Any]
@@ -30,14 +30,14 @@ class LikeSklearn:
     schema_: Schema
     model_: NodeTable
 
-    _low_weight: FloatArray | None = None  # of diagrams: weight per class on the low edge of each node, if it is known
+    _low_weight: FloatArray | None = None  # for diagrams: weight per class on the low edge of each node, if known
 
     @abstractmethod
     def _rows(self, X: Any) -> FloatArray:
-        """Rows as numbers, in the codes of training."""
+        """Rows as numbers, with the level codes of the training data."""
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """(n_samples, n_classes) natural logarithm of :meth:`predict_proba`, ``-inf`` where that is 0."""
+        """(n_samples, n_classes) natural logarithm of :meth:`predict_proba`; ``-inf`` for probability 0."""
         rows = self._rows(X)
         with np.errstate(divide="ignore"):
             return np.log(evaluate.probabilities(self.model_, rows))
@@ -48,7 +48,7 @@ class LikeSklearn:
         return self.model_.depth
 
     def get_n_leaves(self) -> int:
-        """Number of leaves. A diagram has one for each class that it predicts, or few more."""
+        """The number of leaves. A diagram has one for each class that it predicts, or a few more."""
         check_is_fitted(self)
         return self.model_.n_leaves
 
@@ -56,9 +56,9 @@ class LikeSklearn:
     def feature_importances_(self) -> FloatArray:
         """(n_features,) share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.
 
-        They sum to 1, or are all 0 in a lone leaf. The decrease at a node is its training weight times its impurity,
-        minus the same of both sides; a shared node of a diagram is one node, with all rows that reach it. It says what
-        the fitted model uses, not what is needed: another optimal model may use other columns.
+        They sum to 1, or are all 0 if the model is a single leaf. The decrease at a node is its training weight times
+        its impurity, minus the same product of both sides. A shared node of a diagram counts once, with all rows that
+        reach it. The importances describe the fitted model only: another optimal model may use other columns.
 
         Raises
         ------
@@ -78,47 +78,47 @@ class LikeSklearn:
             return low_weights_of_tree(self.model_)
         if self._low_weight is None:
             raise AttributeError(
-                f"{what} needs the weights on the edges of the diagram, which files of earlier versions do not have: "
-                "fit again, and save the model again"
+                f"{what} needs the weights on the edges of the diagram, which the model file of an earlier version "
+                "does not have: fit and save the model again"
             )
         return self._low_weight
 
     def to_numbers(self, X: Any) -> FloatArray:
-        """(n_samples, n_features) float64: the rows as the model reads them.
+        """(n_samples, n_features) float64: the rows in the numbers that the model uses.
 
-        Text becomes the code of its level in ``schema_`` (the number of levels where training did not have it), a date
-        days since 1970, a moment microseconds since 1970, a missing value NaN. Models made by :meth:`to_sklearn` and
-        others that know numbers only predict from these.
+        Text becomes the code of its level in ``schema_``, or the number of levels if training did not have it. A date
+        becomes days since 1970, a moment microseconds since 1970, and a missing value NaN. Pass these numbers to models
+        that accept only numbers, such as those of :meth:`to_sklearn`.
         """
         return self._rows(X)
 
     def to_sklearn(
         self, X: Any = None, y: Any = None, sample_weight: npt.ArrayLike | None = None
     ) -> DecisionTreeClassifier:
-        """A fitted scikit-learn ``DecisionTreeClassifier`` that predicts the same.
+        """Return a fitted scikit-learn ``DecisionTreeClassifier`` with the same predictions.
 
-        It predicts from numbers, as :meth:`to_numbers` gives them, and rounds these to float32, as scikit-learn's trees
-        do: equal for every row that float32 holds exactly. With ``X``, thresholds are moved where needed, so that it is
-        equal for these rows too. Probabilities are equal but for leaves in which two classes have equal weight: there
-        the predicted class has probability 1.
+        Its input is the array that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds numbers to
+        float32. Its predictions are the same for every row of numbers that float32 represents exactly. If ``X`` is
+        given, thresholds are moved if necessary, so that they are the same for the rows of ``X`` too. Probabilities are
+        the same, except in leaves where two classes have equal weight: there the predicted class has probability 1.
 
-        A diagram is unrolled into a tree, and a set of levels becomes thresholds over codes. The rows at nodes that are
-        then there more than once are counted if ``X`` and ``y`` are given, and shared out evenly if not; SHAP values
-        depend on them, predictions do not.
+        A diagram is unrolled into a tree, and a set of levels becomes thresholds over codes. A shared node then occurs
+        more than once. If ``X`` and ``y`` are given, the rows at each copy are counted, else they are divided evenly.
+        SHAP values depend on these counts, predictions do not.
 
         Parameters
         ----------
         X : training rows, as given to ``fit``, or None
-        y, sample_weight : their labels and weights, to count what reaches each node
+        y, sample_weight : labels and weights of these rows, to count the weight that reaches each node
 
         Raises
         ------
         ValueError
-            If the model tests weighted sums, or float32 cannot distinguish what it distinguishes.
+            If the model tests weighted sums, or two values that it separates are equal in float32.
         """
         check_is_fitted(self)
         if y is not None and X is None:
-            raise ValueError("y is given without X: pass the training rows and their labels, to_sklearn(X, y)")
+            raise ValueError("to_sklearn has y, but no X: pass the training rows and their labels, to_sklearn(X, y)")
         names = getattr(self, "feature_names_in_", None)
         codes = weights = values = None
         if X is None:
@@ -140,7 +140,7 @@ class LikeSklearn:
             sample_weight=weights,
         )
         if any(column.kind in (*CATEGORIES, *MOMENTS) for column in self.schema_.columns) and names is not None:
-            del made.feature_names_in_  # its rows are arrays of to_numbers, whose columns have no names
+            del made.feature_names_in_  # it gets arrays from to_numbers, which have no column names
         return made
 
     @abstractmethod
@@ -149,16 +149,16 @@ class LikeSklearn:
 
     @abstractmethod
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
-        """Weights of rows of these classes, as ``fit`` took them; None for ones."""
+        """The weights of rows with these class codes, computed as in ``fit``; None if all are 1."""
 
     def _require_few_digits(self) -> None:
-        """Refuse thresholds of moments, which float32 rounds to minutes, where no rows say whether that matters."""
+        """Raise PrecisionError if the model tests moments: without rows, nothing shows whether rounding matters."""
         for column in sorted(set(self.model_.feature.tolist())):
             kind = self.schema_.columns[column].kind if 0 <= column < len(self.schema_.columns) else None
             if kind is Kind.MOMENT:
                 raise PrecisionError(
-                    f"column {self.schema_.columns[column].name!r} holds dates with a time, in microseconds, and "
+                    f"column {self.schema_.columns[column].name!r} has dates with a time, in microseconds, and "
                     "scikit-learn's trees round them to float32, which is about two minutes: pass the training rows, "
-                    "to_sklearn(X), to have thresholds chosen that separate them, or export the model with "
+                    "to_sklearn(X), so that the thresholds separate these rows, or export the model with "
                     "to_python(), to_c() or to_sql()"
                 )

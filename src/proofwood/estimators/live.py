@@ -1,4 +1,4 @@
-"""A line that renews itself while a search runs: on a terminal and in a notebook, and never in a worker."""
+"""A progress line that is updated while a search runs, on a terminal and in a notebook but never in a worker."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from typing import Any
 
 LEAST_SECONDS = 0.1
-"""Seconds between two texts of a line."""
+"""Least seconds between two updates of the line."""
 
 Show = Callable[[str], None]
 
 
 def place() -> str | None:
-    """``"terminal"`` or ``"notebook"`` where a live line can be shown; None elsewhere.
+    """``"terminal"`` or ``"notebook"`` if a progress line can be shown there, else None.
 
-    Workers of joblib and others share the terminal of the process that started them: their lines would overwrite each
-    other. So a line is shown by the main thread of a process that nobody started as a worker.
+    Workers, such as those of joblib, share the terminal of their parent process, and their lines would overwrite each
+    other. So only the main thread of a process that is not a worker shows a line.
     """
-    # Start-up time: few watch a search.
+    # Start-up time: most fits show no progress.
     import multiprocessing
 
     if multiprocessing.parent_process() is not None or multiprocessing.current_process().name != "MainProcess":
@@ -34,7 +34,7 @@ def place() -> str | None:
 
 
 def _kernel() -> Any:
-    """The kernel of the notebook that runs this process, or None; nothing is imported for it."""
+    """The notebook kernel that runs this process, or None; does not import IPython."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return None if shell is None else getattr(shell, "kernel", None)
@@ -42,11 +42,11 @@ def _kernel() -> Any:
 
 @contextmanager
 def live_line(where: str) -> Iterator[Show]:
-    """A function that renews the line; what it showed last stays.
+    """Show a progress line; yield a function that replaces its text. The last text stays visible.
 
     Parameters
     ----------
-    where : what :func:`place` says
+    where : result of :func:`place`, not None
     """
     with _terminal() if where == "terminal" else _notebook() as show:
         last, text = -LEAST_SECONDS, ""

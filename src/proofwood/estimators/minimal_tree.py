@@ -1,4 +1,4 @@
-"""``MinimalTreeClassifier``: the smallest tree that makes no error on the training rows, proved."""
+"""``MinimalTreeClassifier``: the provably smallest tree that makes no error on the training rows."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _SHOWN_CONFLICTS = 3
 
 @documented
 class MinimalTreeClassifier(ClassifierOverTests):
-    r"""Smallest decision tree that is right on every training row, with the proof that none is smaller.
+    r"""Smallest decision tree that is right on every training row, with a proof that no smaller one exists.
 
-    Least depth, or least depth and then fewest nodes [1]_, or fewest nodes at any depth. Ordered columns are tested
-    at every threshold between neighbouring values, categories by one test per level. The search is dynamic programming
-    over row sets.
+    The size is the depth, or the depth and then the number of nodes [1]_, or the number of nodes at any depth. Ordered
+    columns are tested at every threshold between neighbouring values, categories by one test per level. The search is
+    dynamic programming over sets of rows.
 
     Parameters
     ----------
@@ -45,17 +45,17 @@ class MinimalTreeClassifier(ClassifierOverTests):
         ``"depth"``: least depth. ``"nodes"``: least depth, and the fewest nodes among trees of that depth.
         ``"nodes-any-depth"``: fewest nodes, however deep the tree.
     max_depth : int or None, default None
-        Consider only trees up to this depth; ValueError if the data needs a deeper one.
+        Most tests on a path; ValueError if the data needs a deeper tree.
     max_errors : int, default 0
-        Training weight that may be wrong, in rows if no weights are given.
+        Most training weight that may be wrong; without weights, a number of rows.
     on_conflict : {"error", "majority"}, default "error"
-        What to do with rows of equal values and different labels, which no tree can get right. ``"error"`` counts
-        and shows them. ``"majority"`` gives all rows of a contradictory group the label of largest weight (ties: the
-        first in sorted order) and learns the smallest tree that is right on these labels. ``max_errors`` then counts
-        errors against these labels.
+        What to do with rows of equal values and different labels, which no tree can all get right. ``"error"`` raises
+        an error that counts and shows them. ``"majority"`` gives all rows of such a group the label with the most
+        weight (ties: the first in sorted order) and learns the smallest tree that is right on these labels.
+        ``max_errors`` then counts errors against these labels.
     engine : {"auto", "search", "paper"}, default "auto"
-        ``"auto"`` is the search. ``"paper"`` is the method of [1]_ as printed, incremental SAT: a reference, slower on
-        every table tried, that knows no ``max_errors`` and no ``"nodes-any-depth"``.
+        ``"auto"`` is the same as ``"search"``. ``"paper"`` is the method of [1]_ as printed, incremental SAT. It is a
+        reference, slower on every table tried, and does not support ``max_errors`` and ``"nodes-any-depth"``.
     max_thresholds : as in every learner
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen : as in every learner
@@ -65,11 +65,11 @@ class MinimalTreeClassifier(ClassifierOverTests):
     ----------
     classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_ : as in every learner
-        ``result_.parts`` tells depth and number of nodes apart: objective, lower bound and status of each.
+        ``result_.parts`` has objective, lower bound and status of the depth and of the number of nodes.
     objective_ : as in every learner
-        It is the depth, or the number of all nodes.
+        Here it is the depth, or the number of all nodes.
     lower_bound_, gap_, status_ : as in every learner
-        It is ``"optimal"`` if all that was asked for is proved.
+        The status is ``"optimal"`` if every quantity that ``minimize`` names is proved.
     trace_, feature_importances_, loaded_ : as in every learner
 
     References
@@ -86,7 +86,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
     (True, 4, 15)
     """
 
-    class_weight = None  # a weight would change nothing: no error is an error of no class
+    class_weight = None  # class weights would change nothing, since a tree without errors has none in any class
 
     def __init__(
         self,
@@ -158,10 +158,10 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if self.max_depth is not None:
             check_depth(self.max_depth)
         if not arguments.is_integer(self.max_errors) or self.max_errors < 0:
-            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the rows that may be wrong")
+            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the errors to permit")
 
     def _conflict(self, rows: RankedRows, scope: tuple[str, ...], *, thinned: bool) -> str:
-        """Counts and shows the rows that contradict each other; ``thinned``: there are more thresholds than tests."""
+        """The message that counts and shows contradictory rows; ``thinned`` if some thresholds have no test."""
         group, weights = rows.groups
         torn = np.flatnonzero((weights > 0).sum(axis=1) > 1)
         shown = []
@@ -176,7 +176,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if rows.rounding is not None:
             minority = max(Fraction(0), minority - rows.rounding.above)
         return (
-            f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} and different labels, such as "
+            f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} but different labels, such as "
             f"rows {', '.join(shown)}. Every tree{for_these_tests(scope)} gets at least {float(minority):g} of them "
             f"wrong (counted by weight), but max_errors={self.max_errors}. To learn the smallest tree that is right on "
             f"the majority of each group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the "
@@ -187,7 +187,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         solve = _engine(self.engine)
         result = solve(problem.problem, limits=limits, progress=progress)
         rows = problem.problem.rows
-        rounded = rows.rounding is not None  # else the engine has counted the errors exactly
+        rounded = rows.rounding is not None  # otherwise the engine has counted the errors exactly
         if rounded and result.model is not None and rows.real_errors(result.model) > self.max_errors:
             result = self._surely(solve, problem.problem, result, limits)
         if result.model is None:
@@ -199,10 +199,10 @@ class MinimalTreeClassifier(ClassifierOverTests):
                 thresholds = "raise max_thresholds or max_depth" if problem.binarizer.thinned else "raise max_depth"
                 raise ValueError(f"{depth} (proved){tests}: {thresholds}, or allow errors with max_errors")
             if result.stats.stopped_by == "memory_limit":
-                raise MemoryLimitError("memory ended before a tree within max_errors was found")
+                raise MemoryLimitError("the search ran out of memory before it found a tree within max_errors")
             raise_ended(result.stats.stopped_by)
             raise TimeoutError(
-                f"the time limit ended the search before it was known whether {depth}{tests}: raise time_limit"
+                f"the time limit was reached before the search could decide whether {depth}{tests}: raise time_limit"
                 + ("" if self.max_depth is None else " or max_depth")
             )
         lifted = preorder(problem.binarizer.lift(result.model))
@@ -215,9 +215,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
     def _surely(
         self, solve: Callable[..., Result], problem: MinimalTreeProblem, relaxed: Result, limits: Limits
     ) -> Result:
-        """A tree within ``max_errors`` of real weight, where rounded weights let ``relaxed`` slip by a trifle.
+        """Solve again with a stricter limit, because ``relaxed`` slightly exceeds ``max_errors`` by rounding.
 
-        What no tree undercuts that may err by that trifle more, no permitted tree undercuts.
+        The lower bound of ``relaxed`` stays valid: it is about trees that may make slightly more errors.
         """
         rows = problem.rows
         sure = rows.most_wrong(int(self.max_errors), surely=True)
@@ -230,12 +230,12 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if result is None or result.model is None:
             raise DataError(
                 f"max_errors={self.max_errors} cannot be decided: the best trees get almost exactly this weight wrong, "
-                "and sample_weight has too many digits to tell which side they are on. Round sample_weight, for "
+                "and sample_weight has too many digits to decide whether it is more or less. Round sample_weight, for "
                 "example to six digits, or choose another max_errors"
             )
         lower = relaxed.lower_bound
         if self.minimize == "nodes" and result.part("depth").objective != relaxed.part("depth").objective:
-            lower = 2 * relaxed.part("depth").lower_bound + 1  # the fewest nodes were those of another depth
+            lower = 2 * relaxed.part("depth").lower_bound + 1  # that bound on the nodes was for another depth
         lower = min(lower, result.objective)
         proved = lower == result.objective and relaxed.status is Status.OPTIMAL
         status = Status.OPTIMAL if proved else Status.FEASIBLE
@@ -255,12 +255,12 @@ class MinimalTreeClassifier(ClassifierOverTests):
         return _counted(self.model_, problem, int(self.max_errors))
 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
-        """What to report: depth, nodes or both, by what was minimised."""
+        """The parts of the result to report: depth, nodes or both, depending on ``minimize``."""
         wanted = {"depth": ("depth",), "nodes": ("depth", "nodes"), "nodes-any-depth": ("nodes",)}[self.minimize]
         return tuple(part for part in result.parts if part.unit in wanted)
 
     def _less(self) -> str:
-        return "minimize='depth', some max_errors, or fewer tests with max_thresholds"
+        return "minimize='depth', a larger max_errors, or fewer tests with max_thresholds"
 
     def _claim(self) -> str:
         right = "right on every training row" if self.max_errors == 0 else f"wrong on at most {self.max_errors} rows"
@@ -274,7 +274,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
 
 
 def _engine(name: str) -> Callable[..., Result]:
-    """The solve function of an engine."""
+    """The solve function of the engine called ``name``."""
     if name == "paper":
         from proofwood.papers.inferdt.solve import solve as as_printed  # start-up time: the SAT solvers
 
@@ -283,7 +283,7 @@ def _engine(name: str) -> Callable[..., Result]:
 
 
 def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem], max_errors: int) -> float:
-    """Depth or number of nodes of a tree over the columns; ``inf`` if it is wrong on more than is permitted."""
+    """Depth or number of nodes of a tree over the columns; ``inf`` if its errors exceed ``max_errors``."""
     rows = posed.problem.rows
     wrong = rows.real_sum(predict(model, posed.X) != rows.codes)
     return float(posed.problem.size(model)) if wrong <= max_errors else math.inf

@@ -1,4 +1,4 @@
-"""``OptimalBDDClassifier``: the best binary decision diagram over a limited number of tests, proved."""
+"""``OptimalBDDClassifier``: the provably best binary decision diagram over a limited number of tests."""
 
 from __future__ import annotations
 
@@ -36,62 +36,62 @@ from proofwood.result import Limits, Progress, Result, Status
 ENGINES = ("auto", "search", "paper")
 OBJECTIVES = ("errors", "features")
 _FEW_SHARE, _FEW_SECONDS = 0.3, 1.5e-7
-"""Share of the time limit, and most seconds per row, kept for an answer from some of the rows."""
+"""Time reserved for a first diagram from some of the rows: a share of the time limit, and most seconds per row."""
 _LEAST_SECONDS = 5e-8
-"""Seconds per value that preparing all rows takes at least: with less time left it is not begun."""
+"""Least seconds per value to prepare all rows; with less time left, the preparation does not start."""
 _FEWEST_ROWS = 200
-"""Rows that a first tree needs; if a table is too wide to read so many in time, a leaf is the first answer."""
+"""Least rows for the first trees. If a wide table leaves no time to read them, the first answer is a leaf."""
 
 
 @documented
 class OptimalBDDClassifier(ClassifierOverTests):
     r"""Binary decision diagram with provably the fewest training errors over at most ``max_features`` tests.
 
-    The diagram is ordered and reduced [1]_: all paths ask their tests in the same order, no two nodes are equal, and
-    both answers to a test lead to different nodes. Its training errors depend on the set of tests alone, so the search
-    is branch and bound over such sets. The order, and what to predict where no training row goes, are then chosen for
-    the smallest diagram.
+    The diagram is ordered and reduced [1]_: all paths make their tests in the same order, no two nodes are equal, and
+    both answers to a test lead to different nodes. Its training errors depend only on the set of tests, so the search
+    is branch and bound over sets of tests. The order of the tests, and the predictions where no training row goes, are
+    then chosen for the smallest diagram.
 
     Parameters
     ----------
     max_features : int, default 4
         Most tests of the diagram, at least 0.
     objective : {"errors", "features"}, default "errors"
-        ``"errors"``: fewest errors within ``max_features`` tests. ``"features"``: fewest tests with no error that any
-        diagram could avoid; ``max_features`` is then no limit.
+        ``"errors"``: the fewest errors with at most ``max_features`` tests. ``"features"``: the fewest tests with which
+        a diagram makes only unavoidable errors, those of rows that are equal in all tests; ``max_features`` is ignored.
     unknown : {"smallest", "parent", "merge", "solver"}, default "smallest"
-        What to predict for combinations of answers that no training row gives. ``"smallest"``: whatever makes the
-        diagram smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``:
-        whatever merges subtrees, level by level (BDD-C). ``"solver"``: the values of the SAT or MaxSAT solver
-        (BDD-S), for ``engine="paper"``.
+        How to predict combinations of answers that no training row gives. ``"smallest"``: so that the diagram is
+        smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``: so that
+        subtrees merge, layer by layer (BDD-C). ``"solver"``: as the SAT or MaxSAT solver sets them (BDD-S), only with
+        ``engine="paper"``.
     tie_break : {None, "size"}, default None
-        ``"size"``: among sets of tests with equally few errors, the one with the smallest diagram.
+        ``"size"``: among sets of tests with equally few errors, choose one with the smallest diagram.
     engine : {"auto", "search", "paper"}, default "auto"
-        ``"auto"`` is the search. ``"paper"`` is a method of [1]_ as printed: a reference, slower on every table tried,
-        that knows no ``alpha``.
+        ``"auto"`` is the same as ``"search"``. ``"paper"`` is a method of [1]_ as printed. It is a reference, slower on
+        every table tried, and does not support ``alpha``.
     variant : str or None, default None
-        Of ``engine="paper"``. For fewest errors ``"maxsat"`` (the default), ``"heuristic"`` (the best of the tests of a
-        CART tree of the same depth) or ``"greedy"`` (the oblivious trees of Kohavi and Li: ODT with
-        ``unknown="parent"``, OODG with ``"merge"``), of which the last two prove nothing about all tests; for fewest
-        features the encodings ``"bdd2"`` (the default) or ``"bdd1"``.
+        The method, with ``engine="paper"``. For fewest errors: ``"maxsat"`` (the default), ``"heuristic"`` (the best
+        diagram over the tests of a CART tree of the same depth) or ``"greedy"`` (the oblivious trees of Kohavi and Li:
+        ODT with ``unknown="parent"``, OODG with ``"merge"``). The last two do not prove optimality over all tests. For
+        fewest features: the encodings ``"bdd2"`` (the default) or ``"bdd1"``.
     alpha : float in [0, 1], default 0.0
-        Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
+        Price of each inner node, as a share of the total weight. The objective is errors plus the price of the nodes.
     max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs, callback, verbose : as in every learner
     checkpoint : as in every search that can go on
-        Not for ``engine="paper"``.
+        Not with ``engine="paper"``.
 
     Attributes
     ----------
     classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     order_ : (n_tests,) column of each test, from the top of the diagram to its bottom
     model_, result_ : as in every learner
-        ``result_.parts`` tells errors (or features) and inner nodes ("splits") apart: objective, lower bound and
-        status of each. The status of the result is that of the first.
+        ``result_.parts`` has objective, lower bound and status of the errors (or features) and of the number of inner
+        nodes ("splits"). The status of the result is the status of the errors (or features).
     objective_ : as in every learner
-        It is the training weight that is wrong, plus the price of nodes; or the number of tests.
+        Here it is the wrong training weight plus the price of the nodes, or the number of tests.
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
 
     References
@@ -163,15 +163,15 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A few tests fit the training rows as closely as a few tests can, also where class weights differ by 10**7 and
-        # rows of the light class decide nothing: what is said about other rows is not a strength of this learner.
+        # A few tests are fitted as closely as possible to the training rows, even if class weights differ by 10**7 and
+        # rows of the light class have no effect. So the score on other rows can be low.
         tags.classifier_tags.poor_score = True
         return tags
 
     def _problem(self, given: TrainingRows) -> Posed[BDDProblem]:
         self._check_parameters()
         if self.checkpoint is not None and Path(self.checkpoint).exists():
-            self._deadline = None  # what is known is the answer at least, however short the time
+            self._deadline = None  # the checkpoint has an answer, even with a short time limit
         if self._deadline is not None and self._answers_at_once:
             left = max(0.0, self._deadline - time.monotonic())
             self._deadline -= min(_FEW_SHARE * left, _FEW_SECONDS * given.n_rows)
@@ -182,7 +182,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return self._posed(self._over(rows), binarizer, rows, given, scope)
 
     def _over(self, rows: RankedRows) -> BDDProblem:
-        """What is asked for, over the tests of ``rows``."""
+        """The problem that the parameters define, over the tests of ``rows``."""
         return BDDProblem(
             rows=rows,
             max_features=int(self.max_features),
@@ -196,7 +196,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     @property
     def _answers_at_once(self) -> bool:
-        """Whether a diagram over some of the tests is an answer."""
+        """Whether a diagram over some of the tests is a valid answer."""
         return self.objective != "features" and self.unknown != "solver"
 
     def _untested(self, given: TrainingRows) -> tuple[Posed[BDDProblem], Result] | None:
@@ -204,12 +204,12 @@ class OptimalBDDClassifier(ClassifierOverTests):
             return None
         try:
             posed = self._over_few_tests(given)
-        except MemoryError:  # the limit that was reached may be that of memory
+        except MemoryError:  # the memory limit may be the one that was reached
             posed = None
         if posed is None:
             posed = self._without_tests(given)
         result = self._posed_back(solve(posed.problem), posed)
-        result = dataclasses.replace(result, trace=result.trace[-1:])  # there was no other answer before
+        result = dataclasses.replace(result, trace=result.trace[-1:])  # it is the only answer
         if posed.problem.smallest_set and result.parts[1].objective > 0:
             # Sets of other tests may have smaller diagrams.
             size = dataclasses.replace(result.parts[1], lower_bound=0.0, status=Status.FEASIBLE)
@@ -217,7 +217,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return posed, result
 
     def _over_few_tests(self, given: TrainingRows) -> Posed[BDDProblem] | None:
-        """The problem over all rows and the tests of good trees of some of them; None where those have no test."""
+        """A problem over all rows, with only the tests of good trees for some of the rows; None without such tests."""
         if self.max_features == 0 or self.max_thresholds is not None:  # all rows decide which thresholds are left out
             return None
         X, codes, sample_weight = given.columns, given.codes, given.weights
@@ -247,7 +247,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return self._posed(self._over(rows), Binarizer.from_parts([[]] * given.columns.shape[1]), rows, given)
 
     def _to_count(self, given: TrainingRows) -> Posed[BDDProblem]:
-        if self.objective == "features":  # which errors could be avoided depends on the tests
+        if self.objective == "features":  # the unavoidable errors depend on the tests
             return self._problem(given)
         return self._without_tests(given)
 
@@ -262,18 +262,18 @@ class OptimalBDDClassifier(ClassifierOverTests):
             arguments.choice(getattr(self, name), name, known)
         if self.checkpoint is not None and self.engine == "paper":
             raise ValueError(
-                f"checkpoint={os.fspath(self.checkpoint)!r} is for the search, which can go on from a file: "
-                "engine='paper' always begins anew. Leave checkpoint at None, or pass engine='search'"
+                f"checkpoint={os.fspath(self.checkpoint)!r} needs engine='search', which can continue from a file: "
+                "engine='paper' always starts from the beginning. Pass checkpoint=None or engine='search'"
             )
         check_variant(self.engine, self.variant, VARIANTS)
         if not arguments.is_integer(self.max_features) or self.max_features < 0:
             raise ValueError(
-                f"max_features={self.max_features!r}: expected an integer from 0, the number of tests that the diagram "
+                f"max_features={self.max_features!r}: expected an integer from 0, the most tests that the diagram "
                 "may use"
             )
         if self.objective == "features" and self.alpha != 0:
             raise ValueError(
-                f"alpha={self.alpha!r} prices nodes beside errors: with objective='features' leave it at 0"
+                f"alpha={self.alpha!r} is a price of nodes, which objective='features' does not have: pass alpha=0"
             )
 
     def _solve(self, problem: Posed[BDDProblem], limits: Limits, progress: Progress | None) -> Result:
@@ -289,7 +289,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return self._posed_back(found, problem)
 
     def _recorded(self, problem: BDDProblem) -> dict[str, Any]:
-        """What a checkpoint is about."""
+        """The description of the problem in a checkpoint, by which a later fit recognises it."""
         rows = problem.rows
         return {
             "model": "bdd",
@@ -303,10 +303,10 @@ class OptimalBDDClassifier(ClassifierOverTests):
         }
 
     def _posed_back(self, result: Result, problem: Posed[BDDProblem]) -> Result:
-        """The result over the columns."""
+        """The result with its model over the columns of the table, and its cost checked."""
         if result.model is None:
             if result.stats.stopped_by == "memory_limit":
-                raise MemoryLimitError("memory ended before a diagram was found")
+                raise MemoryLimitError("the search ran out of memory before it found a diagram")
             raise_ended(result.stats.stopped_by)
             raise TimeoutError("no diagram was found within the time limit: raise time_limit")
         lifted = problem.binarizer.lift(result.model)
@@ -325,7 +325,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return _counted(self.model_, problem)
 
     def _less(self) -> str:
-        return "fewer max_features, or fewer tests with max_thresholds"
+        return "a smaller max_features, or fewer tests with max_thresholds"
 
     def _claim(self) -> str:
         if self.objective == "features":
@@ -350,12 +350,12 @@ Test = tuple[Hashable, ...]
 
 
 def _tests(model: NodeTable) -> set[Test]:
-    """The different tests of a diagram; they may differ in where a missing value goes alone."""
+    """The different tests of a diagram. Two tests may differ only in the side to which missing values go."""
     return {test_of(model, node) for node in model.splits()}
 
 
 def _by_column(test: Test) -> tuple[Any, ...]:
-    """Key by which tests are sorted: column, threshold (level tests first), levels, side of missing values."""
+    """The sort key of a test: column, threshold (level tests first), levels, side of missing values."""
     column, missing_low, asked = test
     if isinstance(asked, frozenset):
         return column, -math.inf, tuple(sorted(asked)), missing_low
@@ -363,7 +363,7 @@ def _by_column(test: Test) -> tuple[Any, ...]:
 
 
 def _order(model: NodeTable) -> IntArray:
-    """Columns of the tests in the order in which paths ask them; the smallest first where no path decides."""
+    """The columns of the tests in the order of the paths; where paths leave a choice, by :func:`_by_column`."""
     after: dict[Test, set[Test]] = {test: set() for test in _tests(model)}
     for node in model.splits():
         for child in (int(model.low[node]), int(model.high[node])):

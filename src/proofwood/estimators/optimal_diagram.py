@@ -1,4 +1,4 @@
-"""``OptimalDiagramClassifier``: the best decision diagram of a given skeleton, axis-aligned or oblique, proved."""
+"""``OptimalDiagramClassifier``: the provably best decision diagram of a given skeleton, univariate or oblique."""
 
 from __future__ import annotations
 
@@ -64,93 +64,94 @@ from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_
 from proofwood.result import Limits, Progress, Result, Status, bounded_by
 
 LEFT_OUT = "levels"
-"""What stopped a run that would have had nothing left to do, were there tests for all levels."""
+"""``stopped_by`` of a run that was complete, but without tests for all levels."""
 MOST_CELLS = 50_000_000
-"""Rows times levels of categories that a fit with a time limit makes tests of."""
+"""Most rows times levels for which a fit with a time limit makes tests."""
 CELLS_PER_SECOND = 5e6
-"""The same for each second of the limit."""
+"""Most rows times levels per second of the time limit."""
 LEAST_LEVELS = 32
-"""Levels that have tests however many rows there are."""
+"""At least this many levels have tests, for any number of rows."""
 STOPPED = {
-    LEFT_OUT: "only the most frequent levels have tests, since time_limit is too short for all of them",
-    UNCONFIRMED: "the solver says that nothing is better, in floating point; no exact search has confirmed it in time",
-    "precision": "the solver ended, and its tolerances leave open whether something is better",
+    LEFT_OUT: "only the most frequent levels have tests, because time_limit is too short for all of them",
+    UNCONFIRMED: "the solver reports optimality in floating point, but no exact search confirmed it in time",
+    "precision": "the solver has finished, but by its numerical tolerances a better diagram may exist",
     "size": "the model has too many rows and arcs for a solver",
 }
-"""Reasons that a proof is missing, beside time and Ctrl-C, in words."""
+"""Texts for the reasons why a proof is missing, other than a limit or Ctrl-C."""
 SCALED = f"{MARGIN:g} of the scaled columns"
 SPLITS = ("univariate", "oblique")
 PAPER = "paper"
-"""The engine of :mod:`proofwood.papers.odd`."""
+"""Name of the engine in :mod:`proofwood.papers.odd`."""
 NORMS = {
     "box": "coefficients and offset between -1 and 1",
     "l1": "absolute coefficients that add up to at most 1",
 }
-"""What limits oblique splits, in words."""
+"""The limit of each ``norm`` on oblique splits, in words."""
 TOPOLOGIES = ("diagram", "tree")
 
 
 @documented
 class OptimalDiagramClassifier(ClassifierOverTests):
-    r"""Decision diagram that is provably the best within a skeleton of layers, fair and stable if asked to be.
+    r"""Decision diagram that is provably the best within a skeleton of layers, with optional fairness constraints.
 
-    A diagram is a tree whose branches may meet again: a split sends rows to two splits of the next layer, or straight
-    to a class. Of all diagrams whose layer :math:`l` has at most ``widths[l]`` splits, this one has the least share of
-    wrong training weight plus ``alpha`` times the share of splits in use, the root not counted (eq. 18 of [1]_), plus
-    the penalties that ``constraints`` ask for.
+    A diagram is a tree whose branches may join again: a split sends rows to splits of the next layer, or directly to a
+    class. The objective (eq. 18 of [1]_) is the share of wrong training weight, plus ``alpha`` times the share of
+    splits in use without the root, plus the penalties of ``constraints``. The diagram has the least objective of all
+    diagrams whose layer :math:`l` has at most ``widths[l]`` splits.
 
     Parameters
     ----------
     widths : sequence of int, default (1, 2, 4, 4, 4)
         Most splits of each layer. The first is 1, and no layer is more than twice as wide as the one above.
     alpha : float in [0, 1], default 0.1
-        Price of size: at 1, all splits of the skeleton together cost as much as all rows being wrong.
+        Price of size: with 1, all splits of the skeleton together cost as much as an error on every row.
     splits : {"univariate", "oblique"}, default "univariate"
-        ``"univariate"``: a split asks for one threshold or level. ``"oblique"``: a split asks for the sign of a
-        weighted sum; columns must be numbers, and are scaled inside. The model is in the unit of the columns. A sum of
-        several columns counts as a split if, within the ``norm``, it holds its rows 1e-4 of the scaled columns apart;
-        :meth:`summary` and a warning say so where that decides.
+        ``"univariate"``: a split tests one threshold or level. ``"oblique"``: a split compares a weighted sum of
+        columns with a number. Columns must then be numbers; they are scaled inside the fit, and the model is in the
+        units of the columns. A sum of several columns is permitted only if, within ``norm``, it separates its rows by
+        a margin of at least 1e-4 of the scaled columns. :meth:`summary` and a warning say so if the proof depends on
+        it.
     norm : {"box", "l1"}, default "box"
         How large the coefficients of an oblique split may be, over columns scaled to [0, 1]. ``"box"``: each of them
         and the offset is in [-1, 1], as in the paper. ``"l1"``: their absolute values add up to at most 1, as in the
-        authors' code; fewer sums hold their rows 1e-4 apart then.
+        authors' code; fewer sums then reach the margin of 1e-4.
     constraints : sequence of constraints, or one, default ()
         :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`, :class:`EqualizedOdds`,
-        :class:`MaxSplits`, :class:`MinSamples`. The first four may have a ``penalty``: they are then no constraints but
-        a part of the objective.
+        :class:`MaxSplits`, :class:`MinSamples`. The first four accept a ``penalty``. They may then be broken, at a
+        price that is added to the objective.
     engine : {"auto", "search", "heuristic", "paper"}, default "auto"
-        ``"auto"``: bounds, constructions and the searches that suit the problem. ``"search"``: branch and bound over
-        splits, univariate only. ``"heuristic"``: proves little. ``"paper"``: the mixed-integer program of [1]_, a
-        reference, whose answer exact searches must confirm.
+        ``"auto"``: bounds, heuristics and the searches that suit the problem. ``"search"``: branch and bound over
+        splits, univariate only. ``"heuristic"``: fast, but rarely gives a proof. ``"paper"``: the mixed-integer program
+        of [1]_, a reference; its answer counts as proved only after an exact search confirms it.
     variant : {None, "scipy", "scip"}, default None
-        For ``engine="paper"``. ``"scipy"`` (or None): the program as printed, by the solver that SciPy
-        brings. ``"scip"``: made smaller, by SCIP, which finds better oblique splits of many columns at times; it needs
-        ``pip install "proofwood[scip]"``.
+        With ``engine="paper"``: ``"scipy"`` (or None) solves the program as printed, with the solver of SciPy.
+        ``"scip"`` solves a smaller program with SCIP, which sometimes finds better oblique splits of many columns; it
+        needs ``pip install "proofwood[scip]"``.
     topology : {"diagram", "tree"}, default "diagram"
-        ``"tree"``: branches do not meet; the ODT of the paper.
+        ``"tree"``: branches do not join; the ODT of the paper.
     max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen : as in every learner
     class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs : as in every learner
     random_state : int or None, default None
-        Seed of the constructions; None is 0, so that equal calls give equal answers unless time runs out. What is
-        proved does not depend on it.
+        Seed of the heuristics; None means 0, so that equal calls give equal models unless time runs out. The proof does
+        not depend on it.
     callback, verbose : as in every learner
 
     Attributes
     ----------
     classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_, model_ : as in every learner
-        One leaf per class that is predicted (a tree has a leaf per branch).
+        A diagram has one leaf per predicted class, a tree one per branch.
     result_ : as in every learner
-        ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search",
-        "conflict bound", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
+        ``result_.stats.proved_by`` names the bound or engine that completed the proof: "tests bound", "search",
+        "conflict bound", ... (docs/theory/layered-diagrams.md lists them all); None without a proof.
     objective_ : as in every learner
-        It is the share of eq. 18, penalties included.
+        Here it is the value of eq. 18, including penalties.
     lower_bound_, gap_, status_ : as in every learner
-    fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
-    shortfall_ : dict from text of a constraint that has a penalty to the training weight that its groups lack in all
-    flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
+    fairness_ : dict from ``repr`` of a fairness constraint to the worst ratio of rates on the training rows
+    shortfall_ : dict from ``repr`` of a constraint with a penalty to the training weight that its groups lack together
+    flow_ : (n_nodes, 2) training weight on the low and the high edge of each node
     trace_, feature_importances_, loaded_ : as in every learner
 
     References
@@ -223,7 +224,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is not a strength of it
+        tags.classifier_tags.poor_score = True  # nodes have a price, so that the score on other rows is lower
         return tags
 
     # --------------------------------------------------------------------------------------------------------- fit
@@ -236,7 +237,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
         Parameters
         ----------
-        X : (n_samples, n_features) numbers or text: an array, or a pandas or polars frame whose names are kept
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing, but not with ``splits="oblique"``, which needs numbers
         y, sample_weight : as in every learner
         sensitive_features : (n_samples,) group of each row, for fairness constraints; it need not be a column of ``X``
 
@@ -254,7 +256,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Warns
         -----
         OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof; the best model found so far is kept.
+            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
 
         def constrain(posed: PosedDiagram, classes: npt.NDArray[Any]) -> PosedDiagram:
@@ -291,7 +293,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         given: TrainingRows,
         columns: FloatArray | None = None,
     ) -> PosedDiagram:
-        """What is asked for, over these tests."""
+        """The problem that the parameters define, over these tests."""
         widths = _widths(self.widths)
         problem = DiagramProblem(
             rows=rows,
@@ -307,15 +309,15 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return PosedDiagram(problem, tests, kept, rows.codes, weights, given.n_rows)
 
     def _tests(self, given: TrainingRows) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
-        """The tests, the rows as ranks, what kept levels from having a test (None if all have one), and the scope.
+        """The tests, the rows as ranks, why some levels have no test (None if all have one), and the scope.
 
-        A level is a column of its own, so that a column of 20,000 names makes gigabytes, and within a time limit
-        nothing could be done with them. The levels of the most rows have tests then, and the answer claims no proof.
+        Each level becomes one column of tests, so that a column of 20,000 names would need gigabytes and more time
+        than the limit. In such a case only the most frequent levels have tests, and the result claims no proof.
         """
         views = self._views(given.columns)
         X = views.values(given.columns)
         nominal = sorted(views.by_level)
-        counts = {j: np.unique(X[:, j].astype(np.int64), return_counts=True) for j in nominal}  # gaps are a level here
+        counts = {j: np.unique(X[:, j].astype(np.int64), return_counts=True) for j in nominal}  # NaN: a level
         n_levels = sum(levels.size for levels, _ in counts.values())
         most, why = n_levels, None
         seconds, room = seconds_of(self.time_limit, self._n_values(X)), memory.room()
@@ -338,7 +340,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         )
         kept = {(j, code) for _, j, code in ranked[:most]}
         shown = X.copy()
-        for j, (levels, _) in counts.items():  # a code of no row stands for the levels without a test
+        for j, (levels, _) in counts.items():  # an unused code replaces the levels without a test
             told = np.isin(X[:, j], [code for column, code in kept if column == j])
             shown[~told, j] = float(levels[-1] + 1)
         binarizer, rows = self._ranked(shown, nominal, given)
@@ -362,7 +364,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return tests, rows, why, self._scope_of(views, tests)
 
     def _scaled(self, given: TrainingRows) -> tuple[Scaling, RankedRows, FloatArray]:
-        """The scaling, the rows as ranks over all thresholds of each column, and their scaled columns."""
+        """The scaling of the columns, the rows as ranks over all thresholds, and the scaled columns of the rows."""
         self._require_sums()
         X, weights = given.columns, given.weights
         scaling = Scaling.of(X if weights is None else X[weights > 0])
@@ -378,7 +380,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return scaling, rows, scaling.transform(given.kept(rows.kept)[0], lambda: require_time(self._deadline))
 
     def _require_sums(self) -> None:
-        """Refuse columns that cannot be added up, all in one message."""
+        """Raise DataError for columns that cannot be part of a weighted sum, with one message for all of them."""
         problems = []
         for column, category in enumerate(self.schema_.columns):
             if column in self.schema_.left_out or (category.kind not in CATEGORIES and not category.missing):
@@ -394,8 +396,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             problems.append(
                 (
                     category.name,
-                    f"column {name} holds {what}, and oblique splits add up numbers: {mend}, leave it out with "
-                    "drop=, or ask for splits='univariate'",
+                    f"column {name} has {what}, but oblique splits add up numbers: {mend}, leave it out with "
+                    "drop=, or pass splits='univariate'",
                 )
             )
         refuse(problems)
@@ -411,12 +413,12 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if self.splits == "oblique":
             if self.engine not in (known := (*OBLIQUE_ENGINES, PAPER)):
                 raise ValueError(
-                    f"engine={self.engine!r} knows univariate splits only: for splits='oblique', choose one of "
+                    f"engine={self.engine!r} supports only univariate splits: for splits='oblique', pass one of "
                     f"{', '.join(map(repr, known))}"
                 )
             if self.max_thresholds is not None:
                 raise ValueError(
-                    f"max_thresholds={self.max_thresholds!r} limits the tests of univariate splits: leave it None for "
+                    f"max_thresholds={self.max_thresholds!r} applies only to univariate splits: pass None for "
                     "splits='oblique'"
                 )
         check_variant(self.engine, self.variant, VARIANTS)
@@ -424,7 +426,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             arguments.is_integer(self.random_state) and 0 <= self.random_state < 2**32
         ):
             raise ValueError(
-                f"random_state={self.random_state!r}: expected an integer from 0 to 2**32 - 1, or None, which is 0"
+                f"random_state={self.random_state!r}: expected an integer from 0 to 2**32 - 1, or None, which means 0"
             )
         checked(self.constraints)
 
@@ -432,7 +434,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         seed = 0 if self.random_state is None else int(self.random_state)
         if problem.incomplete is not None and progress is not None:
             progress = without_bounds(progress)
-        with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
+        with _few_blas_threads(limits.threads):  # otherwise linear algebra uses all cores
             result = self._engine()(
                 problem.problem, limits=limits, random_state=seed, shares=self._shares(problem.X), progress=progress
             )
@@ -449,8 +451,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         result = of_fewer_tests(dataclasses.replace(result, model=model), problem)
         if holds_least(model, problem):
             return result
-        # Rounded weights let a split slip by a trifle. What no diagram undercuts that may be lighter by that trifle, no
-        # permitted one undercuts.
+        # By rounding, the weight of a split is slightly too small: solve again with a stricter limit. The first bound
+        # stays valid, because it is about diagrams whose splits may be slightly lighter.
         cost = problem.problem.cost
         heavier = least_integer(least_weight_of_split(problem.constraints, cost), cost, surely=True)
         sure = dataclasses.replace(problem, problem=dataclasses.replace(problem.problem, min_weight=heavier))
@@ -465,20 +467,20 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return partial(solve, engine=self.engine)
 
     def _shares(self, X: FloatArray) -> Shares:
-        """How engines divide their time; with a limit that fits the table, such that equal calls give equal answers."""
+        """The shares of time of the engines; with ``time_limit="auto"``, chosen so that equal calls agree."""
         if self.time_limit != AUTO:
             return DEFAULT_SHARES
         seconds = seconds_of(self.time_limit, self._n_values(X))
         return DEFAULT_SHARES if seconds is None else steady_shares(X.shape[0], X.shape[1], seconds)
 
     def _lifted(self, model: NodeTable, posed: PosedDiagram) -> NodeTable:
-        """A model of the engine in the unit of the columns, with the weights of the training rows."""
+        """A model of the engine in the units of the columns, with the weights of the training rows."""
         if isinstance(posed.tests, Scaling):
             lifted = posed.tests.lift(model, posed.X)
         else:
             lifted = preorder(posed.tests.lift(model))
         if posed.problem.tree:
-            lifted = unroll(lifted)  # a leaf per branch, where the engine has one per class
+            lifted = unroll(lifted)  # a leaf per branch; the engine has one per class
         return refresh(lifted, posed.X, posed.codes, posed.problem.rows.n_classes, posed.weights)
 
     def _cost(self, problem: PosedDiagram) -> float:
@@ -487,8 +489,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     def _finish(self, problem: PosedDiagram) -> None:
         if self.result_.status is Status.OPTIMAL and _margin_decides(self.result_):
             warnings.warn(
-                f"the answer is proved optimal among {self._among()}: rows that some hyperplane separates by less "
-                "count as inseparable, so that a diagram with closer hyperplanes may cost less",
+                f"the diagram is proved optimal among {self._among()}. Hyperplanes with a smaller margin are not "
+                "considered, so a diagram with such hyperplanes may cost less.",
                 OptimalityWarning,
                 stacklevel=4,
             )
@@ -499,11 +501,12 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     def recount(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, sensitive_features: Any = None
     ) -> float:
-        """Objective of ``model_`` counted row by row, with no engine; on the training data it equals ``objective_``.
+        """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
 
         Parameters
         ----------
-        X, y, sample_weight, sensitive_features : as given to :meth:`fit`; groups are asked for by penalties only
+        X, y, sample_weight : as given to :meth:`fit`
+        sensitive_features : as given to :meth:`fit`; needed only if a constraint has a penalty
 
         Raises
         ------
@@ -528,13 +531,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _scope(self, problem: PosedDiagram, result: Result) -> tuple[str, ...]:
         scope = super()._scope(problem, result)
-        # that nothing meets the constraints is proved by programs whose hyperplanes keep the margin
+        # infeasibility is proved only for hyperplanes that keep the margin
         unmet = result.status is Status.INFEASIBLE and self.splits == "oblique"
         by_margin = _margin_decides(result) or (unmet and result.stats.proved_by != LEAVES_ONLY)
         return (*scope, f"over {self._among()}") if by_margin else scope
 
     def _among(self) -> str:
-        """The hyperplanes among which an oblique answer is the best."""
+        """Text that names the hyperplanes among which an oblique model is optimal."""
         return f"hyperplanes with {NORMS[self.norm]} that separate by at least {SCALED}"
 
     def _describe_proof(self) -> str:
@@ -603,9 +606,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         elif isinstance(given, (list, tuple)) and all(isinstance(entry, Mapping) for entry in given):
             made = type(given)(from_plain(entry) for entry in given)
         else:
-            raise ValueError(f"constraints are saved as {given!r}: expected names and parameters")
+            raise ValueError(f"constraints are {given!r}: expected a list of names with parameters")
         checked(made)
-        # What was saved before there was a choice was proved among hyperplanes of this norm.
+        # Files without a norm are from versions that always used "l1".
         return super()._parameters_from({"norm": "l1", **saved, "constraints": made})
 
     def _columns_to_save(self) -> dict[str, Any]:
@@ -620,14 +623,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.shortfall_ = {str(name): float(weight) for name, weight in saved.get("shortfall", {}).items()}
         flow = np.array(saved.get("flow"), dtype=np.float64)
         if flow.ndim != 2 or flow.shape[1] != 2 or not np.all(np.isfinite(flow)) or np.any(flow < 0):
-            raise ValueError("flow must hold two weights per node, finite and not negative")
+            raise ValueError("flow must have two finite weights of at least 0 per node")
         reports = [(self.fairness_, False), (self.shortfall_, True)]
         for one in checked(self.constraints):
             for values, soft in reports:
                 if isinstance(one, FairnessConstraint) and (one.penalty is not None or not soft):
                     value = values.get(repr(one), math.nan)
                     if not 0 <= value < math.inf:
-                        raise ValueError(f"{one!r} has no value among fairness and shortfall")
+                        raise ValueError(f"{one!r} has no valid value in fairness or shortfall")
         self.flow_ = flow
 
 
@@ -635,14 +638,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
 
 def _margin_decides(result: Result) -> bool:
-    """Whether the bound of an oblique answer holds only among hyperplanes that keep the margin, or may do so."""
+    """Whether the bound of an oblique result may hold only among hyperplanes that keep the margin."""
     raised_by = "conflict bound" if result.status is Status.OPTIMAL else None
     counted = result.stats.counters.get(BY_MARGIN, 0) > 0
     return counted and result.lower_bound > 0 and result.stats.proved_by == raised_by
 
 
 def _widths(given: Any) -> tuple[int, ...]:
-    """``widths`` as a tuple of integers; ValueError if it is none of a skeleton."""
+    """``widths`` as a tuple of integers; ValueError if they are not the widths of a skeleton."""
     if isinstance(given, (str, bytes, Mapping, Set, Iterator)) or not isinstance(given, Iterable):
         raise ValueError(f"widths={given!r}: expected a sequence of integers, one per layer, such as (1, 2, 4, 4)")
     widths = tuple(given)
@@ -655,7 +658,7 @@ def _shown_widths(given: Any) -> str:
 
 
 def _few_blas_threads(most: int) -> AbstractContextManager[Any]:
-    """Keep linear algebra to ``most`` threads, and to no more than it has: the user may have limited it further."""
+    """Limit BLAS to ``most`` threads inside a ``with`` block, or to fewer if the user has set a lower limit."""
     pools = ThreadpoolController().select(user_api="blas")
     fewest: dict[str, int] = {}
     for pool in pools.info():

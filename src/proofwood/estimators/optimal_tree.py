@@ -1,4 +1,4 @@
-"""``OptimalTreeClassifier``: fewest errors of any tree within a depth, proved."""
+"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth."""
 
 from __future__ import annotations
 
@@ -25,37 +25,36 @@ from proofwood.result import Limits, Progress, Result, bounded_by
 class OptimalTreeClassifier(ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
-    Numeric columns are used as they are: every threshold between neighbouring values is a candidate, none is rounded
-    away. Where values are missing, each test says where they go, low or high, or asks for nothing else; the best side
-    is chosen with the threshold. A column of text is tested by sets of its levels, missing values being one more level.
-    Every set is a candidate: at every node for up to 12 levels, at the last two tests of a path for up to 64. Where
-    that is too much, the levels are put into one order by their share of the classes, and every cut of it is a
-    candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum.
-    ``result_.scope`` and :meth:`summary` say so, with the columns. The search is branch and bound with
-    dynamic programming [1]_ and may be stopped at any time; it then keeps the best tree found and a lower bound on what
-    any tree can reach.
+    Numeric columns are used without binning: every threshold between neighbouring values is a candidate. If values are
+    missing, each test sends them low or high, whichever is better, or tests only whether the value is missing. A column
+    of text is tested by sets of its levels; missing values count as one more level. Every set is a candidate at every
+    node for up to 12 levels, and at the last two tests of a path for up to 64. In all other cases the levels are sorted
+    by their class shares, and only the cuts of this order are candidates. The same holds for more than 10 classes, and
+    for more than 5 levels if leaves have a minimum. ``result_.scope`` and :meth:`summary` name the columns that were
+    tested in this way. The search is branch and bound with dynamic programming [1]_. It may be stopped at any time and
+    then returns the best tree found, with a lower bound on the objective of all trees.
 
     Parameters
     ----------
     max_depth : int, default 3
         Most tests on a path from the root to a leaf; 0 is a single leaf.
     alpha : float in [0, 1], default 0.0
-        Price of each leaf beyond the first, as a share of the total weight: with 0.01 a leaf must save one row in a
-        hundred. The objective is then errors plus the price of the leaves.
+        Price of each leaf beyond the first, as a share of the total weight: with 0.01 a leaf must avoid errors on one
+        row in a hundred. The objective is errors plus the price of the leaves.
     min_samples_leaf : int, default 1
-        Rows, unweighted, that every leaf must hold.
+        Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Share of the total weight that every leaf must hold.
+        Least share of the total weight per leaf.
     min_samples_level : int or None, default None
-        Levels of a column of text with fewer rows stay together at every test: what few rows say of a level is mostly
-        noise. None: 30, or a fortieth of the rows if that is less; 1: every level by itself.
+        Levels of a text column with fewer rows are pooled: they go to the same side at every test, because the class
+        shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
     max_gap : int or float, default 0
-        The search may stop with a tree that is at most this far from the optimum: an int counts errors, a float in
-        [0, 1) is a share of the total weight. 0 asks for the proven optimum.
+        The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
+        in [0, 1) a share of the total weight. With 0 the search goes on until the optimum is proved.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
-        A completed search with ``max_gap=0`` gives the same tree for any number.
+        A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
     checkpoint : as in every search that can go on
 
@@ -63,7 +62,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     ----------
     classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
-        It is the training weight that is wrong, plus the price of the leaves.
+        The objective is the wrong training weight plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
 
     References
@@ -79,7 +78,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     >>> tree = OptimalTreeClassifier(max_depth=2).fit(X, y)
     >>> tree.status_ == "optimal"
     True
-    >>> int(tree.objective_)  # training rows that every tree of depth 2 gets wrong, at the least
+    >>> int(tree.objective_)  # every tree of depth 2 gets at least this many training rows wrong
     6
     """
 
@@ -149,7 +148,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         return dataclasses.replace(posed, scope=in_words(limits, self.schema_, few=few))
 
     def _holds_leaves(self) -> bool:
-        """Whether leaves hold a minimum beyond one row."""
+        """Whether leaves need a minimum of more than one row."""
         return self.min_samples_leaf > 1 or share_of(self.min_weight_fraction_leaf) != 0
 
     def _to_count(self, given: TrainingRows) -> PosedTree:
@@ -164,7 +163,7 @@ class OptimalTreeClassifier(ProvedClassifier):
             max_depth=self.max_depth,
             alpha=self.alpha,
             min_samples_leaf=self.min_samples_leaf,
-            # scikit-learn's checks ask for a learner that can forbid leaves of little weight:
+            # scikit-learn's checks require that a learner can forbid leaves of little weight:
             # decisions/0005-minimum-weight-of-a-leaf.
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,
@@ -181,7 +180,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         return result if result.model is None else dataclasses.replace(result, model=problem.lifted(result.model))
 
     def _recorded(self, problem: TreeProblem) -> dict[str, Any]:
-        """What a checkpoint is about."""
+        """The description of the problem in a checkpoint, by which a later fit recognises it."""
         return {
             "model": "tree",
             **recorded_rows(problem.X, problem.codes, problem.n_classes, problem.weights, problem.real_weights),
@@ -199,8 +198,8 @@ class OptimalTreeClassifier(ProvedClassifier):
         result = solve(problem, options=SearchOptions(), limits=limits, progress=progress, checkpoint=file)
         if result.model is None or problem.holds_leaves(result.model, self.min_weight_fraction_leaf):
             return result
-        # Rounded weights let a leaf slip by a trifle. What no tree undercuts whose leaves may be lighter by that
-        # trifle, no permitted tree undercuts.
+        # By rounding, the weight of a leaf is slightly too small: solve again with a stricter limit. The first bound
+        # stays valid, because it is about trees whose leaves may be slightly lighter.
         heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
         sure = dataclasses.replace(problem, min_leaf_weight=heavier)
         left = left_after(result, limits)

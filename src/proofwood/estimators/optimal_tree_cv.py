@@ -1,4 +1,4 @@
-"""``OptimalTreeCV``: an optimal tree of the size that predicts new rows well, by cross-validation."""
+"""``OptimalTreeCV``: an optimal tree whose size is chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -34,44 +34,45 @@ from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
 
-# The fits that take longest come last and get what cheap ones leave; without a reserve the tree over all rows would
-# have nothing: decisions/0020-size-by-cross-validation.
+# The longest fits come last and get the time that quick fits leave; without a reserve, no time would be left for the
+# tree over all rows: decisions/0020-size-by-cross-validation.
 FOR_THE_END = 0.25
-"""Share of the time limit that is kept for the tree over all rows."""
+"""Share of the time limit that is reserved for the tree over all rows."""
 
 
 @documented
 class OptimalTreeCV(FittedClassifier):
-    r"""Optimal tree of the depth, the price of leaves and the least leaf that predict new rows best.
+    r"""Optimal tree whose depth, price of leaves and least rows per leaf are chosen by cross-validation.
 
-    Each candidate is fitted on the training rows of every fold and scored on the rows that the fold holds out. One of
-    them is chosen, and fitted on all rows: that tree, with its proof, is the model. It can do all that an
-    :class:`OptimalTreeClassifier` can.
+    Each candidate is fitted on the training rows of every fold and scored on the rows that the fold holds out. The
+    chosen candidate is fitted on all rows; this tree, with its proof, is the model. It has all methods of an
+    :class:`OptimalTreeClassifier`.
 
-    The rule chooses the smallest tree that is about as good as the best: within one standard error of the best mean
-    score [1]_. Optimal trees follow their training rows closely, so that the largest one is rarely the right one.
+    By default the choice is the smallest tree whose mean score is within one standard error of the best [1]_. Optimal
+    trees fit their training rows closely, so the largest tree is rarely the best for new rows.
 
     Parameters
     ----------
     max_depth : int or sequence of int, default (1, 2, 3)
         Depths to try.
     alpha : float or sequence of float, default (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
-        Prices of a leaf to try, as shares of the total weight. Where one tree is optimal for two prices, it is for
-        those between, which cost no time then.
+        Prices of a leaf to try, as shares of the total weight. A tree that is optimal for two prices is optimal for
+        all prices between them, which then need no fit.
     min_samples_leaf : int, "auto", or sequence of these, default 1
-        Rows that every leaf must hold. ``"auto"``: thirty, or a fifth of the rows of the rarest class if that is less.
+        Least rows per leaf to try. ``"auto"``: thirty, or a fifth of the rows of the rarest class if that is less.
     cv : int, splitter or iterable of (train, test), default 5
         Folds, as in scikit-learn: a number gives stratified folds in the order of the rows.
     scoring : str, function of (classifier, X, y), or None
-        What is compared, as in scikit-learn: None is accuracy. With few rows of a class, ``"balanced_accuracy"`` or
-        ``"roc_auc"`` say more.
+        The score, as in scikit-learn; None means accuracy. If a class has few rows, ``"balanced_accuracy"`` or
+        ``"roc_auc"`` is more informative.
     rule : {"one_se", "best"}, default "one_se"
-        ``"one_se"``: the fewest leaves within one standard error of the best; ``"best"``: the best.
+        ``"one_se"``: the fewest leaves with a mean score within one standard error of the best. ``"best"``: the best
+        mean score.
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeClassifier`
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit : float or None, default 60.0
-        Seconds for everything: a quarter is kept for the last fit, the rest is shared out among the fits that are left.
+        Seconds for the whole fit: a quarter is reserved for the last fit, the rest is divided among the fits on folds.
     memory_limit, n_jobs : as in every learner
     verbose : int, default 0
         1 shows a line for every candidate, then the progress of the last fit.
@@ -89,15 +90,15 @@ class OptimalTreeCV(FittedClassifier):
     standard_error_ : float
         Standard error of the greatest mean score; NaN with one fold.
     cv_results_ : dict of arrays
-        As of :class:`sklearn.model_selection.GridSearchCV`, and ``mean_n_leaves`` and ``n_optimal``, the number of
-        folds in which the tree is proved optimal.
+        As in :class:`sklearn.model_selection.GridSearchCV`, with two more arrays: ``mean_n_leaves``, and ``n_optimal``,
+        the number of folds in which the tree is proved optimal.
     n_splits_ : int
-        Folds.
+        Number of folds.
     scorer_ : function of (classifier, X, y)
     classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
-        What is proved is the last fit, of the chosen size on all rows; the choice is a matter of the folds.
+        The proof is about the last fit, of the chosen size on all rows. The choice of the size is not proved.
 
     References
     ----------
@@ -164,11 +165,12 @@ class OptimalTreeCV(FittedClassifier):
 
     @documented
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, groups: Any = None) -> Self:
-        """Choose a size by cross-validation, and learn a tree of this size from all rows.
+        """Choose a size by cross-validation, and fit a tree of this size on all rows.
 
         Parameters
         ----------
-        X : (n_samples, n_features) numbers: an array, or a frame with columns of any kind
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing
         y, sample_weight : as in every learner
         groups : (n_samples,) group of each row, for splitters that keep groups together
 
@@ -181,12 +183,12 @@ class OptimalTreeCV(FittedClassifier):
         ValueError
             On parameters or data that cannot be used; the message says what to do.
         TimeoutError
-            If the limit came before one candidate was fitted in every fold.
+            If the time limit was reached before one candidate was fitted in every fold.
 
         Warns
         -----
         OptimalityWarning
-            If a limit or Ctrl-C ended a search before its proof. Ctrl-C also ends the trying of candidates.
+            If a limit or Ctrl-C ended a search before its proof. After Ctrl-C no further candidates are tried.
         """
         started = time.monotonic()
         rule = self._check()
@@ -208,7 +210,7 @@ class OptimalTreeCV(FittedClassifier):
         return self
 
     def _check(self) -> Rule:
-        """The rule; ValueError on a parameter that cannot be used before the rows are known."""
+        """Check the parameters that do not depend on the rows, and return the rule. ValueError if one is invalid."""
         check_shared(
             time_limit=self.time_limit,
             memory_limit=self.memory_limit,
@@ -220,13 +222,13 @@ class OptimalTreeCV(FittedClassifier):
         )
         for name in ("max_depth", "alpha", "min_samples_leaf"):
             if not values_of(getattr(self, name)):
-                raise ValueError(f"{name}={getattr(self, name)!r} holds no value to try: expected at least one")
+                raise ValueError(f"{name}={getattr(self, name)!r} has no value to try: expected at least one")
         for depth in values_of(self.max_depth):
             check_depth(depth)
         for price in values_of(self.alpha):
             number = finite(price)
             if number is None or not 0 <= number <= 1:
-                raise ValueError(f"alpha holds {price!r}: expected shares of the total weight from 0 to 1")
+                raise ValueError(f"alpha has {price!r}: expected shares of the total weight, from 0 to 1")
         for minimum in values_of(self.min_samples_leaf):
             if minimum != AUTO:
                 check_min_samples_leaf(minimum)
@@ -252,7 +254,7 @@ class OptimalTreeCV(FittedClassifier):
     def _tried(
         self, X: Any, rows: TrainingRows, sample_weight: npt.ArrayLike | None, groups: Any, started: float
     ) -> _Tried:
-        """The scores of all candidates, or of those for which there was time."""
+        """The fits and scores of all candidates for which there was time."""
         labels = rows.classes[rows.codes]
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
         splitter = check_cv(self.cv, labels, classifier=True)
@@ -264,7 +266,7 @@ class OptimalTreeCV(FittedClassifier):
         for train, test in splitter.split(X, labels, groups):
             reader = OptimalTreeClassifier(**self._common())
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of columns: said once, of all rows
+                warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows
                 read = reader._read_rows(
                     _safe_indexing(X, train), labels[train], None if weights is None else weights[train]
                 )
@@ -278,7 +280,7 @@ class OptimalTreeCV(FittedClassifier):
             return trial.run()
 
     def _adopt(self, learner: OptimalTreeClassifier, tried: _Tried, choice: Choice) -> None:
-        """Set the fitted attributes: those of the chosen tree, and what the folds say."""
+        """Set the fitted attributes: those of the chosen tree, and those of the cross-validation."""
         given = learner.get_params(deep=False)
         for name, value in vars(learner).items():
             if name not in given:
@@ -300,12 +302,12 @@ class OptimalTreeCV(FittedClassifier):
         if tried.left_out:
             said.append(
                 f"{tried.left_out} of {tried.left_out + len(tried.candidates)} candidates were not tried in every fold "
-                "within the limit"
+                "within the time limit"
             )
         if n_stopped:
             said.append(
-                f"in {n_stopped} of {n_fits} fits on folds the search reached its share of the limit, so that "
-                "the tree that was scored is the best found: raise time_limit, or try less"
+                f"in {n_stopped} of {n_fits} fits on folds the search reached its share of the time limit, so the "
+                "scored tree is the best found, not proved optimal: raise time_limit, or try fewer candidates"
             )
         if said:
             warnings.warn("; ".join(said), OptimalityWarning, stacklevel=3)
@@ -313,7 +315,7 @@ class OptimalTreeCV(FittedClassifier):
     # --------------------------------------------------------------------------------------------- asked of the tree
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The score of ``scoring`` on rows ``X`` with labels ``y``.
+        """The score of the tree on rows ``X`` with labels ``y``, as defined by ``scoring``.
 
         Parameters
         ----------
@@ -326,12 +328,12 @@ class OptimalTreeCV(FittedClassifier):
         return float(self.scorer_(self.best_estimator_, X, self._labels(y), **weights))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the chosen tree to ``path``, as :meth:`OptimalTreeClassifier.save` does; the scores are not kept."""
+        """Write the chosen tree to ``path``, like :meth:`OptimalTreeClassifier.save`; the scores are not saved."""
         check_is_fitted(self)
         self.best_estimator_.save(path)
 
     def recount(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Objective of ``model_`` counted row by row, as :meth:`OptimalTreeClassifier.recount` does.
+        """The objective of ``model_``, counted row by row as in :meth:`OptimalTreeClassifier.recount`.
 
         Parameters
         ----------
@@ -341,13 +343,13 @@ class OptimalTreeCV(FittedClassifier):
         return self.best_estimator_.recount(X, y, sample_weight)
 
     def plot_cv(self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None) -> Any:
-        """Draw the mean scores with their standard errors over the number of leaves, with matplotlib; the axes.
+        """Draw mean scores and their standard errors over the number of leaves with matplotlib, and return the axes.
 
         Parameters
         ----------
-        ax : where to draw; None makes a new figure
-        figsize : inches of a new figure
-        title : line above the picture; by default what was chosen
+        ax : axes to draw on; None makes a new figure
+        figsize : width and height of a new figure in inches
+        title : line above the picture; by default the chosen size
         """
         check_is_fitted(self)
         found = self.cv_results_
@@ -373,7 +375,7 @@ class OptimalTreeCV(FittedClassifier):
         return score_name(self.scoring)
 
     def _chosen(self) -> str:
-        """What was chosen, in words."""
+        """The chosen size, in words."""
         params = self.best_params_
         parts = [f"depth {params['max_depth']}"]
         if params["alpha"]:
@@ -391,7 +393,7 @@ class OptimalTreeCV(FittedClassifier):
             score += (
                 f"; the best, of {found['mean_n_leaves'][top]:g} leaves, {found['mean_test_score'][top]:.4g} ({error})"
             )
-        score += "; what is proved is the last fit, of this size on all rows, not the choice"
+        score += "; the proof is about the last fit, of this size on all rows, not about the choice"
         return [("chosen", score), *self.best_estimator_._facts()]
 
     def _claim(self) -> str:
@@ -413,7 +415,7 @@ class _Candidate:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _HeldOut:
-    """Rows that a fold does not train on, with labels and weights."""
+    """The rows that a fold holds out, with labels and weights."""
 
     X: Any
     y: npt.NDArray[Any]
@@ -422,7 +424,7 @@ class _HeldOut:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Fold:
-    """A learner that has read the training rows of a fold, these rows, and those to score on."""
+    """A fold: a learner that has read its training rows, these rows, and the held-out rows."""
 
     reader: OptimalTreeClassifier
     rows: TrainingRows
@@ -431,7 +433,7 @@ class _Fold:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Fit:
-    """A candidate on a fold; ``seconds`` is 0 if the tree is that of two other prices."""
+    """The fit of a candidate on a fold. ``seconds`` is 0 if the tree was taken from the fits of two other prices."""
 
     score: float
     model: NodeTable
@@ -449,7 +451,7 @@ class _Fit:
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """Candidates with their fits in every fold; ``left_out`` others were not fitted in all folds in time."""
+    """The candidates with a fit in every fold; ``left_out`` is the number of candidates without."""
 
     candidates: list[_Candidate]
     fits: list[list[_Fit]]
@@ -461,26 +463,26 @@ class _Tried:
 
     @property
     def scores(self) -> FloatArray:
-        """(n_candidates, n_folds)."""
+        """(n_candidates, n_folds) scores."""
         return self._of_fits("score")
 
     @property
     def optimal(self) -> FloatArray:
-        """(n_candidates, n_folds) 1 where the tree is proved optimal."""
+        """(n_candidates, n_folds) 1 if the tree is proved optimal, else 0."""
         return self._of_fits("optimal")
 
     @property
     def stopped(self) -> FloatArray:
-        """(n_candidates, n_folds) 1 where a limit ended the search."""
+        """(n_candidates, n_folds) 1 if a limit ended the search, else 0."""
         return self._of_fits("stopped")
 
     @property
     def leaves(self) -> FloatArray:
-        """(n_candidates,) mean over the folds."""
+        """(n_candidates,) mean number of leaves over the folds."""
         return np.array([np.mean([fit.model.n_leaves for fit in fits]) for fits in self.fits])
 
     def results(self) -> dict[str, Any]:
-        """A table by columns, as that of scikit-learn's searches."""
+        """The content of ``cv_results_``: one array per column, as in scikit-learn's searches."""
         scores, means = self.scores, self.scores.mean(axis=1)
         known = np.where(np.isnan(means), -np.inf, means)  # candidates without a score come last
         ranks = np.array([1 + int(np.sum(known > mean)) for mean in known], dtype=np.int32)
@@ -504,7 +506,7 @@ class _OutOfTime(Exception):
 
 
 class _Trial:
-    """Fits every candidate on every fold, as long as there is time."""
+    """Fits every candidate on every fold until the time is over."""
 
     def __init__(
         self, folds: list[_Fold], all_sizes: list[Size], prices: list[float], scorer: Any, end: float | None
@@ -517,7 +519,7 @@ class _Trial:
         self._left = len(folds) * len(all_sizes) * len(prices)
 
     def run(self) -> _Tried:
-        """All candidates that could be fitted in every fold; TimeoutError if there is none."""
+        """Fit the candidates, and return those that were fitted in every fold; TimeoutError if there are none."""
         candidates: list[_Candidate] = []
         fits: list[list[_Fit]] = []
         for k, size in enumerate(self._sizes):
@@ -528,8 +530,8 @@ class _Trial:
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     raise TimeoutError(
-                        "the time limit came before the first candidate was fitted in every fold: raise time_limit, or "
-                        "try fewer values of max_depth, alpha and min_samples_leaf"
+                        "the time limit was reached before the first candidate was fitted in every fold: raise "
+                        "time_limit, or try fewer values of max_depth, alpha and min_samples_leaf"
                     ) from None
                 left_out = (len(self._sizes) - k) * len(self._prices)
                 return _Tried(candidates, fits, left_out, interrupted=isinstance(error, KeyboardInterrupt))
@@ -540,11 +542,11 @@ class _Trial:
         return _Tried(candidates, fits, 0)
 
     def _path(self, fold: _Fold, size: Size) -> list[_Fit]:
-        """The fits of one size for all prices, in their order.
+        """The fits of one size on a fold, one per price in the order of the prices.
 
-        What a tree costs is linear in the price of a leaf, and the least cost is the lower envelope of these lines. A
-        tree that is optimal for two prices is so for every price between: its line touches the envelope at both ends,
-        and the envelope is concave.
+        The cost of a tree is linear in the price of a leaf, and the least cost is the lower envelope of these lines. A
+        tree that is optimal for two prices is optimal for every price between them: its line touches the envelope at
+        both prices, and the envelope is concave.
         """
         last = len(self._prices) - 1
         found = {place: self._fit(fold, size, self._prices[place]) for place in {0, last}}
@@ -564,7 +566,7 @@ class _Trial:
         return [found[place] for place in range(last + 1)]
 
     def _fit(self, fold: _Fold, size: Size, price: float) -> _Fit:
-        """One candidate on the training rows of a fold, with its score on the others."""
+        """Fit one candidate on the training rows of a fold, and score it on the held-out rows."""
         started = time.monotonic()
         seconds = None
         if self._end is not None:

@@ -1,4 +1,4 @@
-"""What classifiers over 0/1 tests share: categories in tables, binarizing, and bringing models back to the columns."""
+"""The base class of classifiers over 0/1 tests: it makes tests of the columns, and problems over these tests."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, eq=False)
 class Posed(Generic[P]):
-    """A problem over tests, and the columns and labels that it was made from.
+    """A problem over tests, with the columns and labels that it was made from.
 
     Parameters
     ----------
-    problem : what the engine solves
+    problem : the problem that the engine solves
     binarizer : the tests, in the order of the problem
     X : (n_rows, n_features) columns of the rows of positive weight
-    codes, weights : (n_rows,) their true class codes and real weights
-    scope : what the search does not see, as in a result
+    codes, weights : (n_rows,) true class codes and real weights of these rows
+    scope : what limits the search, in words, as in a result
     """
 
     problem: P
@@ -41,17 +41,17 @@ class Posed(Generic[P]):
 
 
 class ClassifierOverTests(ProvedClassifier):
-    """A classifier whose engine sees 0/1 tests: thresholds of ordered columns, one test per level of the others."""
+    """A classifier whose engine uses 0/1 tests: thresholds of ordered columns, and one test per level of the others."""
 
     max_thresholds: int | None
 
     def _binarized(self, given: TrainingRows) -> tuple[Binarizer, RankedRows, tuple[str, ...]]:
-        """The tests that tell rows of positive weight apart, these rows as ranks, and the scope of what they prove.
+        """The tests that distinguish the rows of positive weight, these rows as ranks, and the scope of the search.
 
         Raises
         ------
         OutOfTime
-            If the time limit of a fit comes before they are made.
+            If the time limit of the fit is reached before the tests are made.
         """
         views = self._views(given.columns)
         over, rows = self._ranked(views.values(given.columns), views.by_level, given)
@@ -59,17 +59,17 @@ class ClassifierOverTests(ProvedClassifier):
         return tests, rows, self._scope_of(views, tests)
 
     def _scope_of(self, views: Views, tests: Binarizer) -> tuple[str, ...]:
-        """What a search over these tests does not see."""
+        """The limits of a search over these tests, in words."""
         return in_words(limits_of(self.schema_, views, tests), self.schema_, most=self.max_thresholds)
 
     def _views(self, X: FloatArray) -> Views:
-        """Columns with missing values, in both ways to order them; categories as codes."""
+        """The views of the columns: missing values below and above all others, categories as codes."""
         return Views.of(X, by_level=self.schema_.nominal, left_out=self.schema_.left_out)
 
     def _ranked(
         self, values: FloatArray, by_level: Collection[int], given: TrainingRows
     ) -> tuple[Binarizer, RankedRows]:
-        """Tests of numbers without missing values, and the rows as ranks; the columns ``by_level`` are codes."""
+        """The tests of ``values``, and the rows as ranks. ``values`` has no NaN; columns ``by_level`` hold codes."""
         return RankedRows.with_tests(
             values,
             by_level,
@@ -93,12 +93,12 @@ class ClassifierOverTests(ProvedClassifier):
 
 
 def require_clear_majorities(rows: RankedRows, what: str) -> None:
-    """Refuse rows that no test distinguishes, of different labels, whose heaviest label depends on rounded weights.
+    """Raise DataError if rounded weights leave open which label has most weight in a group of equal rows.
 
-    Raises
-    ------
-    DataError
-        With two such rows, and what to do. ``what`` is the parameter that asks for majorities.
+    Parameters
+    ----------
+    rows : the training rows
+    what : the parameter that needs these majorities, for the message
     """
     group = rows.unclear_majority
     if group is None:
@@ -108,7 +108,7 @@ def require_clear_majorities(rows: RankedRows, what: str) -> None:
     first = int(members[0])
     other = int(members[rows.codes[members] != rows.codes[first]][0])
     raise DataError(
-        f"rows {rows.kept[first]} and {rows.kept[other]} are equal in all tests and have different labels, and the "
-        f"weights of sample_weight are too far apart, or too long, to tell which label of these rows is the heavier "
-        f"one: {what} needs to know. Round sample_weight, for example to six digits, or drop the lighter rows."
+        f"rows {rows.kept[first]} and {rows.kept[other]} are equal in all tests and have different labels. "
+        f"{what} needs the label with more weight, but the values of sample_weight differ too much in size, or have "
+        "too many digits, to decide it. Round sample_weight, for example to six digits, or drop the lighter rows."
     )

@@ -1,4 +1,4 @@
-"""The parameters that every learner has: what may be passed, and what it means."""
+"""The checks of the parameters that all learners share, and the meaning of their values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from proofwood.data.thresholds import ThresholdRule
 from proofwood.jobs import require_jobs
 
 NO_LIMIT = 1e9
-"""Seconds from which a time limit is none: thirty years."""
+"""A time limit of this many seconds (thirty years) or more means no limit."""
 AUTO = "auto"
-"""The time limit that fits the table, of learners that have one."""
+"""Value of ``time_limit`` for a limit that depends on the size of the table."""
 AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.25, 250
-"""Seconds of that limit: at most; and at least, to which comes one for so many values of the table."""
+"""The most and the least seconds of the automatic limit, and the values of the table that add one second."""
 
 UNSEEN = ("majority", "error")
-"""What becomes of a level that training did not have."""
+"""How to predict a row with a level that training did not have."""
 
 
 def check_shared(
@@ -40,7 +40,7 @@ def check_shared(
     Parameters
     ----------
     time_limit, memory_limit, n_jobs, callback, verbose, unseen, threshold_rule : as the user passed them
-    fits_table : whether the learner knows the limit "auto"
+    fits_table : whether the learner accepts ``time_limit="auto"``
     """
     arguments.choice(unseen, "unseen", UNSEEN)
     arguments.choice(threshold_rule, "threshold_rule", tuple(map(str, ThresholdRule)))
@@ -55,7 +55,7 @@ def check_shared(
     require_jobs(n_jobs)
     if callback is not None and not callable(callback):
         raise ValueError(
-            f"callback={callback!r} cannot be called: expected a function of one ProgressEvent "
+            f"callback={callback!r} cannot be called: expected a function that takes one ProgressEvent "
             "(seconds, objective, lower_bound), or None"
         )
     if not isinstance(verbose, (bool, np.bool_)) and (not arguments.is_integer(verbose) or verbose < 0):
@@ -63,7 +63,7 @@ def check_shared(
 
 
 def check_checkpoint(checkpoint: Any) -> None:
-    """Raise TypeError or ValueError unless ``checkpoint`` names a file, or is None."""
+    """Raise TypeError or ValueError unless ``checkpoint`` is None or the name of a file."""
     if not isinstance(checkpoint, (str, os.PathLike, type(None))):
         raise TypeError(
             f"checkpoint={checkpoint!r} is a {type(checkpoint).__name__}: expected the name of a file, or None"
@@ -73,20 +73,19 @@ def check_checkpoint(checkpoint: Any) -> None:
 
 
 def check_variant(engine: str, variant: Any, known: tuple[str, ...]) -> None:
-    """Raise ValueError unless ``variant`` is None, or a ``known`` one of the paper's method where that is asked for."""
+    """Raise ValueError unless ``variant`` is None, or one of ``known`` with ``engine="paper"``."""
     if variant is None:
         return
     if not isinstance(variant, str) or variant not in known:
         raise ValueError(f"variant={variant!r}: expected one of {', '.join(map(repr, known))}, or None")
     if engine != "paper":
         raise ValueError(
-            f"variant={variant!r} is one of engine='paper', and not of engine={engine!r}: leave it None, or pass "
-            "engine='paper'"
+            f"variant={variant!r} needs engine='paper', but engine={engine!r}: pass variant=None or engine='paper'"
         )
 
 
 def finite(value: object) -> float | None:
-    """A real number as a float; None if it is not a number, NaN, infinite or beyond float64."""
+    """``value`` as a float; None if it is not a real number, NaN, infinite, or too large for float64."""
     if not isinstance(value, numbers.Real):
         return None
     try:
@@ -97,10 +96,10 @@ def finite(value: object) -> float | None:
 
 
 def seconds_of(time_limit: float | str | None, n_values: int) -> float | None:
-    """Seconds that ``time_limit`` permits for a table of ``n_values``; None without a limit.
+    """The seconds that ``time_limit`` permits for a table of ``n_values``; None means no limit.
 
-    What "auto" gives is short where a table is small: a proof over few rows is soon there, or takes so many more cases
-    than there are rows that a minute is no better than a second.
+    With "auto", small tables get a short limit: on few rows a proof is either quick, or so hard that a minute helps no
+    more than a second.
     """
     if isinstance(time_limit, str):
         return min(AUTO_MOST, AUTO_LEAST + n_values / AUTO_VALUES)

@@ -1,4 +1,4 @@
-"""Pictures of a fitted classifier (``model`` of each function), in its names and with its proof."""
+"""Pictures of a fitted classifier, with its column and class names and its proof."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def draw(
     legend: bool,
     proof: bool,
 ) -> Any:
-    """Draw ``model``; the parameters are those of ``plot``. A diagram whose flow is known is drawn in its layers."""
+    """Draw ``model`` with the parameters of its method ``plot``. A diagram with a known flow is drawn in layers."""
     check_is_fitted(model)
     more: dict[str, Any] = {
         "figsize": figsize,
@@ -39,18 +39,18 @@ def draw(
 
 
 def proof_note(model: Any) -> str:
-    """Two lines below a picture: what the model costs, and what is proved."""
+    """The two lines below a picture: the model with its errors, and what is proved."""
     return f"{model._describe_model()}\n{model._proof_or_claim()}"
 
 
 MOST_NODES = 400
-"""Nodes up to which a notebook draws a model."""
+"""Most nodes of a model that a notebook draws."""
 
 
 def notebook(model: Any) -> str:
-    """What a notebook shows of a fitted model below its parameters: the picture and the proof; nothing before ``fit``.
+    """The HTML that a notebook shows below the parameters of a model: the picture and the proof; empty before ``fit``.
 
-    The ground is white in dark notebooks too: nothing says which ones are dark.
+    The background is white in dark notebooks too, because the code cannot know which notebooks are dark.
     """
     if not hasattr(model, "model_"):
         return ""

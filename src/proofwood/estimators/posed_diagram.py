@@ -1,4 +1,4 @@
-"""A diagram problem as it was posed: with the columns, labels and constraints that a model of it is counted by."""
+"""Diagram problems with the table columns, labels and constraints that are needed to recount a model."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from proofwood.result import Progress, ProgressEvent, Result, for_these_tests, u
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PosedDiagram:
-    """A problem over tests or scaled columns, and the columns and labels that it was made from.
+    """A problem over tests or scaled columns, with the columns and labels that it was made from.
 
     Parameters
     ----------
-    problem : what the engine solves
-    tests : what brings a model of the engine back to the columns
+    problem : the problem that the engine solves
+    tests : the tests or the scaling, which convert a model of the engine to the columns of the table
     X : (n_rows, n_features) columns of the rows of positive weight
-    codes, weights : (n_rows,) their true class codes and real weights
-    n_given : number of rows given, of any weight
-    incomplete : what kept levels from having a test, or ended the preparation before there was any test, as the
-        ``stopped_by`` of a result; None if all tests are there
-    constraints : that the problem has
-    groups, classes : group of each row, if a constraint asks for it, and the labels
-    scope : what the search does not see, as in a result
+    codes, weights : (n_rows,) true class codes and real weights of these rows
+    n_given : number of all training rows, also those of weight 0
+    incomplete : why tests are missing, as the ``stopped_by`` of a result: levels without a test, or a limit that ended
+        the preparation; None if the tests are complete
+    constraints : the constraints of the problem
+    groups : group of each row, if a constraint compares groups
+    classes : the labels
+    scope : what limits the search, in words, as in a result
     """
 
     problem: DiagramProblem
@@ -59,7 +60,7 @@ def constrained(
     constraints: tuple[Constraint, ...],
     sensitive_features: Any,
 ) -> PosedDiagram:
-    """``posed`` with the constraints."""
+    """Add the constraints to the problem of ``posed``; ValueError if ``sensitive_features`` is missing or unused."""
     problem, rows = posed.problem, posed.problem.rows
     fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
     if fair and sensitive_features is None:
@@ -67,7 +68,7 @@ def constrained(
     if sensitive_features is not None and not fair:
         raise ValueError(
             "sensitive_features is given, but no constraint compares groups: add one, such as "
-            "constraints=[DemographicParity(ratio=0.8)] (a ratio of 0 only measures), or leave it out"
+            "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
         )
     groups = Groups.of(sensitive_features, posed.n_given).take(rows.kept) if fair else None
     rates: list[Rate] = []
@@ -92,23 +93,23 @@ def constrained(
 
 
 def least_weight_of_split(constraints: tuple[Constraint, ...], cost: DiagramCost) -> Fraction:
-    """Least real weight of a split."""
+    """The least real weight of a split that the constraints require; 0 without :class:`MinSamples`."""
     return max([Fraction(0), *(c.real(cost.real_total) for c in constraints if isinstance(c, MinSamples))])
 
 
 def must_be_met(constraint: Constraint) -> bool:
-    """Whether no model may break it: a constraint with a penalty is a part of the objective."""
+    """Whether no model may break the constraint. One with a penalty may be broken, at a price in the objective."""
     return not isinstance(constraint, FairnessConstraint) or constraint.penalty is None
 
 
 def share_of(model: NodeTable, posed: PosedDiagram) -> float:
-    """Share of eq. 18 with all penalties, counted row by row."""
+    """The objective of eq. 18 with all penalties, counted row by row."""
     problem = posed.problem
     return float(problem.real_cost(predict(model, posed.X), model.n_splits))
 
 
 def holds_least(model: NodeTable, posed: PosedDiagram) -> bool:
-    """Whether every split has the least real weight, summed without rounding."""
+    """Whether every split has the least real weight that the constraints require, summed without rounding."""
     least = least_weight_of_split(posed.constraints, posed.problem.cost)
     if posed.problem.rows.rounding is None or not least or model.n_splits == 0:
         return True
@@ -119,23 +120,23 @@ def holds_least(model: NodeTable, posed: PosedDiagram) -> bool:
 
 
 def require_as_reported(model: NodeTable, posed: PosedDiagram, result: Result) -> None:
-    """Raise AssertionError unless ``model`` costs what the engine says and meets the constraints."""
+    """Raise AssertionError unless ``model`` has the objective that the engine reported and meets the constraints."""
     problem = posed.problem
     if share_of(model, posed) != result.objective:
         raise AssertionError(f"the diagram costs {share_of(model, posed)}, the engine reported {result.objective}")
     if model.n_splits > problem.max_splits:
-        raise AssertionError(f"the diagram has {model.n_splits} splits, {problem.max_splits} are permitted")
+        raise AssertionError(f"the diagram has {model.n_splits} splits, but at most {problem.max_splits} are permitted")
     if not problem.meets_rates(predict(model, posed.X)):
         raise AssertionError("the diagram breaks a fairness constraint")
     if problem.min_weight and model.n_splits:
         whole = refresh(model, posed.X, posed.codes, problem.rows.n_classes, problem.rows.weights.astype(np.float64))
         least = int(whole.weight[list(whole.splits())].sum(axis=1).min())
         if least < problem.min_weight:
-            raise AssertionError(f"a split decides for the weight {least}, {problem.min_weight} is the least permitted")
+            raise AssertionError(f"a split has the weight {least}, but at least {problem.min_weight} is required")
 
 
 def attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
-    """Worst ratio of rates on the training rows, by fairness constraint."""
+    """The worst ratio of rates on the training rows, by ``repr`` of the fairness constraint."""
     values = {}
     predicted = predict(model, posed.X)
     for constraint in posed.constraints:
@@ -150,7 +151,7 @@ def attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 
 def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
-    """Weight of the training rows that groups lack in all, by constraint with a penalty."""
+    """The training weight that all groups lack together, by ``repr`` of the constraint with a penalty."""
     values = {}
     predicted, rows = predict(model, posed.X), posed.problem.rows
     for constraint in posed.constraints:
@@ -164,12 +165,12 @@ def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 
 def of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
-    """``result`` without the bounds that hold only for the columns and levels that have tests."""
+    """``result``, without its bounds if tests are missing: these bounds would hold only for the present tests."""
     return result if posed.incomplete is None else unproved(result, posed.incomplete)
 
 
 def without_bounds(progress: Progress) -> Progress:
-    """``progress`` of a search whose bounds hold only for the columns and levels that have tests."""
+    """Wrap ``progress`` to report 0 for each lower bound, since the bounds ignore columns and levels without tests."""
 
     def report(event: ProgressEvent) -> None:
         progress(dataclasses.replace(event, lower_bound=0.0))
@@ -178,8 +179,8 @@ def without_bounds(progress: Progress) -> Progress:
 
 
 def infeasible_text(posed: PosedDiagram, scope: tuple[str, ...]) -> str:
-    """What a user reads where no diagram meets the constraints, of the models in this scope."""
+    """The error message if no diagram within ``scope`` meets the constraints."""
     named = " and ".join(map(repr, posed.constraints)) or "the skeleton"
     advice = "; ".join(f"{constraint!r}: {constraint.advice}" for constraint in posed.constraints)
     tests = for_these_tests(scope)
-    return f"no diagram of widths {posed.problem.widths} meets {named}{tests}, which is proved. {advice}"
+    return f"it is proved that no diagram of widths {posed.problem.widths} meets {named}{tests}. {advice}"

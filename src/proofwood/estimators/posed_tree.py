@@ -1,4 +1,4 @@
-"""The problem of an optimal tree over a table: views of its columns, and the way back."""
+"""Problems of optimal trees over a table: the views of its columns, and the conversion of trees back to the columns."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem
 
 FEW_ROWS = 30
-"""Rows below which levels are pooled by default,"""
+"""Levels with fewer rows than ``min(FEW_ROWS, n_rows // FEW_SHARE)`` are pooled by default."""
 FEW_SHARE = 40
-"""or this part of all rows, if it is less."""
+"""Divisor of the number of rows in the default limit for pooling, see ``FEW_ROWS``."""
 SETS_LOW = 64
-"""Levels (missing values are one) up to which all sets of them are tested by the last two tests of a path."""
+"""Most levels (missing values count as one) for which the last two tests of a path try all sets."""
 SETS_OF_HELD_LEAVES = 5
-"""Levels up to which all sets are tested where leaves have a minimum."""
+"""Most levels for which all sets are tried if leaves have a minimum."""
 CLASSES_OF_SETS = 10
-"""Classes up to which sets are searched."""
+"""Most classes for which all sets of more than two levels are tried."""
 MOST_EXACT = 2.0**50
-"""Sum of whole weights below which float64 rounds no other share of it to a half."""
+"""If whole weights sum to less than this, float64 never rounds a class share other than 1/2 to exactly 1/2."""
 
 
 class Sets(StrEnum):
-    """Which sets of levels of a column are tested."""
+    """The possible choices of the sets of levels that are tested in a column."""
 
     ALL = "all"
     ALL_LOW = "all at the last two tests of a path; those of an order above"
@@ -38,12 +38,14 @@ class Sets(StrEnum):
 
 
 def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> Sets:
-    """Which sets of levels are tested.
+    """The choice of the sets of levels to test in a column.
 
     Parameters
     ----------
-    n_levels : of the column; missing values are one
-    minimum : whether leaves hold a minimum of rows or of weight beyond one row
+    n_levels : number of levels of the column; missing values count as one
+    n_classes : number of classes
+    max_depth : depth of the tree
+    minimum : whether leaves need a minimum of rows or of weight beyond one row
     """
     if n_levels <= 2:
         return Sets.ALL
@@ -56,14 +58,14 @@ def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> 
 
 @dataclass(frozen=True, eq=False)
 class PosedTree:
-    """A tree problem over views, and the columns that it was made from.
+    """A tree problem over views, with the columns that it was made from.
 
     Parameters
     ----------
-    problem : over the views
-    views : of the columns
+    problem : the problem over the views
+    views : the views of the columns
     X : (n_rows, n_columns) columns of the rows of positive weight
-    scope : what the search does not see, as in a result
+    scope : what limits the search, in words, as in a result
     """
 
     problem: TreeProblem
@@ -73,24 +75,24 @@ class PosedTree:
 
     @cached_property
     def counted(self) -> TreeProblem:
-        """The same rows and prices over the columns: what a lifted tree costs is counted on it."""
+        """The problem over the columns instead of the views, on which the cost of a tree of the table is counted."""
         return replace(self.problem, X=self.X)
 
     def lifted(self, table: NodeTable) -> NodeTable:
-        """A tree over the views as one over the columns."""
+        """Convert a tree over the views into a tree over the columns."""
         if self.problem.X is self.X:
             return table
         return self.views.lift(table)
 
 
 def check_few(few: object) -> None:
-    """Raise ValueError unless ``few`` is a number of rows, or None."""
+    """Raise ValueError unless ``few``, the parameter ``min_samples_level``, is an integer from 1 or None."""
     if few is not None and (not is_integer(few) or few < 1):
         raise ValueError(f"min_samples_level={few!r}: expected an integer from 1, or None")
 
 
 def pooled_at(few: int | None, n_rows: int) -> int:
-    """Rows that a level needs to be tested by itself."""
+    """The least number of rows of a level that is not pooled with others."""
     return max(1, min(FEW_ROWS, n_rows // FEW_SHARE)) if few is None else int(few)
 
 
@@ -105,17 +107,18 @@ def tree_views(
     few: int | None = None,
     minimum: bool = False,
 ) -> Views:
-    """The views of a table for the tree search: categories by sets of levels, rare levels together.
+    """The views of a table for the tree search: categories are tested by sets of levels, rare levels are pooled.
 
     Parameters
     ----------
     X : (n_rows, n_columns) training rows
-    schema : of the table
+    schema : schema of the table
     codes : (n_rows,) class codes
-    weights : (n_rows,) weights, rows of weight 0 count for nothing
-    max_depth : of the tree
-    few : levels of fewer rows are pooled, see :func:`pooled_at`
-    minimum : whether leaves hold a minimum of rows or of weight beyond one row
+    n_classes : number of classes
+    weights : (n_rows,) weights; rows of weight 0 are ignored
+    max_depth : depth of the tree
+    few : levels with fewer rows are pooled, see :func:`pooled_at`
+    minimum : whether leaves need a minimum of rows or of weight beyond one row
     """
     given: dict[int, Collection[View]] = {}
     limits: dict[Limit, list[int]] = {}
@@ -126,7 +129,7 @@ def tree_views(
         present = ~np.isnan(X[:, j])
         levels, index = np.unique(X[present, j].astype(np.int64), return_inverse=True)
         counted = kept[present]
-        at = index[counted]  # into ``levels``, of each row
+        at = index[counted]  # index into ``levels`` for each row
         shares, sums = class_shares(at, levels.size, codes[present][counted], n_classes, weights[present][counted])
         rows = np.bincount(at, minlength=levels.size)
         rare = (rows > 0) & (rows < pooled_at(few, int(np.count_nonzero(kept))))
@@ -145,9 +148,10 @@ def tree_views(
 
 
 def _order_suffices(weights: FloatArray, n_classes: int, max_depth: int, *, minimum: bool) -> bool:
-    """Whether a cut of the order of :func:`level_order` is the best of all sets: at a single test of two classes.
+    """Whether the best cut of the order of :func:`level_order` is provably the best set of levels.
 
-    The order is that of shares in float64, which tells a share from a half if weights are whole and not too large.
+    That holds for a single test and two classes. The order compares class shares in float64, which is exact enough if
+    the weights are whole and not too large.
     """
     if n_classes > 2 or max_depth > 1 or minimum:
         return False
@@ -157,9 +161,10 @@ def _order_suffices(weights: FloatArray, n_classes: int, max_depth: int, *, mini
 def _level_views(
     column: int, levels: IntArray, place: IntArray, used: IntArray, kind: Sets, *, gaps: bool, minimum: bool
 ) -> list[View]:
-    """The views of a column of categories without order, of codes ``levels`` at their places in an order.
+    """The views of a nominal column.
 
-    ``used`` are the indices of the levels with rows of positive weight.
+    ``levels`` are the codes of its levels, ``place`` their places in an order, and ``used`` the indices of the levels
+    that have rows of positive weight.
     """
     if kind is Sets.ALL and minimum:
         return [View(column, 1.0, ranks, levels=levels) for ranks in set_ranks(place, used, gaps=gaps)]

@@ -1,4 +1,4 @@
-"""What is proved about a fitted model, in pieces from which others make their texts."""
+"""The parts of the proof of a fitted model, from which other modules make their texts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from proofwood.result import Part
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """What is proved about a fitted model.
+    """The proof of a fitted model, in parts for texts.
 
     Parameters
     ----------
-    claim : what an optimal status says, in words, with the scope
-    parts : the quantities of the result that the user asked for, each with its own proof; empty where the objective
-        of the result says all
+    claim : the statement that status "optimal" proves, in words, with the scope
+    parts : the quantities of the result that the user asked for, each with its own proof; empty if the result has only
+        one quantity, its objective
     facts : more about the model, as pairs of a short name and a text
     """
 
@@ -28,7 +28,7 @@ class ProofReport:
 
 
 def proof_report(model: ProvedClassifier) -> ProofReport:
-    """What is proved about ``model``; scikit-learn's NotFittedError before ``fit``."""
+    """Return the :class:`ProofReport` of ``model``; raise scikit-learn's NotFittedError before ``fit``."""
     check_is_fitted(model)
     return ProofReport(
         f"{model._claim()}{model.result_.within}", model._told_parts(model.result_), tuple(model._facts())

@@ -1,7 +1,7 @@
-"""The table of learners, read by the command line and by ``load``. A new learner is one entry here,
+"""The table of learners, for the command line and for ``load``. To add a learner, add an entry here
 and a file with its options in ``cli/learners``.
 
-Entries name their class by path, so that listing the learners imports none of them.
+Each entry has the import path of the class, so that listing the learners does not import them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Learner:
     Parameters
     ----------
     path : ``module:class`` of its scikit-learn estimator
-    about : what it learns, one line
+    about : one line that says what it learns
     """
 
     path: str
@@ -30,11 +30,11 @@ class Learner:
 
     @property
     def class_name(self) -> str:
-        """Name of the estimator class, as model files record it."""
+        """The name of the estimator class, as in model files."""
         return self.path.partition(":")[2]
 
     def estimator(self) -> type[Any]:
-        """The estimator class, imported now."""
+        """Import the estimator class, and return it."""
         module, _, name = self.path.partition(":")
         found: type[Any] = getattr(import_module(module), name)
         return found
@@ -44,31 +44,31 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
     {
         "tree": Learner(
             "proofwood.estimators.optimal_tree:OptimalTreeClassifier",
-            "fewest errors of any tree within a depth, on numeric columns as they are",
+            "the tree with the fewest errors within a depth; numeric columns need no binning",
         ),
         "minimal": Learner(
             "proofwood.estimators.minimal_tree:MinimalTreeClassifier",
-            "smallest tree that makes no error: least depth, or then fewest nodes",
+            "the smallest tree without training errors: least depth, then optionally fewest nodes",
         ),
         "bdd": Learner(
             "proofwood.estimators.optimal_bdd:OptimalBDDClassifier",
-            "fewest errors of any decision diagram over a number of tests",
+            "the decision diagram with the fewest errors over a limited number of tests",
         ),
         "diagram": Learner(
             "proofwood.estimators.optimal_diagram:OptimalDiagramClassifier",
-            "best diagram of a given number of layers and widths, fair and stable if asked to be",
+            "the best decision diagram with given widths of its layers, with optional fairness constraints",
         ),
     }
 )
-"""Name on the command line -> learner."""
+"""The learners, by their names on the command line."""
 
 
 def learner(name: str) -> Learner:
-    """The learner called ``name`` on the command line; ValueError with the names that exist."""
+    """The learner called ``name`` on the command line; ValueError, with the known names, if there is none."""
     if name not in LEARNERS:
         near = nearest(name, LEARNERS)
         hint = f"did you mean {near!r}? " if near else ""
-        raise ValueError(f"no learner {name!r}: {hint}There are {', '.join(LEARNERS)}.")
+        raise ValueError(f"no learner {name!r}: {hint}expected one of {', '.join(LEARNERS)}")
     return LEARNERS[name]
 
 
@@ -78,4 +78,4 @@ def learner_of_class(class_name: str) -> Learner:
         if entry.class_name == class_name:
             return entry
     known = ", ".join(entry.class_name for entry in LEARNERS.values())
-    raise ValueError(f"no learner of class {class_name!r} in this version, which has {known}")
+    raise ValueError(f"this version of proofwood has no learner of class {class_name!r}: expected one of {known}")

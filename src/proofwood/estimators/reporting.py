@@ -1,4 +1,4 @@
-"""What a fit says in words: lines of progress while it runs, the summary and the warning when it has ended."""
+"""The texts of a fit: lines of progress while it runs, then the summary and the warning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTS = ("errors", "weighted errors")
 
 
 def progress_line(event: ProgressEvent, limit: float | None = None) -> str:
-    """One line about a running search: seconds, of how many if there is a limit, incumbent, lower bound and gap."""
+    """One line about a running search: seconds, with the limit if there is one, objective, lower bound and gap."""
     of = "" if limit is None else f" of {limit:g}"
     figures = Figures.of(event)
     return (
@@ -29,16 +29,16 @@ def progress_line(event: ProgressEvent, limit: float | None = None) -> str:
 
 
 class Improvements:
-    """Lets through the events worth a line: a new objective at once, a new bound once a second.
+    """Selects the events to print: each new objective, and a new bound at most once a second.
 
-    Keeps the last event that was let through.
+    Remembers the last selected event.
     """
 
     def __init__(self) -> None:
         self._last: ProgressEvent | None = None
 
     def worth_a_line(self, event: ProgressEvent) -> bool:
-        """Whether ``event`` says something new; remembers it if so."""
+        """Whether to print ``event``; if so, remember it."""
         last = self._last
         news = (
             last is None
@@ -57,17 +57,18 @@ def reported(
     verbose: int,
     limit: float | None = None,
 ) -> Result:
-    """The result of ``solve``, with its progress if ``verbose``, and to the user's callback.
+    """Run ``solve`` and return its result; report its progress if ``verbose``, and to the callback of the user.
 
-    Progress is one live line on a terminal and in a notebook, and lines elsewhere; a program that handles our messages
-    itself gets these. The end is always reported, also by an engine that says nothing on its way.
+    On a terminal and in a notebook, progress is one line that is updated; elsewhere it is log lines. A program that
+    handles the log messages of this package gets them as log lines too. The end of the search is always reported, even
+    if the engine reports no progress before.
 
     Parameters
     ----------
     solve : the search
-    callback : of the user
+    callback : callback of the user, or None
     verbose : 0 for no progress
-    limit : seconds that the search may take, to be told
+    limit : time limit in seconds, shown in the line
     """
     with _progress(verbose, limit) as told:
         listeners: list[Progress] = [told] if told is not None else []
@@ -85,14 +86,14 @@ def reported(
         result = solve(report)
         end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
         if not last or not last[-1].says(end):
-            with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
+            with suppress(KeyboardInterrupt):  # the search has ended, so Ctrl-C has nothing to stop
                 report(end)
         return result
 
 
 @contextmanager
 def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
-    """What reports the progress of a fit; None if nothing is to be reported."""
+    """Yield a function that reports the progress of a fit; None if not ``verbose``."""
     if not verbose:
         yield None
         return
@@ -117,7 +118,7 @@ def _log_improvements() -> Progress:
 
 @contextmanager
 def progress_lines() -> Iterator[None]:
-    """While it lasts, INFO messages of this package go to standard error, unless the program handles them itself."""
+    """Send INFO messages of this package to standard error in a ``with`` block, unless the program handles them."""
     if LOGGER.isEnabledFor(logging.INFO):
         yield
         return
@@ -138,7 +139,7 @@ def progress_lines() -> Iterator[None]:
 
 
 def model_line(model: NodeTable, size: str) -> str:
-    """Depth, size and training errors of a model; ``size`` is in the words of the learner."""
+    """A line with depth, size and training errors of a model; ``size`` is a text of the learner."""
     kind = "tree" if model.is_tree else "diagram"
     ends = model.feature == LEAF
     total = float(model.weight[ends].sum())
@@ -154,12 +155,12 @@ def model_line(model: NodeTable, size: str) -> str:
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:
-    """What is proved, about which models, and what that took.
+    """A line that says what is proved, about which models, and in how much time.
 
     Parameters
     ----------
-    result : of the fit
-    parts : of the result, as far as the user asked for them
+    result : result of the fit
+    parts : the parts of the result that the user asked for
     permitted : gap that the user permits, in the unit of the result
     """
     subproblems = result.stats.counters.get("subproblems")
@@ -187,7 +188,7 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
 
 
 def unproved_text(result: Result, less: str) -> str:
-    """The warning about a fit that ended before the proof; ``less`` is what to ask for instead."""
+    """The warning about a fit that ended before the proof; ``less`` names smaller settings to try."""
     figures = Figures.of(result)
     more = "raise time_limit (None for no limit)"
     if result.stats.stopped_by == "memory_limit":
@@ -195,7 +196,7 @@ def unproved_text(result: Result, less: str) -> str:
     return (
         f"{_ended(result)} before the proof was complete: objective {figures.objective} {result.unit}, "
         f"lower bound {figures.lower_bound}{result.within}, gap {figures.gap}{_relative(figures)}. The "
-        f"model is the best found so far. To finish, {more}, or ask for less: {less}."
+        f"model is the best found so far. To complete the proof, {more}, or reduce the problem: {less}."
     )
 
 
@@ -203,7 +204,7 @@ def _within(result: Result, permitted: float) -> str:
     """The gap within which a model is proved, in words."""
     if permitted and result.gap <= permitted:
         return "within the permitted gap"
-    return "best up to rounding (the weights, or alpha, have more digits than sums of 64 bits hold)"
+    return "best up to rounding (the weights, or alpha, have too many digits for exact sums in 64 bits)"
 
 
 def _part_text(part: Part, scope: str) -> str:
@@ -214,7 +215,7 @@ def _part_text(part: Part, scope: str) -> str:
     if part.status is Status.WITHIN_GAP:
         return (
             f"{found} proved best up to rounding{scope} (lower bound {figures.lower_bound}; the weights, or alpha, "
-            "have more digits than sums of 64 bits hold)"
+            "have too many digits for exact sums in 64 bits)"
         )
     return f"{found} not proved best (lower bound {figures.lower_bound}{scope})"
 

@@ -1,4 +1,4 @@
-"""What a model file keeps of the columns of the training data, as plain values, and how it is read back."""
+"""The description of the training columns in a model file: how it is written as plain values, and read back."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from proofwood.data.targets import Bands
 from proofwood.data.text_forms import form_from, saved_form
 
 _LONGEST = 200
-"""Most characters of the reason why a column was left out."""
+"""Most characters of the text that says why a column was left out."""
 _ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,100}")
 
 
 def schema_to_save(schema: Schema) -> dict[str, Any]:
-    """The columns that are not numbers without missing values, by index; nothing if there are none."""
+    """The columns by index, as plain values, without purely numeric columns; empty if all columns are numeric."""
     described = {}
     for j, column in enumerate(schema.columns):
         entry: dict[str, Any] = {}
@@ -51,42 +51,42 @@ def schema_to_save(schema: Schema) -> dict[str, Any]:
 
 
 def schema_of(saved: Mapping[str, Any], n_columns: int, names: Any) -> Schema:
-    """The schema that :func:`schema_to_save` wrote.
+    """Read the schema that :func:`schema_to_save` wrote.
 
     Parameters
     ----------
     saved : the columns of a model file
-    n_columns : of the training data
-    names : of the columns, or None
+    n_columns : number of columns of the training data
+    names : names of the columns, or None
 
     Raises
     ------
     ValueError, TypeError, LookupError
-        If the file says what no table can be.
+        If the description in the file is not valid.
     """
     labels = [f"x{j}" for j in range(n_columns)] if names is None else [str(name) for name in names]
     columns, left_out = [Column(label) for label in labels], {}
     for index, entry in saved.get("table", {}).items():
         j = int(index)
         if not 0 <= j < n_columns or str(j) != index:
-            raise ValueError(f"table names column {index!r}, and there are {n_columns}")
+            raise ValueError(f"table has a column {index!r}, expected an index from 0 to {n_columns - 1}")
         kind, levels, missing = Kind(entry.get("kind", "numeric")), entry.get("levels", ()), entry.get("missing", 0)
         if (
             not isinstance(levels, (list, tuple))
             or not all(isinstance(text, str) for text in levels)
             or len(set(levels)) < len(levels)
         ):
-            raise ValueError(f"levels of column {index!r} are not distinct texts")
+            raise ValueError(f"levels of column {index!r} must be distinct texts")
         if levels and kind not in CATEGORIES:
-            raise ValueError(f"column {index!r} of kind {kind} has levels")
+            raise ValueError(f"column {index!r} of kind {kind} has levels, which only categories have")
         if not isinstance(missing, (int, np.integer)) or isinstance(missing, bool) or missing < 0:
-            raise ValueError(f"column {index!r} has {missing!r} missing values")
+            raise ValueError(f"missing of column {index!r} is {missing!r}, expected an integer from 0")
         more = {**_typed(entry, index), **_as_written(entry, index)}
         columns[j] = Column(labels[j], kind, levels=tuple(levels), missing=int(missing), **more)
         reason = entry.get("left_out")
         if reason is not None:
             if not isinstance(reason, str) or len(reason) > _LONGEST:
-                raise ValueError(f"column {index!r} was left out for no reason in words")
+                raise ValueError(f"left_out of column {index!r} must be a text of at most {_LONGEST} characters")
             left_out[j] = reason
     return Schema(tuple(columns), names is not None, left_out)
 
@@ -132,18 +132,18 @@ def bands_of(saved: Mapping[str, Any]) -> Bands | None:
 
 
 def _typed(entry: Mapping[str, Any], index: str) -> dict[str, Any]:
-    """Zone and type of the levels of a column: fields of a :class:`~proofwood.data.columns.Column`."""
+    """The time zone and the type of the levels of a column, as fields of :class:`~proofwood.data.columns.Column`."""
     kind, levels = Kind(entry.get("kind", "numeric")), entry.get("levels", ())
     level_type, numbers = LevelType(entry.get("level_type", "text")), entry.get("level_numbers", ())
     if level_type is not LevelType.TEXT and kind not in CATEGORIES:
-        raise ValueError(f"column {index!r} of kind {kind} has a type of levels")
+        raise ValueError(f"column {index!r} of kind {kind} has a level_type, which only categories have")
     if not isinstance(numbers, (list, tuple)) or not all(type(number) in (int, float) for number in numbers):
-        raise ValueError(f"level_numbers of column {index!r} are not numbers")
+        raise ValueError(f"level_numbers of column {index!r} must be a list of numbers")
     if len(numbers) != (0 if level_type.kind is None else len(levels)) or len(set(numbers)) < len(numbers):
-        raise ValueError(f"column {index!r} has {len(levels)} levels and {len(numbers)} numbers for them")
+        raise ValueError(f"column {index!r} has {len(levels)} levels, but {len(numbers)} level_numbers for them")
     zone = entry.get("zone")
     if zone is not None and (
         not isinstance(zone, str) or not _ZONE.fullmatch(zone) or Kind.MOMENT not in (kind, level_type.kind)
     ):
-        raise ValueError(f"column {index!r} of kind {kind} has the time zone {zone!r}")
+        raise ValueError(f"column {index!r} of kind {kind} has the time zone {zone!r}, which is not valid for it")
     return {"level_type": level_type, "level_numbers": tuple(numbers), "zone": zone}

@@ -1,4 +1,4 @@
-"""Fitted estimators from model files. The file format is that of ``storage``; nothing is pickled."""
+"""Loading of fitted estimators from model files, in the format of ``storage``. Nothing is pickled."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from proofwood.estimators.storage import ModelFileError
 
 
 def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | None = None) -> Any:
-    """The fitted estimator that was saved to ``path``: it predicts the same, and knows what was proved of it.
+    """Load the fitted estimator that was saved to ``path``, with the same predictions and the result of its fit.
 
-    A file is data: that a proof was found is what it says, and ``summary()`` says so. Numbers that contradict each
-    other or the model are refused. To check the claim itself, fit again on the training data.
+    A file cannot prove that its model is optimal: the status is a claim of the file, and ``summary()`` says so. A file
+    with numbers that contradict each other or the model raises an error. To check the claim, fit again on the training
+    data.
 
     Parameters
     ----------
     path : file written by ``estimator.save(path)`` or ``proofwood fit --out``
-    check : refuse a file that was changed after it was written
-    max_bytes : that the model may take in memory, by an estimate; 4 GiB by default
+    check : whether to raise an error if the file was changed after it was written
+    max_bytes : most memory for the model in bytes, by an estimate; 4 GiB by default
 
     Returns
     -------
@@ -33,14 +34,14 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     Raises
     ------
     ModelFileError
-        If the file is not a model, too large, truncated, changed, contradicts itself, is of a later version, or of a
-        learner this version does not have.
+        If the file is not a model, is too large, truncated, changed, or from a later version, contradicts itself, or
+        has a learner that this version does not know.
     OSError
         If the file cannot be read.
     """
     saved = storage.load(path, check=check, max_bytes=max_bytes)
     if saved.result is None:
-        raise ModelFileError(f"{os.fspath(path)!r} holds a model without its result: expected a saved estimator")
+        raise ModelFileError(f"{os.fspath(path)!r} has a model without a result: expected a file of estimator.save()")
     try:
         learner = learner_of_class(saved.estimator).estimator()
         estimator = learner(**learner._parameters_from(saved.parameters))
@@ -65,7 +66,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
         require_consistent(estimator)
     except ValueError as error:
         raise ModelFileError(
-            f"{os.fspath(path)!r} contradicts itself: {error}. It was not written by save(), or changed since: fit "
+            f"{os.fspath(path)!r} contradicts itself: {error}. It was not written by save(), or was changed later. Fit "
             "again on the training data."
         ) from error
     return estimator

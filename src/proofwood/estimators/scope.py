@@ -1,6 +1,6 @@
-"""The scope of a proof: which tests of the table the search did not see, found once and worded once.
+"""The scope of a proof: which tests of the table the search did not consider, and the texts that say so.
 
-Where nothing is said, the proof is about all models of the shape that was asked for, over every test of every column.
+Without such a text, the proof is about all models of the requested shape, over every test of every column.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from proofwood.data.views import Limit, Views
 from proofwood.printable import printable
 
 MOST_NAMES = 5
-"""Columns of one limit that are named; of more, the first of them and how many others."""
+"""Most columns of one limit that a text names; of more columns it names the first and counts the others."""
 FEW_LEVELS = 3
-"""Levels up to which one against the others is every set of them, except for complements."""
+"""Up to this number of levels, tests of single levels cover all sets of levels, up to complements."""
 
-# The code that makes the tests notes what it leaves out, and the words are here: a claim that was derived from
-# parameters said "pooled" where nothing was pooled (decisions/0070-the-scope-of-a-proof).
+# The code that makes the tests records what it leaves out, and this module words it. Texts that were derived from
+# parameters said "pooled" even if nothing was pooled (decisions/0070-the-scope-of-a-proof).
 WORDS = {
     Limit.ORDERED: "over ordered sets of levels of {columns}, order fixed in advance",
     Limit.ORDERED_ABOVE: (
@@ -32,17 +32,17 @@ WORDS = {
     Limit.THRESHOLDS: "at most {most} threshold{s} a column in {columns}",
     Limit.LEFT_OUT: "without {columns}, left out",
 }
-"""What is said about each limit, in this order."""
+"""The text for each limit, in the order of the texts of a scope."""
 
 
 def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> Mapping[Limit, Collection[int]]:
-    """The columns whose tests a search does not see in full, and why.
+    """The columns for which a search does not consider every test, by the kind of limit.
 
     Parameters
     ----------
-    schema : of the table
-    views : of its columns
-    tests : of the columns, if the search sees tests and not the views
+    schema : schema of the table
+    views : views of its columns
+    tests : tests of the columns, if the search is over tests and not over views
     """
     found = {**views.limits, Limit.LEFT_OUT: schema.unread}
     if tests is not None:
@@ -57,14 +57,14 @@ def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> M
 def in_words(
     limits: Mapping[Limit, Collection[int]], schema: Schema, *, few: int = 0, most: int | None = None
 ) -> tuple[str, ...]:
-    """What a search did not see, one text for each kind of limit; nothing if it saw every test.
+    """The limits of a search in words, one text per kind of limit; empty if it considered every test.
 
     Parameters
     ----------
-    limits : that :func:`limits_of` found
-    schema : of the table
-    few : rows below which levels are pooled
-    most : thresholds of a column
+    limits : result of :func:`limits_of`
+    schema : schema of the table
+    few : levels with fewer rows are pooled
+    most : most thresholds per column
     """
     numbers = {"few": few, "most": most, "s": "" if most == 1 else "s"}
     return tuple(
@@ -75,7 +75,7 @@ def in_words(
 
 
 def _named(schema: Schema, columns: Collection[int]) -> str:
-    """The columns by name, or by number where they have none."""
+    """The names of the columns in one text, or their numbers if the columns have no names."""
     names = [printable(schema.columns[j].name) if schema.by_name else f"column {j}" for j in columns]
     if len(names) <= MOST_NAMES:
         return ", ".join(names)

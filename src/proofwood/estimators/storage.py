@@ -1,7 +1,7 @@
-"""Models as files: versioned JSON, written whole or not at all, and checked when read. Never pickle.
+"""Model files: versioned JSON, written completely or not at all, and checked when read. Pickle is never used.
 
-The schema is documented in ``docs/reference/model-file.md``. Numbers come back exactly as they were. Reading runs no
-code and fills in nothing: a file that is cut off, inconsistent, altered or from a later version is refused.
+The schema is documented in ``docs/reference/model-file.md``. Numbers are restored exactly. Reading runs no code from
+the file and guesses nothing: a file that is truncated, inconsistent, changed or from a later version raises an error.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ from proofwood.result import Part, ProgressEvent, Result, Stats, Status
 
 FORMAT = "proofwood-model"
 SCHEMA = 1
-"""Version of the schema that is written, and the highest that is read."""
+"""The schema version of files that are written, and the highest that can be read."""
 
 MOST_FEATURES = 2**24
-"""Most columns that a model of a file may say it has."""
+"""Most columns that a model file may claim."""
 MAX_NESTING = 64
-"""Most levels of lists and mappings inside each other in plain values, and of what a file may hold beside them."""
+"""Most levels of nested lists and mappings in a model file."""
 
 _DATES = re.compile(r"(datetime64|timedelta64)\[([1-9][0-9]{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 STATUSES = tuple(map(str, Status))
 UNTOLD = ("the file does not tell which",)
-"""Scope of a result whose file was written before scopes existed."""
+"""Scope of a result from a file that was written before scopes were saved."""
 
 
 class ModelFileError(ValueError):
-    """A file that cannot be read as a model; the message names the file, what is wrong and what to do."""
+    """Raised if a file cannot be read as a model. The message names the file, what is wrong and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A node table with everything needed to use it again without its training data.
+    """A node table with all data needed to use it without the training data.
 
     Parameters
     ----------
     table : NodeTable
     classes : (n_classes,) label of each class code: integers, floats, strings, booleans, dates, times and durations
         of numpy (``datetime64``, ``timedelta64``), or plain objects of these
-    n_features : columns of the training data; by default as many as there are names, else as the table tests
+    n_features : number of training columns; by default the number of names, or of columns up to the last tested one
     feature_names : names of these columns, or None
-    columns : what is known of the columns (kinds, levels, ...), plain values by keyword
-    estimator : name of the learner's class, or ``""``
-    parameters : of the learner, plain values by keyword
-    result : what was proved about it, or None
+    columns : description of the columns (kinds, levels, ...), plain values by keyword
+    estimator : name of the class of the learner, or ``""``
+    parameters : parameters of the learner, plain values by keyword
+    result : result of the fit, or None
 
     Plain values are None, booleans, numbers, strings, and lists, tuples and mappings of these.
 
     Raises
     ------
     ValueError
-        If numbers of classes, columns and names do not agree.
+        If the numbers of classes, columns and names do not agree.
     """
 
     table: NodeTable
@@ -87,7 +87,7 @@ class SavedModel:
             known = self.table.n_columns if self.feature_names is None else len(self.feature_names)
             object.__setattr__(self, "n_features", known)
         if classes.shape != (self.table.n_classes,):
-            raise ValueError(f"classes has shape {classes.shape}, expected ({self.table.n_classes},) as the node table")
+            raise ValueError(f"classes has shape {classes.shape}, expected {self.table.n_classes} as in the node table")
         if self.n_features < self.table.n_columns:
             raise ValueError(
                 f"n_features is {self.n_features}, but the node table tests column {self.table.n_columns - 1}"
@@ -100,7 +100,7 @@ class SavedModel:
 
 
 def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
-    """Write ``model`` to ``path``; a file already there is replaced in one step, or left as it was on an error.
+    """Write ``model`` to ``path``. An existing file is replaced in one step, or stays unchanged if an error occurs.
 
     See :func:`proofwood.files.write_whole` for links, devices and pipes.
 
@@ -121,14 +121,14 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     ----------
     path : file written by :func:`save`
     check : bool
-        Refuse a file whose model part was changed after it was written. With False, any consistent file is read.
+        Whether to raise an error if the model part of the file was changed after it was written.
     max_bytes : int or None
-        Bytes that the model may take in memory, by an estimate; 4 GiB by default.
+        Most memory for the model in bytes, by an estimate; 4 GiB by default.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model, too large, cut off, inconsistent, changed, or of a later schema version.
+        If the file is not a model, too large, truncated, inconsistent, changed, or of a later schema version.
     OSError
         If the file cannot be read.
     """
@@ -148,7 +148,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
 
 
 def to_json(model: SavedModel) -> str:
-    """``model`` as the text of a model file."""
+    """The text of a model file for ``model``."""
     table, result = model.table, model.result
     part = {
         "estimator": {"name": model.estimator, "parameters": _plain(dict(model.parameters), "parameters")},
@@ -177,11 +177,11 @@ def to_json(model: SavedModel) -> str:
         },
     }
     text = _layout({"format": FORMAT, "schema": SCHEMA, "sha256": _digest(part), "model": part}) + "\n"
-    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)  # halves of pairs have no UTF-8
+    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)  # UTF-8 cannot encode unpaired surrogates
 
 
 def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedModel:
-    """The model whose file has this text; ``name`` is what messages call the file. See :func:`load`."""
+    """Read the model from the text of a model file; ``name`` is the name of the file in messages. See :func:`load`."""
     document = _parse(text, name)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(
@@ -196,8 +196,8 @@ def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedMod
         )
     if version > SCHEMA:
         raise ModelFileError(
-            f"{name!r} has schema version {version}, and this proofwood reads versions up to {SCHEMA}: "
-            "it was written by a later release. Run: pip install --upgrade proofwood"
+            f"{name!r} has schema version {version}, but this version of proofwood reads versions up to {SCHEMA}: "
+            "the file is from a later release. Run: pip install --upgrade proofwood"
         )
     try:
         _require_shallow(document)
@@ -210,9 +210,8 @@ def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedMod
         ) from error
     if check and document.get("sha256") != _digest(part):
         raise ModelFileError(
-            f"{name!r} was changed after it was written: its checksum does not match its content, so what it says is "
-            "proved may no longer hold. Save the model again, or, to load the changed file anyway, pass check=False "
-            "to load()."
+            f"{name!r} was changed after it was written: its checksum does not match its content, so its proof may no "
+            "longer be valid. Save the model again, or, to load the changed file anyway, pass check=False to load()."
         )
     return model
 
@@ -221,7 +220,7 @@ def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedMod
 
 
 def _number(value: float) -> float | str | None:
-    """A float that strict JSON can hold: null for nan, a string for an infinity."""
+    """``value`` as strict JSON can store it: None for NaN, a string for an infinity."""
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
@@ -234,7 +233,7 @@ def _plain(value: object, where: str, depth: int = 0) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
-        # subclasses such as members of string enumerations become what they are equal to
+        # members of string enumerations and other subclasses become plain values
         return (
             value if value is None or isinstance(value, bool) else int(value) if isinstance(value, int) else str(value)
         )
@@ -271,7 +270,7 @@ def _classes_out(classes: npt.NDArray[Any]) -> dict[str, Any]:
         return {"dtype": f"U{classes.dtype.itemsize // 4}", "values": classes.tolist()}
     if kind in "mM" and _DATES.fullmatch(classes.dtype.name):
         if np.isnat(classes).any():
-            raise TypeError("classes holds NaT, which is not a label: leave out the rows without a label")
+            raise TypeError("classes has NaT, which is not a label: leave out the rows without a label")
         return {"dtype": classes.dtype.name, "values": classes.astype(np.int64).tolist()}
     if kind in "OT":
         dtype = "object" if kind == "O" else "StringDType"
@@ -308,7 +307,7 @@ def _digest(part: object) -> str:
 
 
 def _layout(value: object, indent: str = "") -> str:
-    """JSON text that people can read and compare: a line per entry of a mapping, and per row of a list of lists."""
+    """JSON text that is easy to read and compare: one line per entry of a mapping and per row of a list of lists."""
     deeper = indent + "  "
     if isinstance(value, dict) and value:
         items = (f"{deeper}{json.dumps(key, ensure_ascii=False)}: {_layout(value[key], deeper)}" for key in value)
@@ -334,11 +333,11 @@ def _parse(text: str, name: str) -> Any:
             ) from None
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
             raise ModelFileError(
-                f"{name!r} is truncated: it breaks off at line {error.lineno}. "
+                f"{name!r} is truncated: it ends too early, at line {error.lineno}. "
                 "Save the model again, or copy the whole file."
             ) from None
         raise ModelFileError(
-            f"{name!r} is damaged: no JSON at line {error.lineno}, column {error.colno} ({error.msg}). "
+            f"{name!r} is damaged: invalid JSON at line {error.lineno}, column {error.colno} ({error.msg}). "
             "Save the model again, or restore the file from a copy."
         ) from None
     except (ValueError, RecursionError) as error:
@@ -383,7 +382,7 @@ def _table_in(nodes: dict[str, Any]) -> NodeTable:
         raise ValueError(f"{where}.weight has rows of different lengths, expected one number per class in each")
     flags = values("missing_low")
     if not all(isinstance(flag, bool) for flag in flags):
-        raise ValueError(f"{where}.missing_low holds something else than true and false")
+        raise ValueError(f"{where}.missing_low has values other than true and false")
     levels = _get(nodes, "levels", (list, type(None)), where)
     normals = _get(nodes, "normals", (dict, type(None)), where)
     try:
@@ -433,23 +432,23 @@ def _classes_in(classes: dict[str, Any]) -> npt.NDArray[Any]:
         return array if dtype == "object" else array.astype(np.dtypes.StringDType())
     if dtype == "bool":
         if not all(isinstance(value, bool) for value in values):
-            raise ValueError(f"{where}.values holds something else than true and false, but dtype is bool")
+            raise ValueError(f"{where}.values has values other than true and false, but dtype is bool")
         return np.array(values, dtype=np.bool_)
     if dtype in ("float16", "float32", "float64"):
         return np.array(_floats(values, f"{where}.values"), dtype=dtype)
     if dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
         bounds = np.iinfo(dtype)
         if not all(type(value) is int and bounds.min <= value <= bounds.max for value in values):
-            raise ValueError(f"{where}.values holds something else than integers of dtype {dtype}")
+            raise ValueError(f"{where}.values has values other than integers of dtype {dtype}")
         return np.array(values, dtype=dtype)
     if _DATES.fullmatch(dtype):
         if not all(type(value) is int and -(2**63) < value < 2**63 for value in values):
-            raise ValueError(f"{where}.values holds something else than integers of 64 bits, the count of {dtype}")
+            raise ValueError(f"{where}.values has values other than 64-bit integers, which dtype {dtype} needs")
         return np.array(values, dtype=np.int64).astype(dtype)
     if dtype.startswith("U") and dtype[1:].isascii() and dtype[1:].isdigit() and int(dtype[1:]) < 2**20:
         labels = _strings(values, f"{where}.values")
         if max((len(label) for label in labels), default=0) > int(dtype[1:]):
-            raise ValueError(f"{where}.values holds a string longer than its dtype {dtype} allows")
+            raise ValueError(f"{where}.values has a string that is too long for its dtype {dtype}")
         return np.array(labels, dtype=f"<U{dtype[1:]}")
     raise ValueError(
         f"{where}.dtype is {_short(dtype)}, expected a dtype of integers, floats, booleans, strings, dates or objects"
@@ -460,7 +459,7 @@ def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
     where = "model.result"
     counters = _get(result, "counters", dict, where)
     if not all(type(value) is int for value in counters.values()):
-        raise ValueError(f"{where}.counters holds something else than integers")
+        raise ValueError(f"{where}.counters has values other than integers")
     trace = []
     for i, event in enumerate(_get(result, "trace", list, where)):
         seconds, objective, bound = _floats(event, f"{where}.trace[{i}]", length=3)
@@ -474,7 +473,7 @@ def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
         raise ValueError(f"status is {status!r}: expected one of {', '.join(STATUSES)}")
     if not math.isfinite(objective) or math.isnan(bound) or bound > objective:
         raise ValueError(
-            f"lower_bound is {bound!r} and objective {objective!r}: expected numbers, the bound not above the objective"
+            f"lower_bound is {bound!r} and objective {objective!r}: expected a bound of at most a finite objective"
         )
     if status == Status.OPTIMAL and bound != objective:
         raise ValueError(
@@ -500,7 +499,7 @@ def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
 
 
 def _word(mapping: dict[str, Any], key: str, where: str) -> str:
-    """A short text that is shown as it is."""
+    """The text at ``key``, which is shown to users; ValueError if it is long or not printable."""
     text: str = _get(mapping, key, str, where)
     if not text.isprintable() or len(text) > 200:
         raise ValueError(f"{where}.{key} is {_short(text)}, expected at most 200 printable characters")
@@ -508,14 +507,14 @@ def _word(mapping: dict[str, Any], key: str, where: str) -> str:
 
 
 def _scope_in(scope: object, where: str) -> tuple[str, ...]:
-    """``result.scope``: texts that are shown unchanged."""
+    """Read ``result.scope``, texts that are shown to users; ValueError if they are not printable."""
     if not isinstance(scope, list) or not all(isinstance(text, str) and printable(text) == text for text in scope):
         raise ValueError(f"{where} is {_short(scope)}, expected a list of printable strings")
     return tuple(scope)
 
 
 def _parts_in(parts: object, where: str) -> tuple[Part, ...]:
-    """``result.parts``, which may be absent: most answers have one objective."""
+    """Read ``result.parts``."""
     if not isinstance(parts, list):
         raise ValueError(f"{where} is {_short(parts)}, expected a list")
     found = []
@@ -552,7 +551,7 @@ _JSON_NAMES = {
 def _integers(values: Sequence[Any], where: str) -> IntArray:
     for i, value in enumerate(values):
         if type(value) is not int or not -(2**63) <= value < 2**63:
-            raise ValueError(f"{where}[{i}] is {_short(value)}, expected an integer of 64 bits")
+            raise ValueError(f"{where}[{i}] is {_short(value)}, expected a 64-bit integer")
     return np.array(values, dtype=np.int64)
 
 
@@ -610,7 +609,7 @@ def _restored(value: Any, where: str) -> Any:
 
 
 def _named(value: dict[str, Any], where: str) -> dict[str, Any]:
-    """Plain values by name; a tagged value is none."""
+    """The plain values in ``value`` by name; ValueError if ``value`` is not a mapping of names."""
     restored = _restored(value, where)
     if not isinstance(restored, dict) or not all(isinstance(key, str) for key in restored):
         raise ValueError(f"{where} is {_short(value)}, expected a mapping of names")
@@ -626,5 +625,5 @@ def _hashable(value: object) -> bool:
 
 
 def _short(value: object) -> str:
-    """``value`` as a message shows it."""
+    """``value`` as JSON text, shortened for a message."""
     return cut(json.dumps(value, ensure_ascii=True))

@@ -1,4 +1,4 @@
-"""What each training row counts: ``sample_weight`` times the factor that ``class_weight`` gives its label."""
+"""The weight of each training row: ``sample_weight`` times the factor of ``class_weight`` for its label."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def row_weights(
     classes: npt.NDArray[Any],
     codes: IntArray,
 ) -> FloatArray | None:
-    """``sample_weight`` times the weight of the row's class; None if both are absent.
+    """The weight of each row, ``sample_weight`` times the weight of its class; None if both parameters are None.
 
     Parameters
     ----------
-    class_weight : None, "balanced", or a weight per label
-    sample_weight : (n_samples,), one number for all rows, or None
+    class_weight : None, "balanced", or a dict from label to weight
+    sample_weight : (n_samples,) weights, one number for all rows, or None
     classes : labels, sorted
     codes : (n_samples,) index of each row's label in ``classes``
 
     Raises
     ------
     ValueError
-        If weights are negative, not finite or all zero, not one per row, or of labels that are not there.
+        If weights are negative, not finite or all zero, if there is not one per row, or if a label is unknown.
     """
     if sample_weight is not None:
         try:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"sample_weight must hold one number per row: {error}") from error
+            raise ValueError(f"sample_weight must have one number per row: {error}") from error
         if sample_weight.ndim == 0:
             sample_weight = np.full(codes.size, sample_weight)
         checked_weights(sample_weight, codes.size)
         if not np.any(sample_weight > 0):
-            raise ValueError("all of sample_weight is zero: expected at least one row with a weight above 0")
+            raise ValueError("sample_weight is zero for all rows: expected at least one weight above 0")
     if class_weight is None:
         return sample_weight
     rows = np.ones(codes.size) if sample_weight is None else sample_weight
@@ -55,12 +55,12 @@ def row_weights(
 
 
 def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: list[Fraction]) -> list[Fraction]:
-    """Factor of each class; ``totals`` is the weight of its rows.
+    """The factor of each class; ``totals`` are the total weights of the rows of each class without these factors.
 
     Raises
     ------
     ValueError
-        If ``class_weight`` is neither "balanced" nor a dict, or names other labels, or weights below 0.
+        If ``class_weight`` is neither "balanced" nor a dict, or has unknown labels or weights below 0.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
         share = sum(totals, Fraction(0)) / sum(1 for total in totals if total)
@@ -71,7 +71,7 @@ def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: 
     unknown = [label for label in class_weight if label not in position]
     unnamed = [label for label in position if label not in class_weight]
     if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is not an error
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a label; the labels are {list(position)}")
+        raise ValueError(f"class_weight has {unknown[0]!r}, which is not a label; the labels are {list(position)}")
     factors = [Fraction(1)] * classes.size
     for label, factor in class_weight.items():
         number = finite(factor)

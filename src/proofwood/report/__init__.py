@@ -1,4 +1,4 @@
-"""A fitted model and all that can be said of it, as one HTML file that needs no network."""
+"""Reports about a fitted model, as one HTML file that works without a network."""
 
 from proofwood.report.write import write_report
 

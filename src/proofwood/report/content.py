@@ -1,4 +1,4 @@
-"""What a report says, as plain values and texts: the template only arranges them."""
+"""The content of a report, as plain values and texts; the template only arranges them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
 
 MOST_IN_MATRIX = 60
-"""Classes up to which a report has the matrix of confusions; above, the most frequent confusions only."""
+"""Most classes for which a report has the confusion matrix; with more, it has only the most frequent confusions."""
 MOST_CONFUSIONS = 10
 MOST_RULES = 400
 
@@ -40,9 +40,9 @@ class Rows:
 
     Parameters
     ----------
-    X : (n_rows, n_columns) numbers, in the codes of training
-    codes : (n_rows,) class codes, ``n_classes`` where training did not have the class
-    recounted : what the model costs on them; a text where that could not be counted; None where it was not
+    X : (n_rows, n_columns) numbers, with the level codes of the training data
+    codes : (n_rows,) class codes; ``n_classes`` for a class that training did not have
+    recounted : cost of the model on these rows; the reason as a text if it cannot be counted; None if not counted
     """
 
     X: FloatArray
@@ -60,16 +60,16 @@ def content(
     palette: Palette | None,
     seconds: float,
 ) -> dict[str, Any]:
-    """Everything that the template of a report shows.
+    """The values that the template of a report shows, by name.
 
     Parameters
     ----------
-    model : fitted
+    model : fitted model
     training, validation : rows of the report
-    rows : of the training rows, those to explain; by default a few
-    title : of the report
+    rows : indices of the training rows to explain; None for a few
+    title : title of the report
     palette : colours of the classes
-    seconds : limit of the explanations
+    seconds : time limit for all explanations
     """
     table, labels = model.model_, model._names()
     words = Words(table, labels)
@@ -84,7 +84,7 @@ def content(
         labels,
         palette=palette,
         dashed=model._dashed,
-        name=f"The {kind}: {table.n_nodes} nodes. Arrow keys walk, Enter folds.",
+        name=f"The {kind}: {table.n_nodes} nodes. Arrow keys move between nodes, Enter folds.",
         asked=[words.node(node) for node in range(table.n_nodes)],
     )
     return {
@@ -120,13 +120,13 @@ def content(
 
 
 def model_leaves(table: NodeTable, X: FloatArray) -> IntArray:
-    """(n_rows,) leaf of each row."""
+    """(n_rows,) node index of the leaf of each row."""
     return table.walker.leaves(np.ascontiguousarray(X))
 
 
 def script_json(value: Any) -> str:
-    """JSON that stays data inside a ``script`` element, whatever texts it holds."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that no separator ends a line
+    """``value`` as JSON that is safe inside a ``script`` element, for any texts in it."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that no Unicode separator ends a line
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
@@ -134,7 +134,7 @@ def script_json(value: Any) -> str:
 
 
 def _counts(table: NodeTable, words: Words, node: int, most: int = 6) -> list[tuple[str, str, str]]:
-    """The classes at a node, heaviest first: name, weight and share."""
+    """Name, weight and share of the classes at a node, heaviest first; classes beyond ``most`` are summed up."""
     weight = table.weight[node]
     total = float(weight.sum()) or 1.0
     order = np.argsort(-weight, kind="stable")[:most]
@@ -217,8 +217,8 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
         Status.WITHIN_GAP: f"Proved up to the gap: {proof.claim} by more than {figures.gap} {result.unit}.",
     }.get(
         result.status,
-        f"Not proved. The model costs {costs}; the search has proved that none costs less than "
-        f"{figures.lower_bound}{result.within}. A better one may exist.",
+        f"Not proved. The model costs {costs}. The search has proved that no model costs less than "
+        f"{figures.lower_bound}{result.within}. A better model may exist.",
     )
     return {
         "status": str(result.status),
@@ -246,12 +246,12 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
 
 
 def _call(model: ProvedClassifier) -> str:
-    """The constructor call that fits the model anew."""
+    """The constructor call with which the model can be fitted again."""
     return repr(model).replace("\n", " ")
 
 
 def _tests(schema: Schema, table: NodeTable, words: Words) -> list[tuple[str, str, str]]:
-    """What the search could test: column, kind, and whether the model uses it."""
+    """For each column: its name, its possible tests in words, and "yes" if the model uses it."""
     used = set(tested_columns(table))
     found = []
     for j in range(max(len(schema.columns), table.n_columns)):
@@ -261,7 +261,7 @@ def _tests(schema: Schema, table: NodeTable, words: Words) -> list[tuple[str, st
             continue
         column = schema.columns[j]
         if j in schema.left_out:
-            found.append((name, f"left out: {schema.left_out[j]}", ""))
+            found.append((name, f"not used: {schema.left_out[j]}", ""))
             continue
         what = {
             Kind.BOOLEAN: "yes or no",
@@ -287,13 +287,13 @@ def _trace(result: Result) -> dict[str, Any]:
 
 
 def _said(event: ProgressEvent) -> tuple[str, str]:
-    """Objective and lower bound of a moment of the search."""
+    """The texts of objective and lower bound at an event of the search."""
     figures = Figures.of(event)
     return figures.objective, figures.lower_bound
 
 
 def _thinned(events: Sequence[Any], most: int = 20) -> list[Any]:
-    """At most so many events, among them the first and the last."""
+    """At most ``most`` of the events, evenly spaced, with the first and the last."""
     if len(events) <= most:
         return list(events)
     return [events[round(k * (len(events) - 1) / (most - 1))] for k in range(most)]

@@ -1,4 +1,4 @@
-"""Why chosen rows get their class, with proof, within a time limit."""
+"""Proved explanations of the classes of chosen rows, within a time limit."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
 
 LEAST_SECONDS = 0.05
-"""Seconds left below which nothing more is asked."""
+"""Least seconds left to start another explanation."""
 
 
 @dataclass
 class ExplainedRow:
-    """What a report says of one row.
+    """The explanations of one row in a report.
 
     Parameters
     ----------
-    row : its number
-    predicted, truth : its classes, in words
+    row : index of the row
+    predicted, truth : names of the predicted and the true class
     right : whether they are the same
-    steps : the answers on its path
-    why : conditions that suffice for its class; None if they are not known
-    why_status : what is proved of them
-    changes : the nearest changes that lead to another class; None if they are not known
-    changed_to : that class
-    changes_status : what is proved of them
-    checked : what a second look says
-    note : why something is not there
+    steps : the answers on the path of the row, in words
+    why : conditions that are sufficient for the predicted class; None if not known
+    why_status : what is proved about the conditions
+    changes : the nearest changes that lead to another class; None if not known
+    changed_to : name of this class
+    changes_status : what is proved about the changes
+    checked : result of the second check of the conditions
+    note : the reason, if an explanation is missing
     """
 
     row: int
@@ -63,15 +63,15 @@ class ExplainedRow:
 def explained_rows(
     model: ProvedClassifier, words: Words, X: FloatArray, codes: IntArray, rows: Sequence[int], seconds: float
 ) -> tuple[list[ExplainedRow], str]:
-    """What there is to say of some rows, and a note where formal explanations are not possible.
+    """The explanations of some rows, and a note if formal explanations of the model are not possible.
 
     Parameters
     ----------
-    model : fitted
-    words : its words
+    model : fitted model
+    words : its tests and names in words
     X, codes : all rows of the report
-    rows : those to explain
-    seconds : limit for all of them
+    rows : indices of the rows to explain
+    seconds : time limit for all explanations
     """
     until = time.monotonic() + seconds
     found = [_path(model, words, X[row], int(codes[row]), row) for row in rows]
@@ -84,10 +84,10 @@ def explained_rows(
     for k, told in enumerate(found):
         share = (until - time.monotonic()) / (len(found) - k)
         if share < LEAST_SECONDS:
-            told.note = f"The time limit of {seconds:g} s for explanations came first."
+            told.note = f"Not explained: the time limit of {seconds:g} s for explanations was reached."
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OptimalityWarning)  # the status says it
+            warnings.simplefilter("ignore", OptimalityWarning)  # the status says the same
             _formal(told, explainer, words, X[told.row], time.monotonic() + share)
     return found, ""
 
@@ -118,10 +118,10 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
         if left >= LEAST_SECONDS:
             second = why.verify(seconds=left)
             told.checked = {
-                "confirmed": "confirmed by a second look",
-                "refuted": "NOT confirmed by a second look",
-                "undecided": "not decided by a second look within the time limit",
-                "not checked": "not wholly checked by a second look",
+                "confirmed": "confirmed by a second check",
+                "refuted": "NOT confirmed by a second check",
+                "undecided": "not decided by a second check within the time limit",
+                "not checked": "not completely checked by a second check",
             }[second.status]
     if near.status == "none":
         told.changes = []

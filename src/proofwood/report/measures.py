@@ -1,4 +1,4 @@
-"""How well a model predicts rows: errors, confusions, calibration."""
+"""Measures of how well a model predicts rows: errors, confusion matrix, calibration."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Bin:
     Parameters
     ----------
     predicted : mean probability of the predicted class
-    right : share of these rows that are right
-    low, high : 95 % interval of that share
-    rows : number of them
+    right : share of these rows that are predicted right
+    low, high : 95 % interval of this share
+    rows : number of these rows
     """
 
     predicted: float
@@ -37,15 +37,15 @@ class Bin:
 
 @dataclass(frozen=True)
 class Measured:
-    """What rows say of a model.
+    """The measures of a model on some rows.
 
     Parameters
     ----------
-    rows, wrong : how many there are, and how many are wrong
-    low, high : 95 % interval of the share that is wrong, for rows that the model has not seen
-    confusion : (n_classes + 1, n_classes) rows by class (the last: not in training) and prediction
+    rows, wrong : number of rows, and of wrong predictions
+    low, high : 95 % interval of the share of wrong predictions, valid for rows not used in training
+    confusion : (n_classes + 1, n_classes) number of rows by class (last: classes not in training) and prediction
     bins : calibration of the predicted class
-    brier : mean squared distance of the probabilities from the class, from 0 to 2; nan with rows of unknown classes
+    brier : Brier score of the probabilities, from 0 to 2; NaN if rows have unknown classes
     """
 
     rows: int
@@ -58,12 +58,12 @@ class Measured:
 
     @property
     def error(self) -> float:
-        """Share of wrong rows."""
+        """The share of wrong predictions."""
         return self.wrong / self.rows
 
 
 def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
-    """(n_rows,) class code of each label, ``n_classes`` where training did not have it."""
+    """(n_rows,) class code of each label; ``n_classes`` for a label that training did not have."""
     labels = np.asarray(labels).ravel()
     if labels.dtype.kind in "mM" and classes.dtype.kind == labels.dtype.kind:
         labels = labels.astype(classes.dtype)  # days and nanoseconds of one moment are the same
@@ -72,7 +72,7 @@ def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
 
 
 def measured(table: NodeTable, X: FloatArray, codes: IntArray) -> Measured:
-    """What the rows of ``X`` with their class codes say of a model."""
+    """The measures of a model on the rows of ``X`` with their class codes."""
     n, n_classes = codes.size, table.n_classes
     leaves = evaluate.apply(table, X)
     found, shares = table.label[leaves], evaluate.node_probabilities(table)[leaves]
@@ -101,7 +101,7 @@ def _calibration(sure: FloatArray, right: npt.NDArray[np.bool_]) -> tuple[Bin, .
 
 
 def interval(hits: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of Wilson (1927) for a share."""
+    """The 95 % interval of Wilson (1927) for the share ``hits / n``."""
     p = hits / n
     scale = 1 + _Z**2 / n
     centre, half = (p + _Z**2 / (2 * n)) / scale, _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / scale

@@ -1,4 +1,4 @@
-"""The rows of a report: the way of each through the model, and the values of as many as there is room for."""
+"""The rows of a report: the path of each through the model, and the values of the first of them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, Node
 from proofwood.report.words import Words
 
 MOST_ROWS = 20_000
-"""Most rows whose path a report holds."""
+"""Most rows whose paths a report contains."""
 MOST_CELLS = 40_000
-"""Values of rows that a report holds."""
+"""Most values of rows that a report contains."""
 MOST_CHARACTERS = 500_000
-"""Characters that these values may have."""
+"""Most characters of these values."""
 
 
 def row_data(
     table: NodeTable, words: Words, X: FloatArray, codes: IntArray, shown: Sequence[int], left_out: Sequence[int]
 ) -> dict[str, Any]:
-    """Rows for the script of a page, as plain values.
+    """The rows for the script of a page, as plain values.
 
     Parameters
     ----------
-    table, words : the model and its words
-    X : (n_rows, n_columns) numbers, in the codes of training
+    table, words : the model, and its tests and names in words
+    X : (n_rows, n_columns) numbers, with the level codes of the training data
     codes : (n_rows,) class codes
-    shown : rows whose values are wanted in any case
-    left_out : columns that nothing tests and that hold nothing
+    shown : indices of rows whose values are always included, if possible
+    left_out : columns that the learner did not use
 
     Returns
     -------
     dict
-        ``total`` rows, of which the first ones have a ``path`` (an index into ``paths``) and a ``truth``; ``columns``
-        by index and name, tested ones first, and ``values``, for some rows a text per column.
+        ``total``: number of rows. For the first rows, ``path`` (an index into ``paths``) and ``truth`` (the class
+        code). ``columns``: pairs of index and name, tested columns first. ``values``: for some rows, a text per column.
     """
     first = min(X.shape[0], MOST_ROWS)
     paths, place = _paths(table, X[:first])
@@ -61,7 +61,7 @@ def row_data(
 
 
 def _paths(table: NodeTable, X: FloatArray) -> tuple[list[list[int]], list[int]]:
-    """The different ways of rows, and which of them each row takes."""
+    """The different paths of the rows, and for each row the index of its path."""
     visits = evaluate.decision_path(table, X)
     known: dict[bytes, int] = {}
     paths: list[list[int]] = []
@@ -77,7 +77,7 @@ def _paths(table: NodeTable, X: FloatArray) -> tuple[list[list[int]], list[int]]
 
 
 def tested_columns(table: NodeTable) -> list[int]:
-    """The columns that a model tests, in the order of its nodes."""
+    """The columns that a model tests, each once, in the order of its nodes."""
     found: list[int] = []
     for node in range(table.n_nodes):
         column = int(table.feature[node])
@@ -89,14 +89,14 @@ def tested_columns(table: NodeTable) -> list[int]:
 
 
 def _columns(table: NodeTable, n_columns: int, left_out: Sequence[int], most: int = 40) -> list[int]:
-    """The columns whose values are shown: those that are tested first."""
+    """The columns whose values are shown: all tested columns, then others up to ``most``."""
     tested = tested_columns(table)
     others = [j for j in range(n_columns) if j not in set(tested) and j not in set(left_out)]
     return [*tested, *others][: max(most, len(tested))]
 
 
 def default_rows(predicted: IntArray, codes: IntArray, most: int = 4) -> list[int]:
-    """Rows worth an explanation: the first right one of the classes predicted most, and the first wrong one."""
+    """Rows to explain by default: the first right row of each frequently predicted class, and the first wrong row."""
     found: list[int] = []
     classes, counts = np.unique(predicted, return_counts=True)
     for code in classes[np.argsort(-counts, kind="stable")][: most - 1].tolist():

@@ -295,7 +295,7 @@
       if (hits.length < 30) hits.push([Number(row), place]);
     }
     if (!number) {
-      found.replaceChildren(element("p", `No row has this number or value. This file holds the way of ${rows.path.length} rows and the values of ${Object.keys(rows.values).length}.`));
+      found.replaceChildren(element("p", `No row has this number or value. This file has the paths of ${rows.path.length} rows and the values of ${Object.keys(rows.values).length}.`));
       return;
     }
     const list = element("ul");

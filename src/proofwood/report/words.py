@@ -1,4 +1,4 @@
-"""Tests, rules and values in words."""
+"""Tests, rules and values of a model in words."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from proofwood.show.labels import (
 )
 
 LONGEST = 60
-"""Characters of a name in a sentence before it is shortened."""
+"""Most characters of a name in a sentence; longer names are shortened."""
 MOST_LEVELS = 12
-"""Levels of a set that a sentence lists."""
+"""Most levels of a set that a sentence lists."""
 
 
 class Words:
-    """The words of one model.
+    """The tests, rules and values of one model in words.
 
     Parameters
     ----------
     table : NodeTable
-    labels : its names
+    labels : names of its columns, levels and classes
     """
 
     def __init__(self, table: NodeTable, labels: Labels) -> None:
@@ -45,21 +45,21 @@ class Words:
         self._tell = tells_missing(table)
 
     def name(self, column: int) -> str:
-        """A column."""
+        """The name of a column, shortened."""
         return self.labels.feature(column, LONGEST)
 
     def class_name(self, code: int) -> str:
-        """A class."""
+        """The name of a class, shortened."""
         return self.labels.class_name(code, LONGEST)
 
     def asks(self, node: int, at_most: str = "≤") -> str:
-        """The question of an inner node, or the class of a leaf."""
+        """The test of an inner node, or the class of a leaf, as a text."""
         if self.table.feature[node] == LEAF:
             return self.class_name(int(self.table.label[node]))
         return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
 
     def answer(self, node: int, low: bool) -> str:
-        """The statement that holds if the answer is yes (``low``), or no."""
+        """The statement about the row that is true if the answer to the test is yes (``low``) or no."""
         table, column = self.table, int(self.table.feature[node])
         name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):
@@ -75,12 +75,12 @@ class Words:
         return f"{found} or missing" if self._gaps_go(node, low) else found
 
     def _gaps_go(self, node: int, low: bool) -> bool:
-        """Whether missing values that are worth words go this way."""
+        """Whether missing values go to this side of the test, and are worth mentioning."""
         worded = tells_gap(self.table, node, self.labels, missing=self._tell)
         return worded and bool(self.table.missing_low[node]) == low
 
     def node(self, node: int) -> str:
-        """What a screen reader says of a node."""
+        """The description of a node for a screen reader."""
         table = self.table
         counts = ", ".join(rows_texts(table, node))
         if table.feature[node] == LEAF:
@@ -90,7 +90,7 @@ class Words:
     def rules(self, most: int) -> list[tuple[list[str], int]]:
         """For each of the first ``most`` leaves of a tree, from the left, the conditions on its path and its node.
 
-        A condition that a later one of the same column and direction makes stricter is left out.
+        A condition is left out if a later one on the same column and in the same direction is stricter.
         """
         found: list[tuple[list[str], int]] = []
         pending: list[tuple[int, list[tuple[int, bool]]]] = [(0, [])]
@@ -108,14 +108,14 @@ class Words:
         return found
 
     def _kind(self, node: int, low: bool) -> tuple[int, ...]:
-        """The same with the strictest answer only, which is the last one on a path."""
+        """A key for answers: of the answers on a path with the same key, the last is the strictest."""
         column = int(self.table.feature[node])
         if column < 0 or not math.isfinite(self.table.threshold[node]):
             return (node,)
         return column, low, self._gaps_go(node, low)
 
     def value(self, column: int, value: float) -> str:
-        """A value of a column."""
+        """A value of a column as a text."""
         if math.isnan(value):
             return "missing"
         if column in self.labels.levels:
@@ -130,7 +130,7 @@ class Words:
         return exact if decimals.n_digits(exact) <= most else decimals.next_to(value, most) or exact
 
     def condition(self, condition: Condition) -> str:
-        """What an explanation asks of a column, with booleans by name and dates as dates."""
+        """The condition of an explanation on a column as a text, with booleans by name and dates as dates."""
         column = condition.feature
         name = self.labels.in_sentence(column, LONGEST)
         if condition.only_missing:
@@ -152,11 +152,11 @@ class Words:
         return f"{name} {' and '.join(ends) or 'is not missing'}{end}"
 
     def _between(self, column: int, value: float) -> bool:
-        """Whether a number lies between two moments."""
+        """Whether ``value`` is between two moments of a column of dates or times, that is, not a whole number."""
         return self.labels.kinds.get(column) in MOMENTS and value != math.floor(value)
 
     def _end(self, column: int, value: float) -> str:
-        """The end of a range; between moments, the earlier one."""
+        """The end of a range as a text; for an end between two moments, the earlier of them."""
         kind = self.labels.kinds.get(column)
         if kind in MOMENTS:
             return text_of(value, kind, self.labels.zones.get(column))
@@ -166,17 +166,17 @@ class Words:
 
 
 def count(value: float) -> str:
-    """A count, or a weight, for people."""
+    """A count or a weight as a text."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
 
 
 def share(value: float) -> str:
-    """A share in percent."""
+    """A share as a text in percent."""
     return f"{value:.1%}" if np.isfinite(value) else "–"
 
 
 def change(name: str, now: str, then: str) -> str:
-    """One change of a counterfactual."""
+    """One change of a counterfactual as a text."""
     return printable(f"{name}: {then} instead of {now}")
 
 

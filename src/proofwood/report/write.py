@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
 MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
-"""Size of the largest model that can have a report."""
+"""Most nodes, classes and depth of a model that can have a report."""
 
 
 def write_report(
@@ -45,35 +45,38 @@ def write_report(
     explain_seconds: float = EXPLAIN_SECONDS,
     sensitive_features: Any = None,
 ) -> None:
-    """Write all that can be said of a fitted model into one HTML file, which needs no network.
+    """Write a report about a fitted model into one HTML file, which works without a network.
+
+    The report shows the model, its rules, its proof, its errors and calibration, and explanations of some rows.
 
     Parameters
     ----------
-    model : fitted
+    model : fitted model
     path : file to write
     X, y : training rows and their labels
-    X_val, y_val : rows that the model has not seen, for honest errors
-    sample_weight : of the training rows, as given to ``fit``
-    rows : numbers of training rows to explain, counted from 0; by default a few right ones and a wrong one
-    title : of the report
-    palette : colours of the classes in their order, or from labels to colours
-    explain_seconds : limit of all formal explanations; 0 for none
-    sensitive_features : groups of the training rows, as given to ``fit``, where a penalty for fairness is to be counted
+    X_val, y_val : rows that were not used in training, and their labels, for unbiased errors
+    sample_weight : weights of the training rows, as given to ``fit``
+    rows : indices of training rows to explain, from 0; by default a few right ones and a wrong one
+    title : title of the report
+    palette : list of colours in the order of the classes, or dict from label to colour
+    explain_seconds : time limit for all formal explanations; 0 for none
+    sensitive_features : groups of the training rows, as given to ``fit``; needed only if the objective has penalties
+        for fairness
 
     Raises
     ------
     ValueError
-        If the rows do not fit the model, an argument is out of range, or the model is too large to be looked at.
+        If the rows do not fit the model, an argument is out of range, or the model is too large for a report.
     OSError
-        If the file cannot be written; this is found out before the work begins.
+        If the file cannot be written; this is checked before the work begins.
     """
     check_is_fitted(model)
     _require_small(model)
     require_writable(path)
     if (X_val is None) != (y_val is None):
-        raise ValueError("X_val and y_val belong together: give both, or neither")
+        raise ValueError("X_val and y_val belong together: pass both, or neither")
     if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
-        raise ValueError(f"explain_seconds={explain_seconds!r}: expected seconds from 0")
+        raise ValueError(f"explain_seconds={explain_seconds!r}: expected a finite number of seconds, at least 0")
     training = _rows(model, X, y, "y")
     groups = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
     recounted = _recounted(model, X, y, sample_weight, groups)
@@ -92,7 +95,7 @@ def write_report(
 
 
 def render(facts: dict[str, Any]) -> str:
-    """The page of :func:`proofwood.report.content.content`."""
+    """The HTML page for the values of :func:`proofwood.report.content.content`."""
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -112,7 +115,7 @@ def render(facts: dict[str, Any]) -> str:
 
 
 def _require_small(model: ProvedClassifier) -> None:
-    """Refuse a model that no page can show."""
+    """Raise ValueError if the model is too large for a report."""
     table = model.model_
     if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES or table.depth > MOST_DEPTH:
         raise ValueError(
@@ -127,14 +130,14 @@ def _rows(model: ProvedClassifier, X: Any, y: Any, name: str) -> Rows:
     values = model._rows(X)
     labels = np.asarray(model._labels(y)).reshape(-1)
     if labels.size != values.shape[0] or labels.size == 0:
-        raise ValueError(f"{name} holds {labels.size} labels for {values.shape[0]} rows: expected one for each row")
+        raise ValueError(f"{name} has {labels.size} labels for {values.shape[0]} rows: expected one for each row")
     return Rows(values, codes_of(labels, model.classes_))
 
 
 def _recounted(
     model: ProvedClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None, more: dict[str, Any]
 ) -> float | str:
-    """What the model costs on these rows, or why that cannot be counted."""
+    """The cost of the model on these rows, or the reason as a text if it cannot be counted."""
     try:
         return float(model.recount(X, y, sample_weight, **more))
     except ValueError as error:  # labels that training did not have, or groups that are not given
@@ -142,9 +145,9 @@ def _recounted(
 
 
 def _row_numbers(rows: Iterable[int], n: int) -> list[int]:
-    """``rows`` as numbers from 0 to ``n - 1``, each once."""
+    """``rows`` as a list of indices without repetition; ValueError unless all are integers from 0 to ``n - 1``."""
     given: list[Any] = list(rows) if isinstance(rows, Iterable) else [rows]
     whole = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in given]
     if not all(whole) or not all(0 <= row < n for row in given):
-        raise ValueError(f"rows={rows!r}: expected numbers of rows, from 0 to {n - 1}")
+        raise ValueError(f"rows={rows!r}: expected indices of rows, from 0 to {n - 1}")
     return [int(row) for row in dict.fromkeys(given)]

@@ -1,4 +1,4 @@
-"""Models for people: text, Graphviz and pictures. Pure functions of a node table and the names of its parts."""
+"""Models as text, Graphviz and pictures, made by pure functions of a node table and its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of classifiers side by side: the score of each with its interval."""
+"""The picture of a comparison: the score of each classifier with its interval."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def plot_intervals(
 
     Parameters
     ----------
-    names : of the classifiers
-    intervals : mean, low and high of each; NaN where an end is unknown
-    notes : text behind each interval
-    marked : whether a line has the colour of proved models
+    names : names of the classifiers
+    intervals : mean, low and high end for each; NaN for an unknown end
+    notes : text after each interval
+    marked : whether to draw each line in the colour of exact learners
     score : name of the score
-    ax : where to draw; None makes a new figure, through pyplot
-    figsize : inches of a new figure
+    ax : axes to draw on; None makes a new figure, through pyplot
+    figsize : width and height of a new figure in inches
     title : line above the picture
 
     Returns

@@ -1,4 +1,4 @@
-"""A picture of a cross-validation: the mean score of each candidate over its leaves, and which one was chosen."""
+"""The picture of a cross-validation: the mean score of each candidate over its leaves, and the chosen candidate."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def plot_scores(
     Parameters
     ----------
     leaves : (n_candidates,) mean number of leaves
-    scores : (n_candidates, n_folds)
-    series : (n_candidates,) names; candidates of one name share a colour and are joined by a line
-    chosen, top : indices of the candidate that was chosen, and of the one with the greatest mean
+    scores : (n_candidates, n_folds) scores
+    series : (n_candidates,) names; candidates with the same name have the same colour and are joined by a line
+    chosen, top : indices of the chosen candidate, and of the one with the greatest mean
     score : name of the score
-    ax : where to draw; None makes a new figure, through pyplot
-    figsize : inches of a new figure
+    ax : axes to draw on; None makes a new figure, through pyplot
+    figsize : width and height of a new figure in inches
     title : line above the picture
 
     Returns

@@ -1,4 +1,4 @@
-"""A model in the dot language of Graphviz, written without it."""
+"""A model in the DOT language of Graphviz; Graphviz itself is not needed to write it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def export_graphviz(
     dashed: bool | None = None,
     palette: Palette | None = None,
 ) -> str:
-    """Dot source of the model, for ``dot -Tsvg`` and viewers of Graphviz files.
+    """Return the model in the DOT language, for ``dot -Tsvg`` and viewers of Graphviz files.
 
-    Shared nodes of a diagram appear once. Edges say ``yes`` where the test holds and ``no`` where it does not. Where
-    some missing values go high, the tests at which they go low say so.
+    Shared nodes of a diagram appear once. The edge ``yes`` is for rows for which the test holds, ``no`` for the others.
+    If missing values go high at some test, each test at which they go low says "or missing".
 
     Parameters
     ----------
     table : NodeTable
     labels : Labels
-    max_name : longest name of a column or class before it is shortened with an ellipsis, or None
-    dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
+    max_name : most characters of a column or class name; longer names are shortened with an ellipsis. None: no limit
+    dashed : whether the ``yes`` edges (the 0-edges of a diagram) are dashed; by default only in diagrams
     palette : as in :func:`proofwood.show.palette.class_colours`
 
     Returns
@@ -68,5 +68,5 @@ def export_graphviz(
 
 
 def _escaped(text: str) -> str:
-    """``text`` inside a quoted string of the dot language."""
+    """``text`` with escapes for a quoted string of the DOT language."""
     return text.replace("\\", "\\\\").replace('"', '\\"')

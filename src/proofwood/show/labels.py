@@ -1,4 +1,4 @@
-"""Words for the parts of a model: names, thresholds, counts."""
+"""Texts for the parts of a model: names, tests, thresholds, counts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from proofwood.printable import in_list, in_sentence, printable
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What columns, classes and levels are called.
+    """The names of columns, classes and levels.
 
     Parameters
     ----------
     features : name of each column, or None for ``x[0]``, ``x[1]``, ...
-    classes : label of each class code, or None for the codes themselves; shown as ``str`` shows them
-    levels : for columns with levels, the text of level code 0, 1, ..., by index of the column
-    kinds : what the numbers of a column are, by index of the column; dates and times are shown as such
-    gaps : columns whose missing values are mentioned; None if that is not known
-    zones : time zone of moments that have one, by index of the column; they are shown in it
+    classes : label of each class code, shown with ``str``; None to show the codes
+    levels : for each column with levels, by its index, the texts of the level codes 0, 1, ...
+    kinds : kind of each column, by its index; numbers that are dates and times are shown as such
+    gaps : columns whose missing values are mentioned; None if not known
+    zones : time zone of each column of moments that has one, by its index; moments are shown in it
     """
 
     features: Sequence[str] | None = None
@@ -38,17 +38,17 @@ class Labels:
     zones: Mapping[int, str] = field(default_factory=dict)
 
     def check(self, table: NodeTable) -> None:
-        """Raise ValueError if a column or a class of ``table`` has no name here."""
+        """Raise ValueError if a tested column or a class of ``table`` has no name."""
         if self.features is not None and len(self.features) < table.n_columns:
             raise ValueError(
-                f"{len(self.features)} feature names given, but the model tests column {table.n_columns - 1}: "
+                f"there are {len(self.features)} feature names, but the model tests column {table.n_columns - 1}: "
                 f"expected at least {table.n_columns} names"
             )
         if self.classes is not None and len(self.classes) != table.n_classes:
-            raise ValueError(f"{len(self.classes)} class names given, expected {table.n_classes}")
+            raise ValueError(f"there are {len(self.classes)} class names: expected {table.n_classes}, one per class")
 
     def feature(self, column: int, width: int | None = None) -> str:
-        """Name of a column, shortened to ``width`` characters; to fewer and its index, if others look the same then."""
+        """The name of a column, shortened to ``width`` characters; with its index if another short name is the same."""
         if self.features is None:
             return f"x[{column}]"
         name, shown = str(self.features[column]), shorten(str(self.features[column]), width)
@@ -59,15 +59,15 @@ class Labels:
         return shown if len(same) == 1 else shorten(name, max(width - len(tag), 3)) + tag
 
     def in_sentence(self, column: int, width: int | None = None) -> str:
-        """The same as it stands in a condition: quoted where it could be read as a part of it."""
+        """The name of a column for a condition, in quotes if it could be read as a part of the condition."""
         return self.feature(column, width) if self.features is None else in_sentence(self.feature(column, width))
 
     def class_name(self, code: int, width: int | None = None) -> str:
-        """Name of a class, shortened to ``width`` characters."""
+        """The name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
 
     def level(self, column: int, code: int, width: int | None = None) -> str:
-        """Text of a level code, quoted where one would not see where it begins and ends; the code if it has none."""
+        """The text of a level code, in quotes if its beginning and end are not clear; the code if it has no text."""
         known = self.levels.get(column, ())
         text = in_list(str(known[code])) if code < len(known) else str(code)
         return _cut(text, width)
@@ -77,10 +77,10 @@ NO_LABELS = Labels()
 
 
 def shorten(text: str, width: int | None) -> str:
-    """``text`` on one line, with an ellipsis in its middle if it is longer than ``width`` characters.
+    """``text`` on one line, shortened to ``width`` characters with an ellipsis in the middle.
 
-    Characters that could act on a terminal or break XML are escaped. The end is kept because long names
-    often differ there (``worst concave points`` and ``worst concavity``).
+    Characters that could control a terminal or break XML are escaped. The end stays because long names often differ
+    there (``worst concave points`` and ``worst concavity``).
     """
     return _cut(printable(" ".join(text.split())), width)
 
@@ -102,10 +102,10 @@ def question(
     missing: bool = False,
     terms: int | None = None,
 ) -> str:
-    """What an inner node asks; the low edge is the answer yes. ``missing`` says so where a missing value goes low.
+    """The test of an inner node as a text; rows for which it holds go low.
 
-    Numbers are those of the model: they read back as the same float64. Of a weighted sum, the ``terms`` largest
-    coefficients are shown, all if None.
+    Numbers are exact: they read back as the same float64. With ``missing``, the text adds "or missing" if missing
+    values go low. Of a weighted sum, the ``terms`` largest coefficients are shown; None means all.
     """
     column = int(table.feature[node])
     end = " or missing" if tells_gap(table, node, labels, missing=missing) and table.missing_low[node] else ""
@@ -133,19 +133,19 @@ def question(
 
 
 def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | None = None) -> str:
-    """The threshold of the test of one column: its number, or the level or moment that it stands for."""
+    """The threshold of a test of one column as a text: a number, a level, or a date or time."""
     column, threshold = int(table.feature[node]), float(table.threshold[node])
-    if column in labels.levels:  # the order of the codes is that of the levels
+    if column in labels.levels:  # codes have the order of the levels
         return labels.level(column, math.floor(threshold), width)
     kind = labels.kinds.get(column)
     return text_of(threshold, kind, labels.zones.get(column)) if kind in MOMENTS else short(threshold)
 
 
 def tells_gap(table: NodeTable, node: int, labels: Labels, *, missing: bool) -> bool:
-    """Whether it is worth words where a missing value goes at a test: where one can come.
+    """Whether the text of a test should say where missing values go.
 
-    A column must have gaps (``labels.gaps``; where these are not known, ``missing`` says whether to speak of them), and
-    the tests before must let them through. A weighted sum is missing where one of its columns is.
+    It should if a missing value can reach the node and a tested column is in ``labels.gaps``. If ``labels.gaps`` is
+    None, ``missing`` decides. A weighted sum is missing if one of its columns is.
     """
     if not table.gap_comes[node]:
         return False
@@ -153,7 +153,7 @@ def tells_gap(table: NodeTable, node: int, labels: Labels, *, missing: bool) -> 
 
 
 def asks_missing(table: NodeTable, node: int) -> bool:
-    """Whether a test holds of missing values and of nothing else."""
+    """Whether a test holds for missing values only."""
     if not table.missing_low[node] or table.feature[node] < 0:
         return False
     codes = None if table.levels is None else table.levels[node]
@@ -161,13 +161,13 @@ def asks_missing(table: NodeTable, node: int) -> bool:
 
 
 def asks_false(table: NodeTable, node: int, labels: Labels) -> bool:
-    """Whether a test holds where a boolean is false: it is called by the name of its column."""
+    """Whether a test holds if a boolean column is false; its text is then "not" and the name of the column."""
     column = int(table.feature[node])
     return labels.kinds.get(column) is Kind.BOOLEAN and bool(0 <= table.threshold[node] < 1)
 
 
 def tells_missing(table: NodeTable) -> bool:
-    """Whether the ways of missing values are worth words: by default they all go low."""
+    """Whether texts should mention missing values: only if they go high at some test, since by default they go low."""
     return bool(np.any(~table.missing_low[table.feature != LEAF]))
 
 
@@ -175,12 +175,12 @@ def tells_missing(table: NodeTable) -> bool:
 
 
 def amount(value: float) -> str:
-    """A count or weight for people: whole numbers in full with thousands marked, others in four digits."""
+    """A count or weight as a text: whole numbers with thousands separators, others with four digits."""
     return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
 
 
 def rows_texts(table: NodeTable, node: int) -> list[str]:
-    """Training rows at a node, their weight where that differs, and how much of it is of other classes at a leaf."""
+    """Texts with the training rows at a node, their weight if it differs, and at a leaf how many are wrong."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
     texts = ["1 row" if rows == 1 else f"{rows:,} rows"]
     if not math.isclose(weight, rows, rel_tol=1e-9):
@@ -191,6 +191,6 @@ def rows_texts(table: NodeTable, node: int) -> list[str]:
 
 
 def wrong_weight(table: NodeTable, node: int) -> float:
-    """Training weight at a node of other classes than its label."""
+    """The training weight at a node whose class is not the label of the node."""
     others = np.delete(table.weight[node], table.label[node])
     return float(math.fsum(others.tolist()))

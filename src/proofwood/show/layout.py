@@ -1,4 +1,4 @@
-"""Where the nodes of a picture go: trees packed by their outlines, diagrams in layers."""
+"""The layout of pictures: the positions of the nodes of trees and of diagrams."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
 MOST_PLACES = 20_000
-"""Boxes of a picture, and layers that edges of a diagram pass: each of these needs room."""
+"""Most boxes of a picture; each layer that an edge of a diagram passes counts as one more."""
 LANE = 0.25
-"""Width kept free where an edge of a diagram passes a layer, in the unit of the widths."""
+"""Width reserved for an edge of a diagram in each layer that it passes, in the unit of the widths."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,9 @@ class Layout:
     ----------
     x : (n_nodes,) centre of each node, from the left edge, in the unit of the widths
     depth : (n_nodes,) layer of each node
-    width : of the whole picture
-    edges : for (node, 0) its low and (node, 1) its high edge, the points (x, depth) it passes, both ends included
+    width : width of the whole picture
+    edges : the points (x, depth) of each edge with both ends; the key of the low edge is (node, 0), of the high edge
+        (node, 1)
     """
 
     x: FloatArray
@@ -37,32 +38,32 @@ class Layout:
 def arrange(
     table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tuple[int, int], float] | None = None
 ) -> Layout:
-    """Positions at which no two boxes overlap.
+    """Find positions for the nodes at which no two boxes overlap.
 
     Parameters
     ----------
     table : NodeTable
-    widths : (n_nodes,) width of each node's box
+    widths : (n_nodes,) width of the box of each node
     gap : least distance between boxes of one layer
-    lanes : for (node, 0) its low and (node, 1) its high edge, the width it needs where it passes layers of a diagram,
-        where that is more than ``LANE``
+    lanes : width of edges that need more than ``LANE`` when they pass layers of a diagram; the key of a low edge is
+        (node, 0), of a high edge (node, 1)
 
     Raises
     ------
     ValueError
-        If that is more than ``MOST_PLACES`` boxes, and layers that edges of a diagram pass.
+        If the picture needs more than ``MOST_PLACES`` places, see :func:`places`.
     """
     if places(table) > MOST_PLACES:
         raise ValueError(
-            f"the model has {table.n_nodes:,} nodes and is {table.depth:,} tests deep, for which a picture needs "
-            f"{places(table):,} places, and pictures have at most {MOST_PLACES:,}: use export_text() or "
+            f"the model has {table.n_nodes:,} nodes and depth {table.depth:,}: its picture needs {places(table):,} "
+            f"places for boxes and edges, but at most {MOST_PLACES:,} are permitted. Use export_text() or "
             "export_graphviz()"
         )
     return _tree(table, widths, gap) if table.is_tree else _diagram(table, widths, gap, lanes or {})
 
 
 def places(table: NodeTable) -> int:
-    """How many places a picture of a model needs: its boxes and, for each edge of a diagram, the layers it passes."""
+    """The places that a picture of a model needs: one per box, and one per layer that an edge of a diagram passes."""
     if table.is_tree:
         return table.n_nodes
     layer, inner = _layers(table), table.feature != LEAF
@@ -71,14 +72,14 @@ def places(table: NodeTable) -> int:
 
 
 def _layers(table: NodeTable) -> IntArray:
-    """(n_nodes,) layer of each node of a diagram, by its longest path; sinks share the bottom."""
+    """(n_nodes,) layer of each node of a diagram: the length of its longest path; all leaves are in the last layer."""
     return np.where(table.feature == LEAF, table.depth, table.node_depths)
 
 
 def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
-    """Parents centred above their children, subtrees as close as outlines permit (Reingold and Tilford 1981)."""
-    shift = np.zeros(table.n_nodes)  # of a node against its parent
-    outline: dict[int, tuple[list[float], list[float]]] = {}  # left and right edge per layer, against the node
+    """The layout of a tree: parents centred above children, subtrees close together (Reingold and Tilford 1981)."""
+    shift = np.zeros(table.n_nodes)  # offset of a node from its parent
+    outline: dict[int, tuple[list[float], list[float]]] = {}  # left and right edge per layer, relative to the node
     for node in range(table.n_nodes - 1, -1, -1):
         half = float(widths[node]) / 2
         if table.feature[node] == LEAF:
@@ -107,7 +108,7 @@ def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
 
 
 def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tuple[int, int], float]) -> Layout:
-    """Layers by longest path; edges that skip layers get lanes; order by barycentres (Sugiyama et al. 1981)."""
+    """The layout of a diagram in layers, ordered by barycentres, with lanes for long edges (Sugiyama et al. 1981)."""
     size = [float(width) for width in widths]
     layer = _layers(table).tolist()
     up: list[list[int]] = [[] for _ in range(table.n_nodes)]
@@ -155,18 +156,18 @@ def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tu
 
 
 def _ports(chains: Mapping[tuple[int, int], list[int]], size: list[float]) -> dict[tuple[int, int], float]:
-    """Where the first step of each edge leaves the box above, against its centre: yes on the left, no on the right."""
+    """The horizontal offset from the centre of a box at which each edge leaves it: yes on the left, no on the right."""
     found: dict[tuple[int, int], float] = {}
     for (node, side), chain in chains.items():
         step = (node, chain[1])
-        found[step] = found.get(step, 0.0) + (-1, 1)[side] * size[node] / 4  # 0 if both answers lead there
+        found[step] = found.get(step, 0.0) + (-1, 1)[side] * size[node] / 4  # 0 if both answers lead to the same place
     return found
 
 
 def _spread(
     items: list[int], x: list[float], size: list[float], gap: float, wish: dict[int, float] | None = None
 ) -> None:
-    """Put the items of a layer, in their order, as near to their wishes as their widths permit (least squares)."""
+    """Set ``x`` of the items of a layer, in their order and without overlap, near to ``wish`` (least squares)."""
     offset, place = [], 0.0
     for k, item in enumerate(items):
         place += 0.0 if k == 0 else (size[items[k - 1]] + size[item]) / 2 + gap

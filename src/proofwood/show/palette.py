@@ -1,4 +1,4 @@
-"""Colours of classes: told apart by people with colour-blindness, light enough for black text when tinted."""
+"""Colours of classes that people with colour blindness can distinguish; tints are light enough for black text."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from proofwood.printable import shown
 
 Colour = tuple[float, float, float]
 Palette = Mapping[Any, Any] | Sequence[Any]
-"""Colours of the classes in their order, or a colour for some labels: ``"#0072b2"``, parts from 0 to 1, or a name."""
+"""A list of colours in the order of the classes, or a dict from label to colour: ``"#0072b2"``, RGB parts or names."""
 
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
-_GOLDEN = 0.381966  # of a turn: hues that never meet again
+_GOLDEN = 0.381966  # fraction of the colour circle, so that hues do not repeat
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 
 
 def class_colours(n_classes: int, palette: Palette | None = None, classes: Iterable[Any] | None = None) -> list[Colour]:
-    """One colour per class code; that of a code is the same whatever the number of classes.
+    """One colour per class code. The colour of a code does not depend on the number of classes.
 
     Parameters
     ----------
     n_classes : number of colours
-    palette : colours of the classes in their order, at least ``n_classes``; or from labels to colours, others keep
-        theirs. Default: eight of Okabe and Ito (2008), then hues at the golden angle
-    classes : labels of the codes, for a palette by label; the codes themselves by default
+    palette : list of at least ``n_classes`` colours, or dict from label to colour; other classes have default colours.
+        Defaults: eight colours of Okabe and Ito (2008), then hues at the golden angle
+    classes : labels of the codes, for a palette by label; by default the codes
 
     Raises
     ------
     ValueError
-        If the palette is too short, names a class that does not exist, or holds something that is not a colour.
+        If the palette is too short, has an unknown class, or an entry that is not a colour.
     """
     colours = [_own(code) for code in range(n_classes)]
     if palette is None:
@@ -40,18 +40,18 @@ def class_colours(n_classes: int, palette: Palette | None = None, classes: Itera
         texts = [str(label) for label in (range(n_classes) if classes is None else classes)]
         for label, colour in palette.items():
             if str(label) not in texts:
-                raise ValueError(f"palette names the class {label!r}, expected one of {shown(texts, text=str)}")
+                raise ValueError(f"palette has the class {label!r}, expected one of {shown(texts, text=str)}")
             colours[texts.index(str(label))] = parsed(colour)
         return colours
     if isinstance(palette, (str, bytes)) or len(palette) < n_classes:
         raise ValueError(
-            f"palette={palette!r}: expected {n_classes} colours, one per class, or a mapping from labels to colours"
+            f"palette={palette!r}: expected {n_classes} colours, one per class, or a dict from label to colour"
         )
     return [parsed(colour) for colour in palette[:n_classes]]
 
 
 def _own(code: int) -> Colour:
-    """The colour of a class code where nobody chose one."""
+    """The default colour of a class code."""
     if code < len(_OKABE_ITO):
         return parsed(_OKABE_ITO[code])
     k = code - len(_OKABE_ITO)
@@ -59,23 +59,23 @@ def _own(code: int) -> Colour:
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """``one`` with a share of ``other``."""
+    """The mix of ``one`` and ``other``, of which ``share`` is ``other``."""
     red, green, blue = (a + (b - a) * share for a, b in zip(one, other, strict=True))
     return red, green, blue
 
 
 def tint(colour: Colour, strength: float) -> Colour:
-    """``colour`` on white paper; strength 0 is white, 1 the colour itself."""
+    """``colour`` mixed with white; strength 0 is white, 1 the colour."""
     return mix((1.0, 1.0, 1.0), colour, strength)
 
 
 def hexadecimal(colour: Colour) -> str:
-    """``#rrggbb``."""
+    """``colour`` as a text ``#rrggbb``."""
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
 def parsed(colour: Any) -> Colour:
-    """A colour as parts from 0 to 1; names are those of matplotlib, where that is installed."""
+    """Parse a colour into red, green and blue from 0 to 1. Names are those of matplotlib, if it is installed."""
     if isinstance(colour, str):
         if _HEX.fullmatch(colour):
             digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
@@ -87,7 +87,7 @@ def parsed(colour: Any) -> Colour:
     except (TypeError, ValueError):
         parts = ()
     if len(parts) != 3 or not all(0 <= part <= 1 for part in parts):
-        raise ValueError(f"{colour!r} is not a colour: expected such as '#0072b2', or three numbers from 0 to 1")
+        raise ValueError(f"{colour!r} is not a colour: expected a text like '#0072b2', or three numbers from 0 to 1")
     return parts[0], parts[1], parts[2]
 
 
@@ -96,13 +96,13 @@ def _named(name: str) -> Colour:
         from matplotlib.colors import to_rgb
     except ImportError:
         raise ValueError(
-            f"{name!r} is not a colour without matplotlib, which knows names: expected such as '#0072b2', or run "
+            f"{name!r} is not a colour like '#0072b2', and names of colours need matplotlib: run "
             'pip install "proofwood[plot]"'
         ) from None
     try:
         red, green, blue = to_rgb(name)
     except ValueError:
         raise ValueError(
-            f"{name!r} is not a colour: expected such as '#0072b2', or a name such as 'tab:blue'"
+            f"{name!r} is not a colour: expected a text like '#0072b2', or a name like 'tab:blue'"
         ) from None
     return red, green, blue

@@ -1,4 +1,4 @@
-"""A picture of a model with matplotlib."""
+"""The picture of a model, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BOXES = 500
-"""Nodes that matplotlib draws: each takes some 20 ms, and text of a picture of more cannot be read on any page."""
+"""Most nodes of a picture. Each takes about 20 ms to draw, and with more the text is too small to read on a page."""
 MOST_SIDE, MOST_PIXELS = 65_535, 200_000_000
-"""Most pixels of a side of a picture (matplotlib's limit), and of the whole; each takes four bytes."""
+"""Most pixels per side of a picture (a limit of matplotlib), and in all; each takes four bytes."""
 FONT = 9.0  # points, in a picture of the default size
 LINE = 1.35 * FONT / 72  # inches from one line of text to the next
 PAD = 0.07  # inches around the text of a box
@@ -38,62 +38,62 @@ BAR = 0.08  # inches: height of the bar of class shares
 GAP = 0.1  # inches between boxes side by side
 _LAYER = 0.48  # inches between layers of boxes of a tree
 MAX_NAME = 22  # characters of a name before it is shortened
-TERMS = 6  # of a weighted sum that a box shows
+TERMS = 6  # most terms of a weighted sum in a box
 STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
 INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
-TITLE = 1.25  # size of the title against other text
-NOTE = 0.9  # size of the note against other text
+TITLE = 1.25  # size of the title relative to other text
+NOTE = 0.9  # size of the note relative to other text
 _LEGEND = 10  # most classes that a legend names
-_LARGEST = 1.4  # scale of text in axes of more room
-_SMALL = 5.0  # points below which text is said to be small
+_LARGEST = 1.4  # largest scale of text in large axes
+_SMALL = 5.0  # if text has fewer points, a line says so
 
 Measure = Callable[[str, bool], float]
-"""Inches that a text takes at the default size, bold or not."""
+"""Function that returns the width of a text in inches at the default size, bold or not."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything to be drawn, in inches at the default size; y points down."""
+    """All parts of a picture, with positions in inches at the default size; y points down."""
 
     texts: list[list[str]]
     widths: FloatArray
     height: float  # of every box
     layer: float  # from the bottom of a box to the top of the next layer
     layout: Layout
-    legend: list[list[tuple[int, str, float]]]  # rows of (class code, its name, x); of no code, that there are more
+    legend: list[list[tuple[int, str, float]]]  # rows of (class code or -1, text, x)
     title: list[str]  # lines above
     note: list[str]  # lines below
     size: tuple[float, float]
 
     @property
     def head(self) -> float:
-        """Room above the boxes."""
+        """The height above the boxes, for the title."""
         return len(self.title) * TITLE * LINE + (0.1 if self.title else 0.0)
 
     @property
     def end(self) -> float:
-        """Where the boxes end."""
+        """The y position of the lower edge of the lowest boxes."""
         return self.top(float(self.layout.depth.max())) + self.height
 
     @property
     def legend_top(self) -> float:
-        """Where the legend begins."""
+        """The y position of the upper edge of the legend."""
         return self.end + 0.12
 
     @property
     def note_top(self) -> float:
-        """Where the note begins."""
+        """The y position of the upper edge of the note."""
         return self.end + (0.12 + len(self.legend) * 1.2 * LINE if self.legend else 0.0) + 0.08
 
     def top(self, depth: float) -> float:
-        """Upper edge of the boxes of a layer."""
+        """The y position of the upper edge of the boxes of a layer."""
         return depth * (self.height + self.layer)
 
     def way(self, table: NodeTable, node: int, side: int, shift: float) -> tuple[list[tuple[float, float]], float]:
-        """The corners of an edge, and how wide it is: the share of the rows that take it.
+        """The corners of an edge, and its width: the share of the training rows that take it.
 
-        In a diagram the two edges of a node leave its box apart, so that no answers meet, and are equally wide, as it
-        is not known how many rows go there.
+        In a diagram, the two edges of a node leave its box at different points, so that the answers do not overlap.
+        They have a constant width, because the number of rows on an edge is not known.
         """
         points, port = self.layout.edges[node, side], 0.0
         share = int(table.rows[(table.low, table.high)[side][node]]) / max(int(table.rows[0]), 1)
@@ -124,23 +124,23 @@ def plot_tree(
     note: str | None = None,
     palette: Palette | None = None,
 ) -> Axes:
-    """Draw the model: tests and training rows in boxes, a bar of class shares in each, leaves tinted by their class.
+    """Draw the model: boxes with tests and training rows, a bar of class shares in each, and leaves in class colours.
 
-    The edge of the answer yes leaves its box on the left. Edges are labelled yes (the test holds) and no, and are as
-    thick as the share of rows that takes them. A boolean is called by its name, not by a threshold. Missing values are
-    mentioned at the tests they pass where some do not. Shared nodes of diagrams are drawn once.
+    Edges are labelled yes (the test holds) and no; the yes edge leaves its box on the left. The width of an edge is the
+    share of rows that take it. The test of a boolean column shows its name instead of a threshold. If missing values go
+    high at some test, each test at which they go low says "or missing". Shared nodes of diagrams are drawn once.
 
     Parameters
     ----------
     table : NodeTable
     labels : Labels
     ax : Axes or None
-        Where to draw; text shrinks to fit. None makes a figure through pyplot.
-    max_name : longest name of a column or class before it is shortened with an ellipsis, or None
-    legend : whether to name the colours below the picture: of at most ten classes, those that leaves predict first
-    dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
-    figsize : inches of a new figure, in which text shrinks to fit; by default those in which text has 9 points. Where
-        text gets smaller than 5 points, a line below the picture says at which size it does not
+        Axes to draw on; text shrinks to fit. None makes a figure through pyplot.
+    max_name : most characters of a column or class name; longer names are shortened with an ellipsis. None: no limit
+    legend : whether to draw a legend below the picture; it has at most ten classes, those predicted for most rows
+    dashed : whether the yes edges (the 0-edges of a diagram) are dashed; by default only in diagrams
+    figsize : width and height of a new figure in inches; text shrinks to fit. By default the size at which text has 9
+        points. If text is smaller than 5 points, a line below the picture names the size at which it has 9
     title : line above the picture
     note : text below the picture, such as what is proved
     palette : as in :func:`proofwood.show.palette.class_colours`
@@ -154,7 +154,7 @@ def plot_tree(
     ImportError
         If matplotlib is not installed.
     ValueError
-        If names, colours or sizes do not fit the model, or it has more than ``MOST_BOXES`` nodes.
+        If names, colours or sizes do not fit the model, or the model has more than ``MOST_BOXES`` nodes.
     """
     need_matplotlib()
     require_few_boxes(table)
@@ -167,7 +167,7 @@ def plot_tree(
 
 
 def checked_size(figsize: Any) -> tuple[float, float] | None:
-    """``figsize`` as two positive numbers; ValueError if it is none."""
+    """``figsize`` as two positive numbers, or None; ValueError if it is not a size in inches."""
     if figsize is None:
         return None
     try:
@@ -194,12 +194,15 @@ def save_plot(
     note: str | None = None,
     palette: Palette | None = None,
 ) -> None:
-    """Draw the model into a file; needs no display and leaves no figure open. Text in SVG files is text.
+    """Draw the model into a file. This needs no display and leaves no figure open. Text in SVG files stays text.
 
     Parameters
     ----------
-    path : file; its ending says the format, such as ``.png``, ``.svg`` or ``.pdf``, unless ``format`` does
-    dpi : pixels per inch, of formats made of pixels
+    table : NodeTable
+    path : file to write; without ``format``, its extension sets the format, such as ``.png``, ``.svg`` or ``.pdf``
+    labels : Labels
+    dpi : pixels per inch, for pixel formats
+    format : format of the file
     max_name, legend, dashed, figsize, title, note, palette : as in :func:`plot_tree`
 
     Raises
@@ -207,8 +210,8 @@ def save_plot(
     ImportError
         If matplotlib is not installed.
     ValueError
-        As :func:`plot_tree`; if a picture made of pixels would have more than ``MOST_SIDE`` on a side, or more than
-        ``MOST_PIXELS``.
+        As in :func:`plot_tree`; or if the picture has a pixel format, and more than ``MOST_SIDE`` pixels on a side or
+        more than ``MOST_PIXELS`` in all.
     """
     need_matplotlib()
     from matplotlib.figure import Figure
@@ -224,52 +227,53 @@ def save_plot(
 
 
 def write_figure(figure: Figure, target: Any, kind: str, dpi: float, **more: Any) -> None:
-    """Write a figure to a path or a buffer, so that equal pictures give equal files and text in SVG files is text.
+    """Write a figure to a path or a buffer. Equal pictures give equal files, and text in SVG files stays text.
 
     Parameters
     ----------
-    figure : what is drawn
+    figure : figure to write
     target : path or buffer
-    kind : format
-    dpi : pixels per inch, of formats made of pixels
-    more : for matplotlib
+    kind : format of the file
+    dpi : pixels per inch, for pixel formats
+    more : further arguments of matplotlib's ``savefig``
     """
     from matplotlib import rc_context
 
     if kind not in ("svg", "pdf", "ps", "eps"):
         require_few_pixels(figure, dpi)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):  # identifiers do not depend on chance
+    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):  # identifiers are not random
         figure.savefig(target, format=kind, dpi=dpi, metadata=undated, **more)
 
 
 def most_dpi(figure: Figure) -> int:
-    """Most pixels per inch of a figure, allowing an inch around it."""
+    """The most pixels per inch for a figure, with room for one more inch of width and height."""
     width, height = (float(side) + 1.0 for side in figure.get_size_inches())
     return int(min(MOST_SIDE / max(width, height), (MOST_PIXELS / (width * height)) ** 0.5))
 
 
 def require_few_pixels(figure: Figure, dpi: float) -> None:
-    """Refuse a picture with more pixels than fit."""
+    """Raise ValueError if a picture has too many pixels."""
     if dpi > most_dpi(figure):
         width, height = figure.get_size_inches()
         raise ValueError(
-            f"the picture is {width:.0f} by {height:.0f} inches large: at {dpi:g} pixels per inch it has more than "
-            f"{MOST_SIDE:,} on a side, or {MOST_PIXELS:,} in all; write SVG or PDF, or at most dpi={most_dpi(figure)}"
+            f"the picture has {width:.0f} by {height:.0f} inches: at {dpi:g} pixels per inch it has more than "
+            f"{MOST_SIDE:,} pixels on a side, or {MOST_PIXELS:,} in all. Write SVG or PDF, or pass "
+            f"dpi={most_dpi(figure)} or less"
         )
 
 
 def require_few_boxes(table: NodeTable) -> None:
-    """Refuse a model of more nodes than matplotlib draws in some seconds."""
+    """Raise ValueError if a model has more than ``MOST_BOXES`` nodes."""
     if table.n_nodes > MOST_BOXES:
         raise ValueError(
-            f"the model has {table.n_nodes:,} nodes and is {table.depth:,} tests deep, and a picture has at most "
+            f"the model has {table.n_nodes:,} nodes and depth {table.depth:,}, but a picture has at most "
             f"{MOST_BOXES:,} boxes: use export_text() or export_graphviz() (show --format dot), or a smaller model"
         )
 
 
 def need_matplotlib() -> None:
-    """ImportError that says how to get matplotlib, unless it is there."""
+    """Raise ImportError with the install command if matplotlib is not installed."""
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError:
@@ -277,21 +281,21 @@ def need_matplotlib() -> None:
 
 
 def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, whole: bool = False) -> Axes:
-    """``ax``, or those of a new figure of ``figsize`` or of the ``default`` size, through pyplot.
+    """Return ``ax``, or if it is None the axes of a new figure of size ``figsize`` or ``default``, through pyplot.
 
-    With ``whole`` the axes fill the figure.
+    With ``whole``, the axes fill the figure.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
     ValueError
-        If there are axes and a size, or the size is none.
+        If both ``ax`` and ``figsize`` are given, or ``figsize`` is not a size.
     """
     need_matplotlib()
     if ax is not None:
         if figsize is not None:
-            raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+            raise ValueError("figsize is only for a new figure: pass either figsize or ax")
         return ax
     import matplotlib.pyplot as plt
 
@@ -315,14 +319,14 @@ def compose(
     least: Mapping[int, float] | None = None,
     lanes: Mapping[tuple[int, int], float] | None = None,
 ) -> Picture:
-    """What is to be drawn, and where.
+    """Compute all parts of a picture of a model, with their positions.
 
     Parameters
     ----------
     table, labels, max_name, legend, title, note : as in :func:`plot_tree`
-    measure : how wide texts are; by default as matplotlib draws them
+    measure : function that returns the width of a text; by default the width in matplotlib
     layer : inches between layers of boxes
-    least : least width of the boxes of some nodes, in inches
+    least : least width in inches for the boxes of some nodes
     lanes : as in :func:`proofwood.show.layout.arrange`
     """
     measure = measure or _text_width
@@ -357,7 +361,7 @@ def compose(
 
 
 def _lines(text: str | None, width: float, measure: Measure) -> list[str]:
-    """``text`` on lines of at most ``width`` inches at the default size, broken at blanks."""
+    """``text`` broken at spaces into lines of at most ``width`` inches at the default size."""
     lines: list[str] = []
     for paragraph in (text or "").splitlines():
         fresh = True
@@ -371,7 +375,7 @@ def _lines(text: str | None, width: float, measure: Measure) -> list[str]:
 
 
 def _wrapped(asks: str) -> list[str]:
-    """A question on two lines, the second beginning with the comparison; long sets and sums on more."""
+    """The text of a test on two lines, of which the second starts with the comparison; long texts have more lines."""
     for mark in (" ≤ ", " in {"):
         before, found, after = asks.rpartition(mark) if mark == " ≤ " else asks.partition(mark)
         if found:
@@ -381,7 +385,7 @@ def _wrapped(asks: str) -> list[str]:
 
 
 def _filled(text: str, width: int = 24) -> list[str]:
-    """``text`` broken at blanks, but not behind the sign of a summand, into lines of about ``width`` characters."""
+    """``text`` broken at spaces, but not after the sign of a summand, into lines of about ``width`` characters."""
     lines: list[str] = []
     for word in re.split(r"(?<! [+-]) ", text):
         if lines and len(lines[-1]) + 1 + len(word) <= width:
@@ -411,7 +415,7 @@ def _legend_rows(
 
 
 def legend_classes(table: NodeTable) -> list[int]:
-    """The classes that a legend names: all if they are few, else the ten that leaves give the most training rows."""
+    """The classes in a legend: all if there are at most ten, else the ten that are predicted for most training rows."""
     if table.n_classes <= _LEGEND:
         return list(range(table.n_classes))
     rows = np.zeros(table.n_classes)
@@ -422,7 +426,7 @@ def legend_classes(table: NodeTable) -> list[int]:
 
 
 def _text_width(text: str, bold: bool = False) -> float:
-    """Inches that ``text`` takes at the default size."""
+    """The width of ``text`` in inches at the default size."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -435,13 +439,13 @@ def _text_width(text: str, bold: bool = False) -> float:
 
 @dataclass(frozen=True)
 class Pen:
-    """How the nodes were drawn, for what is drawn between them.
+    """How the nodes were drawn, so that edges can be drawn to fit them.
 
     Parameters
     ----------
-    shift : inches that the layout is moved to the right
-    scale : of text and lines against the default
-    write : writes a text at (x, y)
+    shift : inches by which the layout is moved to the right
+    scale : scale of text and lines, relative to the default
+    write : function that writes a text at (x, y)
     """
 
     shift: float
@@ -450,7 +454,7 @@ class Pen:
 
 
 def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[Colour]) -> Pen:
-    """Draw the boxes, the title, the legend and the note."""
+    """Draw the boxes, the title, the legend and the note; return a :class:`Pen` for the edges."""
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     width, height = picture.size
@@ -463,7 +467,7 @@ def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[C
         bottom = _say_small(ax, picture, size, bottom)
     ax.set_ylim(bottom, -GAP - picture.head)
     shares = node_probabilities(table)
-    shift = (width - 2 * GAP - picture.layout.width) / 2  # a narrow picture sits in the middle
+    shift = (width - 2 * GAP - picture.layout.width) / 2  # centre a narrow picture
 
     def write(x: float, y: float, text: str, **style: Any) -> None:
         style = {"ha": "center", "va": "center", "fontsize": size, "color": INK, "parse_math": False, **style}
@@ -515,12 +519,12 @@ def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[C
 
 
 def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
-    """Say below the picture how small its text is; the end of the room that this takes."""
+    """Write a line below the picture that says how small its text is; return the new lower end of the y axis."""
     width, height = picture.size
     ax.text(
         0.5,
         0.0,
-        f"scaled down: text has {size:.1f} points here, {FONT:g} in a figure of {width:.0f} × {height:.0f} inches",
+        f"scaled down: text has {size:.1f} points, and {FONT:g} in a figure of {width:.0f} × {height:.0f} inches",
         transform=ax.transAxes,
         ha="center",
         va="bottom",
@@ -533,7 +537,7 @@ def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
 
 
 def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool | None) -> None:
-    """Edges and their answers; ``dashed`` as in :func:`plot_tree`."""
+    """Draw the edges and their answers; ``dashed`` as in :func:`plot_tree`."""
     scale, write = pen.scale, pen.write
     dashed = not table.is_tree if dashed is None else dashed
     for node, side in picture.layout.edges:
@@ -554,7 +558,7 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: 
 
 
 def _scale(ax: Axes, picture: Picture) -> float:
-    """How much smaller or, up to a limit, larger than the default the axes are: text of this scale fits its boxes."""
+    """The scale at which the picture fits the axes, at most ``_LARGEST``; text with this scale fits its boxes."""
     box = ax.get_window_extent()
     dpi = ax.figure.dpi
     return float(min(_LARGEST, box.width / dpi / picture.size[0], box.height / dpi / picture.size[1]))

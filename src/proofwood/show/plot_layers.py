@@ -1,4 +1,4 @@
-"""A picture of a diagram in its layers: splits in rows, classes at the bottom, edges as wide as what flows in them."""
+"""The picture of a diagram in layers, with classes at the bottom and edges whose width shows their training weight."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from proofwood.show.plot import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDEST = 0.42  # inches: an edge that all of the weight takes
-_THINNEST = 0.012  # inches: an edge that hardly any weight takes
+_WIDEST = 0.42  # inches: width of an edge with all of the weight
+_THINNEST = 0.012  # inches: least width of an edge
 _SLOT = 0.07  # inches between edges that end at one box
 _LAYER = 0.8  # inches between layers of boxes
 _ANSWER = 0.1  # inches from a box down to the answers below it
@@ -47,19 +47,19 @@ def plot_layers(
     note: str | None = None,
     palette: Palette | None = None,
 ) -> Axes:
-    """Draw a diagram: splits in layers, one box per class at the bottom, long edges past the layers between.
+    """Draw a diagram: splits in layers, one box per class at the bottom, and long edges around the boxes between.
 
-    Edges that end in a class have its colour.
+    Edges that end at a class have its colour.
 
     Parameters
     ----------
     table : NodeTable
     labels : Labels
     ax : Axes or None
-        Where to draw; text shrinks to fit. None makes a figure in which text has 9 points, through pyplot.
-    flow : (n_nodes, 2) weight that takes the low and the high edge of each node, as
-        :func:`proofwood.model.evaluate.edge_weights` counts it; None draws all edges thin
-    max_name : longest name of a column or class before it is shortened with an ellipsis, or None
+        Axes to draw on; text shrinks to fit. None makes a figure in which text has 9 points, through pyplot.
+    flow : (n_nodes, 2) weight on the low and the high edge of each node, from
+        :func:`proofwood.model.evaluate.edge_weights`; None draws all edges thin
+    max_name : most characters of a column or class name; longer names are shortened with an ellipsis. None: no limit
     legend, figsize, title, note, palette : as in :func:`proofwood.show.plot.plot_tree`
 
     Returns
@@ -71,7 +71,7 @@ def plot_layers(
     ImportError
         If matplotlib is not installed.
     ValueError
-        If ``flow`` does not belong to ``table``, or it has more than ``MOST_BOXES`` nodes.
+        If the shape of ``flow`` does not fit ``table``, or ``table`` has more than ``MOST_BOXES`` nodes.
     """
     need_matplotlib()
     require_few_boxes(table)
@@ -96,9 +96,9 @@ def plot_layers(
 
 
 def _widths(table: NodeTable, flow: FloatArray | None) -> dict[Edge, float]:
-    """Inches of each edge."""
+    """The width of each edge in inches."""
     if flow is not None and flow.shape != (table.n_nodes, 2):
-        raise ValueError(f"flow has shape {flow.shape}, expected ({table.n_nodes}, 2)")
+        raise ValueError(f"flow has shape {flow.shape}: expected ({table.n_nodes}, 2), two weights per node")
     edges = [(node, side) for node in table.splits() for side in (0, 1)]
     if flow is None:
         return dict.fromkeys(edges, 2 * _THINNEST)
@@ -111,7 +111,7 @@ def _target(table: NodeTable, edge: Edge) -> int:
 
 
 def _least_boxes(table: NodeTable, wide: dict[Edge, float]) -> dict[int, float]:
-    """Widths at which the edges that end at a box, and those that begin there, find room."""
+    """The least width of each box, so that all edges that start or end at it fit side by side."""
     least: dict[int, float] = {}
     for edge, inches in wide.items():
         target = _target(table, edge)
@@ -129,7 +129,7 @@ def _draw_edges(
     from matplotlib.patheffects import withStroke
 
     starts, ends = _ports(table, picture, wide)
-    for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide ones below
+    for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide edges are drawn first
         places = [point for point, _ in picture.layout.edges[edge]]
         depths = [depth for _, depth in picture.layout.edges[edge]]
         places[0], places[-1] = starts[edge], ends[edge]
@@ -170,11 +170,11 @@ def _draw_edges(
 
 
 def _ports(table: NodeTable, picture: Picture, wide: dict[Edge, float]) -> tuple[dict[Edge, float], dict[Edge, float]]:
-    """Where edges leave and reach their boxes (x in the layout), so that they neither cross there nor cover others."""
+    """The x positions at which edges leave and reach their boxes, so that they do not cross or overlap there."""
     layout = picture.layout
     starts: dict[Edge, float] = {}
     for node in table.splits():
-        left, right = 0, 1  # yes on the left, here as everywhere
+        left, right = 0, 1  # yes is on the left, as in all pictures
         box, centre = float(picture.widths[node]), float(layout.x[node])
         slack = box - wide[node, left] - wide[node, right]
         starts[node, left] = centre - box / 2 + slack / 4 + wide[node, left] / 2

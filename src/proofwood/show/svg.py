@@ -1,6 +1,6 @@
-"""A picture of a model as SVG with text, made without matplotlib: for notebooks and reports.
+"""The picture of a model as SVG, made without matplotlib, for notebooks and reports.
 
-Colours are CSS variables with defaults, so that a page can show the picture on a dark ground: ``--pw-ink``,
+Colours are CSS variables with defaults, so that a page can show the picture on a dark background: ``--pw-ink``,
 ``--pw-grey``, ``--pw-line`` and ``--pw-paper``.
 """
 
@@ -23,7 +23,7 @@ _PIXELS = 96.0  # per inch
 _FAMILY = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
 _NARROW, _WIDE = frozenset("ijlI.,:;'|!()[]{}/ "), frozenset("mwMW@%≤—")
 _THIN_SHARE = 0.004
-"""Share of a class below which its part of a bar is not drawn apart."""
+"""Classes with a smaller share have no part in a bar."""
 
 
 def model_svg(
@@ -40,14 +40,14 @@ def model_svg(
     Parameters
     ----------
     table, labels, dashed, palette : as in ``plot_tree``
-    name : what the picture is called by a screen reader
-    asked : for a page with a script: what a screen reader says of each node. Nodes are buttons then
+    name : name of the picture for a screen reader
+    asked : for a page with a script: description of each node for a screen reader; the nodes are then buttons
 
     Returns
     -------
     str
-        One ``svg`` element. Nodes are groups of class ``pw-node`` with the attribute ``data-node``, edges groups of
-        class ``pw-edge`` with ``data-from``, ``data-to`` and ``data-side``.
+        One ``svg`` element. Nodes are groups of class ``pw-node`` with the attribute ``data-node``. Edges are groups of
+        class ``pw-edge`` with the attributes ``data-from``, ``data-to`` and ``data-side``.
     """
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
@@ -69,7 +69,7 @@ def model_svg(
 
 
 def text_width(text: str, bold: bool = False) -> float:
-    """Inches that a text takes in a wide sans-serif font of the default size, rather more than less."""
+    """The width of a text in inches, in a wide sans-serif font of the default size; an upper estimate."""
     ems = 0.0
     for letter in text:
         if unicodedata.combining(letter):
@@ -157,7 +157,7 @@ def _edges(table: NodeTable, picture: Picture, shift: float, dashed: bool) -> li
 
 
 def _answer(x: float, y: float, text: str) -> str:
-    """The answer on an edge, on a patch of paper."""
+    """The answer on an edge, with a patch of the background colour behind it."""
     wide = 0.8 * text_width(text)
     return _rect(x - wide / 2, y - 0.07, wide, 0.14, "fill:var(--pw-paper,#fff)") + _text(
         x, y, text, size=0.8, grey=True

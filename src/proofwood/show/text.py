@@ -1,4 +1,4 @@
-"""A model in words: all of it as an indented tree of rules, or one row's way through it."""
+"""A model as text: an indented tree of rules, or the path of one row through the model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from proofwood.show.labels import (
 )
 
 MOST_CHARACTERS = 50_000_000
-"""Most characters of a text: each line is indented by its depth, so a deep tree takes the square of its depth."""
+"""Most characters of a text. Lines are indented by their depth, so the text of a deep tree grows with depth squared."""
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 
@@ -36,18 +36,19 @@ def export_text(
     missing: bool | None = None,
     ascii_only: bool = False,
 ) -> str:
-    """The model as a tree of rules, one line per node.
+    """Return the model as a text tree of rules, one line per node.
 
-    ``yes`` follows the test, ``no`` its contrary. A line of a leaf ends in the training rows that reach it and how many
-    of them are of another class. A node that a diagram shares is written out once and named ``#node``.
-    Numbers are those of the model: they read back as the same float64.
+    The line ``yes`` is for rows for which the test holds, ``no`` for the others. The line of a leaf ends with the
+    number of training rows that reach it, and how many of them have another class. A shared node of a diagram is
+    written once, with the mark ``#node``; other lines refer to it. Numbers are exact: they read back as the same
+    float64.
 
     Parameters
     ----------
     table : NodeTable
     labels : Labels
-    missing : say at each test whether a missing value counts as yes; by default if some do not
-    ascii_only : draw with ASCII characters only
+    missing : whether tests say where missing values go; by default only if they go high at some test
+    ascii_only : whether to draw with ASCII characters only
 
     Returns
     -------
@@ -57,7 +58,7 @@ def export_text(
     Raises
     ------
     ValueError
-        If these have more than ``MOST_CHARACTERS``.
+        If the text has more than ``MOST_CHARACTERS``.
     """
     labels.check(table)
     tell = tells_missing(table) if missing is None else missing
@@ -93,25 +94,25 @@ def export_text(
 
 def _too_long(table: NodeTable) -> ValueError:
     return ValueError(
-        f"the model has {table.n_nodes:,} nodes and is {table.depth:,} tests deep: its text, with each line indented "
-        f"by its depth, has more than {MOST_CHARACTERS:,} characters; use export_graphviz() (show --format "
-        "dot), or rules() of a classifier"
+        f"the model has {table.n_nodes:,} nodes and depth {table.depth:,}: its text, with each line indented by its "
+        f"depth, has more than {MOST_CHARACTERS:,} characters. Use export_graphviz() (show --format dot), or rules() "
+        "of a classifier"
     )
 
 
 def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS) -> str:
-    """Why one row gets its class, in words: the tests on its path with its own values, and who else went that way.
+    """A text that explains the class of one row: the tests on its path, its values, and the training rows in its leaf.
 
     Parameters
     ----------
     table : NodeTable
-    x : (n_features,) one row, NaN where missing
+    x : (n_features,) one row, with NaN for missing values
     labels : Labels
 
     Returns
     -------
     str
-        A line per test and one for the conclusion.
+        A line for the prediction, one per test, and one for the training rows.
     """
     labels.check(table)
     row = np.asarray(x, dtype=np.float64)
@@ -155,7 +156,7 @@ def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, 
 
 
 def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
-    """Which training rows share the leaf."""
+    """A sentence about the training rows in the leaf."""
     weight = table.weight[leaf]
     total = float(weight.sum())
     if table.rows[leaf] == 0 or total == 0:

@@ -1,4 +1,4 @@
-"""A picture of a search: the objective falls and the bound rises until they meet."""
+"""The picture of a search: its objective and lower bound over time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def plot_trace(
 
     Parameters
     ----------
-    result : with its ``trace``
+    result : result with a ``trace``
     ax : Axes or None
-        Where to draw; None makes a new figure, through pyplot.
-    figsize : inches of a new figure
+        Axes to draw on; None makes a new figure, through pyplot.
+    figsize : width and height of a new figure in inches
     title : line above the picture; by default what is proved
-    log : whether time has a logarithmic axis; by default if the search took more than a hundred times as long as its
-        first event
+    log : whether the time axis is logarithmic; by default if the search took more than a hundred times as long as the
+        time to its first event
 
     Returns
     -------
@@ -49,7 +49,7 @@ def plot_trace(
     need_matplotlib()
     trace = finite(result.trace)
     if not trace:
-        raise ValueError("this result has no trace: it does not say when a model was found")
+        raise ValueError("this result has no trace with a model: plot the result of a fit instead")
     ax = axes_for(ax, figsize, (6.5, 3.2))
     end = max(result.stats.seconds, trace[-1].seconds)
     times = [event.seconds for event in trace] + [end]
@@ -73,12 +73,12 @@ def plot_trace(
 
 
 def finite(trace: Sequence[ProgressEvent]) -> list[ProgressEvent]:
-    """The events at which there was a model."""
+    """The events of the trace that have a model, that is, a finite objective."""
     return [event for event in trace if math.isfinite(event.objective)]
 
 
 def status_text(result: Result) -> str:
-    """What is proved, in a few words; what these tests are is in the scope of the result."""
+    """A short text that says what is proved; for the meaning of "these tests" see the scope of the result."""
     tests = " for these tests" if result.scope else ""
     figures = Figures.of(result)
     found = f"{figures.objective} {result.unit}"

@@ -251,7 +251,11 @@ def test_what_is_no_certificate_is_refused(tmp_path: Any) -> None:
     content = content_of("forest", "abductive")
     write_certificate(tmp_path / "why.json", content)
     assert not failures(tmp_path / "why.json", explainer().model)  # type: ignore[arg-type]
-    assert worked("verify", tmp_path / "why.json").splitlines()[-1].endswith("--model compares them with a model")
+    assert (
+        worked("verify", tmp_path / "why.json")
+        .splitlines()[-1]
+        .endswith("add --model FILE to compare them with a model")
+    )
     assert digest(content) == content["digest"]
     for forged, why in (
         ({**content, "version": 6}, "has version 6"),

@@ -41,7 +41,7 @@ def test_scores_that_are_no_numbers_are_passed_over():
     scores = SCORES.copy()
     scores[2, 0] = np.nan
     assert choose(scores, LEAVES, Rule.BEST).chosen == 1
-    with pytest.raises(ValueError, match="scorer gave NaN"):
+    with pytest.raises(ValueError, match="scorer returned NaN"):
         choose(np.full((2, 2), np.nan), LEAVES[:2], Rule.BEST)
 
 

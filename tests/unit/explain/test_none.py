@@ -119,7 +119,7 @@ def test_the_command_line_says_what_was_looked_at(tmp_path: Path) -> None:
     fixed = [part for name in "abc" for part in ("--immutable", name)]
     done = invoke(*call, *fixed)
     assert done.exit_code == 0
-    assert "confirmed by a second look" in done.stdout
+    assert "confirmed by a second check" in done.stdout
     done = invoke(*call, "--constraint", "a < b", "--constraint", "b < a")
     assert done.exit_code != 0
     assert "not checked: that no row satisfies the constraints" in " ".join(done.stdout.split())

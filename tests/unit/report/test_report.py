@@ -79,11 +79,11 @@ def test_a_report_says_what_is_proved_and_how_to_check_it(page, tree):
     assert "Who pays & when" in text
     assert f"proved optimal: {model.objective_:.0f} errors" in text
     assert model._claim() in text
-    assert f"Done for this report: {model.objective_:.0f} errors, as the search says." in text
+    assert f"Done for this report: {model.objective_:.0f} errors, the same as the search reported." in text
     assert "OptimalTreeClassifier(max_depth=4, time_limit=None).fit(X, y)" in text
     assert "Nearest change that leads to" in text
     assert "Enough for it" in text
-    assert "confirmed by a second look" in text
+    assert "confirmed by a second check" in text
     assert "Row 3: predicted" in text
     assert "Row 17: predicted" in text
     assert "whole numbers: thresholds" in text
@@ -185,7 +185,7 @@ def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     write_report(model, tmp_path / "a.html", X[:100], y[:100], explain_seconds=0)
     text = Page((tmp_path / "a.html").read_text()).text
     assert "these are not the rows, weights or labels of training" in text
-    assert "The time limit of 0 s for explanations came first." in text
+    assert "Not explained: the time limit of 0 s for explanations was reached." in text
     other = y.copy()
     other[0] = "unheard of"
     write_report(model, tmp_path / "b.html", X, other, explain_seconds=0)
@@ -199,13 +199,13 @@ def test_arguments_are_checked(tree, tmp_path):
     path = tmp_path / "r.html"
     for options, message in (
         ({"X_val": X}, "belong together"),
-        ({"rows": [len(y)]}, "expected numbers of rows, from 0 to 299"),
-        ({"rows": [-1]}, "expected numbers of rows"),
-        ({"rows": [True]}, "expected numbers of rows"),
-        ({"rows": "12"}, "expected numbers of rows"),
-        ({"explain_seconds": -1}, "expected seconds from 0"),
-        ({"explain_seconds": float("nan")}, "expected seconds from 0"),
-        ({"palette": {"ugly": "#fff"}}, "names the class 'ugly'"),
+        ({"rows": [len(y)]}, "expected indices of rows, from 0 to 299"),
+        ({"rows": [-1]}, "expected indices of rows"),
+        ({"rows": [True]}, "expected indices of rows"),
+        ({"rows": "12"}, "expected indices of rows"),
+        ({"explain_seconds": -1}, "expected a finite number of seconds"),
+        ({"explain_seconds": float("nan")}, "expected a finite number of seconds"),
+        ({"palette": {"ugly": "#fff"}}, "has the class 'ugly'"),
     ):
         with pytest.raises(ValueError, match=message):
             write_report(model, path, X, y, **options)

@@ -150,7 +150,7 @@ def test_chosen_colours():
     assert class_colours(2, {"good": "#00ff00"}, classes)[1] == (0, 1, 0)
     assert class_colours(2, {"good": "tab:blue"}, classes)[0] == class_colours(2)[0]
     for palette, message in (
-        ({"ugly": "#fff"}, "names the class 'ugly', expected one of bad, good"),
+        ({"ugly": "#fff"}, "has the class 'ugly', expected one of bad, good"),
         (["#fff"], "expected 2 colours, one per class"),
         ("viridis", "expected 2 colours"),
         ({"good": "#ff"}, "is not a colour"),
@@ -203,7 +203,7 @@ def test_wrong_sizes(tree, figsize):
 def test_a_size_and_axes_contradict_each_other(tree):
     _, ax = plt.subplots()
     for draw in (tree.plot, tree.plot_trace):
-        with pytest.raises(ValueError, match="figsize is for a new figure"):
+        with pytest.raises(ValueError, match="figsize is only for a new figure"):
             draw(ax, figsize=(3, 3))
 
 
@@ -282,5 +282,5 @@ def test_wrong_pictures_are_refused() -> None:
     with pytest.raises(ValueError, match="most=0: expected an integer from 1"):
         WHOLE.plot(most=0)
     _, ax = plt.subplots()
-    with pytest.raises(ValueError, match="figsize is for a new figure"):
+    with pytest.raises(ValueError, match="figsize is only for a new figure"):
         WHOLE.plot(ax, figsize=(3, 3))

@@ -122,9 +122,9 @@ def test_text_of_every_kind_of_test():
 
 
 def test_names_must_suffice():
-    with pytest.raises(ValueError, match="1 feature names given, but the model tests column 1"):
+    with pytest.raises(ValueError, match="there are 1 feature names, but the model tests column 1"):
         export_text(flower(), Labels(["a"]))
-    with pytest.raises(ValueError, match="2 class names given, expected 3"):
+    with pytest.raises(ValueError, match="there are 2 class names: expected 3"):
         export_text(flower(), Labels(None, ["a", "b"]))
 
 

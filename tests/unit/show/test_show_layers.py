@@ -75,5 +75,5 @@ def test_a_picture_without_flow_and_a_lone_class(shared):
     plot_layers(shared[0])
     leaf = NodeTable([LEAF], [np.nan], [LEAF], [LEAF], [1], [[1.0, 2.0]], [3], [True])
     plot_layers(leaf, flow=np.zeros((1, 2)))
-    with pytest.raises(ValueError, match=r"flow has shape \(2, 2\), expected \(5, 2\)"):
+    with pytest.raises(ValueError, match=r"flow has shape \(2, 2\): expected \(5, 2\)"):
         plot_layers(shared[0], flow=np.zeros((2, 2)))

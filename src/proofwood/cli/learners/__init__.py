@@ -1,4 +1,4 @@
-"""The options that each learner has on the command line, one file a learner. A new learner is one entry here."""
+"""The options of the learners on the command line. For a new learner, add a module here and an entry in ``OPTIONS``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from proofwood.exceptions import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-# One word for a learner here, in folders, problems and tests: decisions/0075-one-name-a-learner.
+# A learner has the same name here, in folders, problems and tests: decisions/0075-one-name-a-learner.
 OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType(
     {"tree": TREE, "minimal": MINIMAL, "bdd": BDD, "diagram": DIAGRAM}
 )
-"""Name of a learner in the registry -> its options."""
+"""The options of each learner, by its name in the registry."""
 
 
 def all_options() -> dict[str, Option]:
-    """Name -> option, of all learners; one that several share is that of the first."""
+    """The options of all learners by name; if several learners have an option, that of the first."""
     found: dict[str, Option] = {}
     for own in OPTIONS.values():
         for option in own.options:
@@ -35,16 +35,16 @@ def all_options() -> dict[str, Option]:
 
 
 def chosen(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, by name, each as its parameter takes it.
+    """The values of the options that were given, by name, parsed for the parameters of the learner.
 
     Parameters
     ----------
-    typed : value of every option of every learner; None or False where it was not given
+    typed : typed values of all options of all learners; None or False if not given
 
     Raises
     ------
     DataError
-        If a value cannot be read.
+        If a value cannot be parsed.
     """
     return {
         name: option.read(typed[name])
@@ -54,17 +54,17 @@ def chosen(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that options set without a look at the table.
+    """The parameters of the learner that the options set without the table.
 
     Parameters
     ----------
-    name : of the learner
-    given : options by name
+    name : name of the learner
+    given : values of the options that were given, by name
 
     Raises
     ------
     ValueError
-        If the learner does not exist, or an option belongs to others or has a value that it does not know.
+        If the learner does not exist, does not have one of the options, or does not accept its value.
     """
     for option, value in given.items():
         _require_option(name, option)
@@ -75,7 +75,7 @@ def settings_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_from_table(name: str, given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
-    """What the other options ask for; see :func:`settings_of`."""
+    """The settings of the options that need the table; see :func:`settings_of`."""
     asked = {option: value for option, value in given.items() if all_options()[option].needs_table}
     if not asked:
         return FromTable()
@@ -85,10 +85,10 @@ def settings_from_table(name: str, given: Mapping[str, Any], features: pl.DataFr
 
 
 def _require_option(name: str, option: str) -> None:
-    """Refuse an option that the learner called ``name`` does not have."""
-    learner(name)  # a name that does not exist is refused with those that do
+    """Raise DataError if the learner called ``name`` does not have the option."""
+    learner(name)  # raises ValueError if there is no such learner
     if option in OPTIONS[name].by_name:
         return
     having = [other for other, own in OPTIONS.items() if option in own.by_name]
     flag = all_options()[option].flag
-    raise DataError(f"{flag} is not an option of --model {name}: it belongs to {' and '.join(having)}")
+    raise DataError(f"{flag} is not an option of --model {name}, only of {' and '.join(having)}: leave it out")

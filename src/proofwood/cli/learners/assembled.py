@@ -1,4 +1,4 @@
-"""One command for all learners: its options are those that the learners declare, and its help lists them apart."""
+"""One command for all learners: it has the options of all of them, and its help lists them by learner."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from proofwood.cli.learners.option import Option
 
 
 def with_learner_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``command``, with the options of all learners in place of its ``**own``.
+    """Replace ``**own`` in the signature of ``command`` by the options of all learners.
 
-    typer reads the options of a command off its signature, so this is where they are put.
+    typer reads the options of a command from its signature.
     """
     signature = inspect.signature(command, eval_str=True)
     given = [it for it in signature.parameters.values() if it.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -27,7 +27,7 @@ def with_learner_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def values_of(option: str) -> Callable[[typer.Context, str], list[str]]:
-    """A function that completes the values of an option: by the learner that stands on the line, or else by all."""
+    """Return a function that completes the values of an option, for the learner of ``--model`` or else for all."""
 
     def values(ctx: typer.Context, incomplete: str) -> list[str]:
         named = OPTIONS.get(ctx.params.get("model") or "")
@@ -51,24 +51,24 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 class LearnersCommand(Command):
-    """A command whose help lists the options of each learner under its name, in the words of that learner.
+    """A command whose help lists the options of each learner under its name, with the help texts of the learner.
 
-    After ``--model NAME`` the help is about this learner alone.
+    After ``--model NAME`` the help lists only the options of this learner.
     """
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the lists of arguments and options; typer's class of ``ctx`` has another name in each version."""
+        """Write the lists of arguments and options. ``ctx`` has no type: typer renames its class between versions."""
         shared = all_options()
         lists: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         forms: dict[str, str] = {}
         for parameter in self.get_params(ctx):
             shown = parameter.get_help_record(ctx)
-            assert shown is not None, parameter.name  # none is hidden
+            assert shown is not None, parameter.name  # no option is hidden
             if parameter.name in shared:
                 forms[parameter.name] = shown[0]
             else:
                 lists["Arguments" if parameter.param_type_name == "argument" else "Options"].append(shown)
-        # click before 8.1.8 knows the default already when it shows the help.
+        # click before 8.1.8 has already set the default when it shows the help.
         source = ctx.get_parameter_source("model")
         asked = str(ctx.params.get("model")) if source is not None and source.name != "DEFAULT" else ""
         for name in [asked] if asked in OPTIONS else list(OPTIONS):

@@ -1,4 +1,4 @@
-"""Options of ``proofwood fit --model diagram``, and the constraints that they stand for."""
+"""Options of ``proofwood fit --model diagram``, and the constraints that they set."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -21,27 +21,27 @@ FAIRNESS = {
     "predictive_equality": "PredictiveEquality",
     "equalized_odds": "EqualizedOdds",
 }
-"""Options that name a sensitive column -> their constraints."""
+"""The constraint of each option that names a sensitive column."""
 FAIR = "COL[:RATIO[:PENALTY]]"
-"""What these options take."""
+"""The form of the values of these options."""
 
 
 def widths(text: str) -> tuple[int, ...]:
-    """``--widths`` as a tuple; DataError if it is not a list of integers."""
+    """Parse ``--widths`` into a tuple; DataError if it is not a list of integers."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise DataError(
-            f"--widths {text!r} are not widths: expected integers between commas, one per layer, such as 1,2,4,4"
+            f"--widths {text!r}: expected integers with commas between them, one per layer, such as 1,2,4,4"
         ) from None
 
 
 def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
-    """The constraints; the sensitive column goes to ``fit``, and is not a feature unless it is to be kept."""
+    """The constraints, and the sensitive column for ``fit``; without ``--keep-sensitive`` it is not a feature."""
     found, sensitive = _constraints(given, features.columns, sorted(set(labels.tolist())))
     if sensitive is None:
         if "keep_sensitive" in given:
-            raise DataError("--keep-sensitive keeps the column of a fairness constraint, and none is given")
+            raise DataError("--keep-sensitive needs a fairness constraint: add one, such as --demographic-parity COL")
         return FromTable({"constraints": found})
     return FromTable(
         {"constraints": found},
@@ -53,18 +53,18 @@ def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -
 def _constraints(
     given: Mapping[str, Any], columns: Sequence[str], labels: Sequence[Any]
 ) -> tuple[list[Any], str | None]:
-    """The constraints that options ask for, and the sensitive column that they compare.
+    """The constraints that the options set, and the sensitive column whose groups they compare, or None.
 
     Parameters
     ----------
     given : value of each option that was given, by name
-    columns : of the table
+    columns : columns of the table
     labels : distinct labels of the target
 
     Raises
     ------
     DataError
-        If a value cannot be read, a column does not exist, or two constraints name different columns.
+        If a value cannot be parsed, a column does not exist, or two constraints name different columns.
     """
     from proofwood.data.tables import require_column
     from proofwood.estimators import constraints as kinds
@@ -87,14 +87,17 @@ def _constraints(
         made.append(kinds.KINDS[kind](ratio=ratio, pos_label=pos_label, penalty=penalty))  # type: ignore[call-arg]
     if len(named) > 1:
         asked = " and ".join(f"{shown} {column!r}" for column, shown in named.items())
-        raise DataError(f"{asked} compare different columns: all fairness constraints of a model compare one")
+        raise DataError(f"{asked} compare different columns: all fairness constraints must use the same column")
     if positive is not None and not named:
-        raise DataError(f"--positive {positive!r} is the favourable class of a fairness constraint, and none is given")
+        raise DataError(
+            f"--positive {positive!r} is the favourable class of a fairness constraint: add one, such as "
+            "--demographic-parity COL"
+        )
     return made, next(iter(named), None)
 
 
 def _column_and_numbers(option: str, text: str, columns: Sequence[str]) -> tuple[str, float, float | None]:
-    """What :data:`FAIR` shows; a name that holds a colon is a name if there is such a column."""
+    """Parse a value of the form :data:`FAIR`. A text with colons that is the name of a column is that column."""
     if text in columns or ":" not in text:
         return text, 0.8, None
     column, _, last = text.rpartition(":")
@@ -119,7 +122,7 @@ def _is_number(text: str) -> bool:
 
 
 def _number(text: str) -> float:
-    """``--min-samples``: an int counts rows, a float is a share."""
+    """Parse ``--min-samples``: an int is a number of rows, a float a share."""
     number = count_or_share(text)
     if number is None:
         raise DataError(
@@ -133,23 +136,29 @@ DIAGRAM = LearnerOptions(
         Option("widths", str, "Most splits of each layer, such as 1,2,4,4.", "N,N,...", read=widths),
         Option("alpha", float, "Price per node, as a share of all nodes; 0.1 by default."),
         Option("splits", str, "univariate or oblique.", values=("univariate", "oblique")),
-        Option("norm", str, "Of oblique splits: box (as in the paper) or l1.", values=("box", "l1")),
+        Option("norm", str, "With oblique splits: box (as in the paper) or l1.", values=("box", "l1")),
         Option("topology", str, "diagram or tree.", values=("diagram", "tree")),
         MAX_THRESHOLDS,
         Option(
             "engine",
             str,
-            "Which engine searches.",
+            "Search engine: auto, search, heuristic or paper.",
             values=("auto", "search", "heuristic", "paper"),
         ),
-        Option("variant", str, "Of --engine paper: scipy or scip.", values=("scipy", "scip")),
-        Option("random_state", int, "Seed of the constructions."),
-        Option("max_splits", int, "Most splits in all.", needs_table=True),
-        Option("min_samples", str, "Rows through every split: a number (20) or a share (0.05).", "N", needs_table=True),
+        Option("variant", str, "With --engine paper: scipy or scip.", values=("scipy", "scip")),
+        Option("random_state", int, "Seed of the heuristics."),
+        Option("max_splits", int, "Most splits of the diagram.", needs_table=True),
+        Option(
+            "min_samples",
+            str,
+            "Least rows that reach every split: a number (20) or a share (0.05).",
+            "N",
+            needs_table=True,
+        ),
         Option(
             "demographic_parity",
             str,
-            "Groups of a column are predicted positive equally often.",
+            "Equal rates of positive predictions of groups.",
             FAIR,
             needs_table=True,
         ),
@@ -157,7 +166,7 @@ DIAGRAM = LearnerOptions(
         Option("predictive_equality", str, "Equal false positive rates of groups.", FAIR, needs_table=True),
         Option("equalized_odds", str, "Equal true and false positive rates of groups.", FAIR, needs_table=True),
         Option("positive", str, "The favourable class, if there are more than two.", "LABEL", needs_table=True),
-        Option("keep_sensitive", bool, "Let the model use the column of the groups, too.", needs_table=True),
+        Option("keep_sensitive", bool, "Let the model test the column of the groups, too.", needs_table=True),
     ),
     _with_table,
 )

@@ -9,15 +9,15 @@ MINIMAL = LearnerOptions(
         Option(
             "minimize",
             str,
-            "depth, nodes (least depth first) or nodes-any-depth.",
+            "What to minimise: depth, nodes (after the depth) or nodes-any-depth.",
             values=("depth", "nodes", "nodes-any-depth"),
         ),
         Option("max_depth", int, "Most tests on a path; no limit by default."),
-        Option("max_errors", int, "Rows that may be wrong; 0 by default."),
+        Option("max_errors", int, "Most rows that may be wrong; 0 by default."),
         Option(
             "on_conflict",
             str,
-            "error or majority, for equal rows of different labels.",
+            "For equal rows with different labels: error, or majority (their most frequent label).",
             values=("error", "majority"),
         ),
         MAX_THRESHOLDS,

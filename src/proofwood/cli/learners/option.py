@@ -1,4 +1,4 @@
-"""What a learner declares of its options on the command line."""
+"""The declaration of the options of a learner on the command line."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of one learner. Learners with an option of the same name share its type, metavar and reading.
+    """One option of one learner. Options of the same name in several learners have the same type, metavar and parsing.
 
     Parameters
     ----------
-    name : of the parameter; the option is ``--name`` with hyphens
+    name : name of the parameter; the option is ``--name`` with hyphens
     kind : type of the value: str, int, float, or bool for an option without a value
-    help : what it means to this learner
+    help : help text of the option for this learner
     metavar : name of the value in the help; None for the name of its type
-    read : makes the value of the parameter from what was typed; ValueError if it cannot
-    needs_table : whether the value names columns or labels, so that :attr:`LearnerOptions.with_table` reads it
-    values : all that may be given, of an option that takes one of a few words; else empty
+    read : function that parses the typed value; ValueError if it cannot
+    needs_table : whether the value names columns or labels, so that :attr:`LearnerOptions.with_table` parses it
+    values : all permitted values, if the option takes one of a few words; else empty
     """
 
     name: str
@@ -35,18 +35,18 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The option as it is typed."""
+        """The option as typed, such as ``--max-depth``."""
         return f"--{self.name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
 class FromTable:
-    """What options ask for that only make sense with the table.
+    """The settings from options that need the table.
 
     Parameters
     ----------
     settings : parameters of the estimator
-    fit : arguments of its ``fit`` and ``recount``
+    fit : arguments for its ``fit`` and ``recount``
     drop : columns that are not features
     """
 
@@ -55,16 +55,18 @@ class FromTable:
     drop: Sequence[str] = ()
 
 
-ENGINE = Option("engine", str, "Which engine searches.", values=("auto", "search", "paper"))
-"""Of learners with one search beside the method of their paper."""
-MAX_THRESHOLDS = Option("max_thresholds", int, "At most so many thresholds per column.")
-"""Of learners over tests."""
-CHECKPOINT = Option("checkpoint", str, "Write here what is proved, every 30 s; the same fit goes on from it.", "FILE")
-"""Of learners whose search can go on from a file."""
+ENGINE = Option("engine", str, "Search engine: auto, search or paper.", values=("auto", "search", "paper"))
+"""Option of learners with one search and the method of their paper."""
+MAX_THRESHOLDS = Option("max_thresholds", int, "Most thresholds per column.")
+"""Option of learners over tests."""
+CHECKPOINT = Option(
+    "checkpoint", str, "Save the state of the search here, every 30 s; the same fit continues from it.", "FILE"
+)
+"""Option of learners whose search can continue from a file."""
 
 
 WithTable = Callable[[Mapping[str, Any], "pl.DataFrame", Any], FromTable]
-"""Values of options that need the table, by name; features; labels -> what they ask for."""
+"""Function from the values of the options that need the table, by name, the features and the labels to the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ class LearnerOptions:
 
     Parameters
     ----------
-    options : in the order of the help
-    with_table : reads those that need the table; None if none does
+    options : the options in the order of the help
+    with_table : function that parses the options that need the table; None if no option needs it
     """
 
     options: tuple[Option, ...]
@@ -82,5 +84,5 @@ class LearnerOptions:
 
     @property
     def by_name(self) -> dict[str, Option]:
-        """Name -> option."""
+        """The options by name."""
         return {option.name: option for option in self.options}

@@ -8,10 +8,10 @@ from proofwood.exceptions import DataError
 
 
 def max_gap(text: str) -> float:
-    """``--max-gap`` as the estimator takes it: an int counts errors, a float is a share."""
+    """Parse ``--max-gap``: an int is a number of errors, a float a share."""
     gap = count_or_share(text)
     if gap is None:
-        raise DataError(f"--max-gap {text!r} is not a gap: expected errors (such as 5), or a share (such as 0.01)")
+        raise DataError(f"--max-gap {text!r} is not a number: expected errors (such as 5), or a share (such as 0.01)")
     return gap
 
 
@@ -19,8 +19,8 @@ TREE = LearnerOptions(
     (
         Option("max_depth", int, "Most tests on a path; 3 by default."),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
-        Option("min_samples_leaf", int, "Rows that every leaf must hold."),
-        Option("cv", int, "Folds: choose depth, up to --max-depth, and price of leaves by cross-validation.", "FOLDS"),
+        Option("min_samples_leaf", int, "Least rows per leaf."),
+        Option("cv", int, "Choose depth (up to --max-depth) and price of leaves by cross-validation.", "FOLDS"),
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
         CHECKPOINT,
     )

@@ -1,1 +1,1 @@
-"""Fitted models as programs and files that need none of this package: a file for each format."""
+"""Exports of fitted models as programs and files that run without this package; one module per format."""

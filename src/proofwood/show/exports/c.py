@@ -25,7 +25,7 @@ _OTHERS = {Kind.BOOLEAN: "0 or 1"}
 
 
 def to_c(model: Exported) -> str:
-    """Source of ``predict``, ``predict_proba``, ``class_names``, and ``level_code`` where there is text."""
+    """C source with ``predict``, ``predict_proba``, ``class_names`` and, for categories, ``level_code``."""
     names = identifiers(model)
     language = _C(model, names)
     n_classes, n_columns = len(model.labels), len(model.columns)
@@ -38,11 +38,11 @@ def to_c(model: Exported) -> str:
         f" * void predict_proba(row, out)         probabilities of the {n_classes} classes",
         " * const char *class_names[]            labels by code",
         *(
-            [" * double level_code(column, text)      the number of a text in a row, NULL where it is missing"]
+            [" * double level_code(column, text)      the number for a text in a row; text is NULL if missing"]
             * bool(texts)
         ),
         *(
-            [" * double number_level_code(column, x)  the same of a category that is not text, NAN where it is missing"]
+            [" * double number_level_code(column, x)  the number for a category that is not text; x is NAN if missing"]
             * bool(typed)
         ),
         " *",
@@ -117,7 +117,7 @@ def _level_codes(model: Exported, texts: list[int]) -> list[str]:
 
 
 def _number_level_codes(model: Exported, typed: list[int]) -> list[str]:
-    """Codes of categories that are booleans, numbers or times, by their numbers."""
+    """C source of ``number_level_code``, which returns the codes of categories that are booleans, numbers or times."""
     if not typed:
         return []
     lines = ["double number_level_code(int column, double x) {", "    if (isnan(x)) return NAN;"]
@@ -142,9 +142,9 @@ def _meaning(model: Exported, column: int) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal in UTF-8; other characters than plain ASCII are octal, which ends after three digits."""
+    """A C string literal in UTF-8, in which bytes beyond plain ASCII are octal escapes of three digits."""
     if "\0" in text:
-        raise ExportError(f"the text {text!r} holds a zero byte, which ends a text of C: replace it")
+        raise ExportError(f"the text {text!r} contains a zero byte, which would end a string in C: replace it")
     require_utf8(text)
     shown = "".join(
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in text.encode()

@@ -1,7 +1,7 @@
-"""How databases write names, texts, numbers, booleans, dates and times.
+"""The SQL syntax of databases for names, texts, numbers, booleans, dates and times.
 
-Names and texts of a named dialect are those of sqlglot, which knows their quotes and escapes. This module adds what a
-comparison with a float64 needs, a literal that is a double in that database, and dates of the type of the column.
+For a named dialect, sqlglot writes names and texts with the right quotes and escapes. This module adds literals of type
+double, for exact comparisons with float64, and literals of dates and times with the type of the column.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ INSTALL = "pip install 'proofwood[sql]'"
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one database writes things.
+    """The SQL syntax of one database. Templates have ``{}`` for the name or value.
 
     Parameters
     ----------
-    title : what people call it
-    sqlglot : its name there; empty for what databases have in common
-    number : a float64, given in digits, as a double
-    extreme : the same of numbers that decimals do not reach, given with whole digits and an exponent
-    moments : by kind, a date, moment or time, given in ISO text
-    casts : by kind, a column of dates, moments or times, which may be text, as such
-    instant : a moment in UTC, given in ISO text with its offset, where the database compares instants
-    loose : whether dates may be stored as text, which does not tell 10:30 from 10:30:00
-    truth : the tests of a column of booleans that hold where it is true, and where it is false
-    booleans : true and false
-    as_text : a column of text, so that texts compare by their characters alone
-    wide : before a text that is not ASCII
-    names : what no name may hold, and why
-    quote : in place of the quotes of sqlglot
-    deepest : expressions within each other
-    most_listed : values in a list
+    title : name of the database for people
+    sqlglot : name of the dialect in sqlglot; empty for SQL that most databases accept
+    number : template for a float64 as a double
+    extreme : template for very large or small float64, whose digits are given as an integer with an exponent
+    moments : templates for a date, moment or time, by kind, given as ISO text
+    casts : templates for a column of dates, moments or times, by kind, that may be stored as text
+    instant : template for a moment in UTC, given as ISO text; None if the database cannot compare instants
+    loose : whether dates may be stored as text, in which 10:30 and 10:30:00 are the same time
+    truth : templates for tests of a boolean column: that it is true, and that it is false
+    booleans : literals for true and false
+    as_text : template for a text column, so that texts are compared character by character
+    wide : prefix of a text that is not ASCII
+    names : characters that no name may contain, and a description of them
+    quote : quote for names, instead of that of sqlglot
+    deepest : most nested expressions, or None
+    most_listed : most values in a list, or None
     empty_is_null : whether an empty text is NULL
-    aliased : whether ``*`` needs the name of a table, and a query no semicolon
-    padded : whether blanks at the end of texts are not looked at
+    aliased : whether ``*`` needs the name of a table, and a query must not end with a semicolon
+    padded : whether comparisons ignore spaces at the end of texts
     """
 
     title: str
@@ -68,10 +68,12 @@ class Dialect:
     padded: bool = False
 
     def quoted(self, name: str) -> str:
-        """A name of a column or table."""
+        """The quoted name of a column or table; ExportError if the database does not permit the name."""
         if not name or any(char in "\0" + self.names[0] for char in name):
-            what = "is empty" if not name else f"holds {'a zero byte' if chr(0) in name else self.names[1]}"
-            raise ExportError(f"the name {name!r} {what}, which {self.title} cannot name: rename the column or table")
+            what = "is empty" if not name else f"contains {'a zero byte' if chr(0) in name else self.names[1]}"
+            raise ExportError(
+                f"the name {name!r} {what}, which {self.title} does not permit: rename the column or table"
+            )
         require_utf8(name)
         if self.quote is not None or not self.sqlglot:
             mark = self.quote or '"'
@@ -82,7 +84,7 @@ class Dialect:
         return str(exp.to_identifier(name, quoted=True).sql(dialect=self.sqlglot))
 
     def alias(self, name: str, taken: Iterable[str]) -> str:
-        """A name for a column of the answer: without what cannot stand in one, and like no other."""
+        """A valid name for a column of the result that is not in ``taken``: ``name``, changed if necessary."""
         shown = "".join("_" if char in "\0" + self.names[0] else char for char in name)
         lower = {one.lower() for one in taken}
         while shown.lower() in lower:
@@ -90,12 +92,12 @@ class Dialect:
         return shown
 
     def text(self, value: str) -> str:
-        """A text as a literal."""
+        """A text as a literal; ExportError if the database cannot represent it."""
         if "\0" in value:
-            raise ExportError(f"the text {value!r} holds a zero byte, which SQL cannot: replace it")
+            raise ExportError(f"the text {value!r} contains a zero byte, which SQL does not permit: replace it")
         require_utf8(value)
         if self.empty_is_null and not value:
-            raise ExportError(f"an empty text is a level or a label, which {self.title} keeps as NULL: replace it")
+            raise ExportError(f"a level or label is an empty text, which {self.title} stores as NULL: replace it")
         if not self.sqlglot:
             return "'" + value.replace("'", "''") + "'"
         # Start-up time: sqlglot is optional and slow to load.
@@ -105,7 +107,7 @@ class Dialect:
         return literal if value.isascii() else self.wide + literal
 
     def double(self, value: float) -> str:
-        """A float64, with every digit that counts."""
+        """A float64 as an exact literal of type double."""
         text = digits(value)
         if self.extreme is not None and value and not 1e-100 <= abs(value) <= 1e100:
             mantissa, _, exponent = text.partition("e")
@@ -114,7 +116,7 @@ class Dialect:
         return text if self.number == "{}" else self.number.format(text.removesuffix("e0"))
 
     def literal(self, value: Any) -> str:
-        """A label, or a level that is not a date."""
+        """A label, or a level that is not a date, as a literal."""
         if isinstance(value, bool):
             return self.booleans[0 if value else 1]
         if isinstance(value, int):
@@ -122,15 +124,15 @@ class Dialect:
         return self.double(value) if isinstance(value, float) else self.text(str(value))
 
     def is_true(self, name: str) -> str:
-        """Whether a boolean is true."""
+        """The SQL test that the boolean column ``name`` is true."""
         return self.truth[0].format(name)
 
     def is_false(self, name: str) -> str:
-        """Whether a boolean is false."""
+        """The SQL test that the boolean column ``name`` is false."""
         return self.truth[1].format(name)
 
     def moment(self, number: int, kind: Kind, zone: str | None, column: str) -> str:
-        """The literal of a whole number of a kind of dates and times.
+        """The literal for a date, moment or time, given as the number of its kind.
 
         Raises
         ------
@@ -147,39 +149,39 @@ class Dialect:
         if zone is not None:
             if self.instant is None:
                 raise ExportError(
-                    f"column {column!r} holds times with a time zone ({zone}), and {self.title} has no type for them "
-                    "that compares instants: name a database that has (dialect='duckdb', 'postgresql', 'sqlserver', "
-                    "'bigquery', 'snowflake' or 'oracle'), or turn the column into local times or UTC without a zone "
-                    "and fit again"
+                    f"column {column!r} has times with a time zone ({zone}), but {self.title} has no type that "
+                    "compares them as instants: pass the dialect of a database with such a type ('duckdb', "
+                    "'postgresql', 'sqlserver', 'bigquery', 'snowflake' or 'oracle'), or turn the column into local "
+                    "times or UTC without a zone and fit again"
                 )
             return self.instant.format(iso)
         form = dict(self.moments).get(kind)
         if form is None:
             raise ExportError(
-                f"column {column!r} holds {kind}s, for which {self.title} has no type: turn it into a number, for "
+                f"column {column!r} has {kind}s, for which {self.title} has no type: turn it into numbers, for "
                 "example of seconds, and fit again"
             )
         return form.format(iso)
 
     def as_moment(self, name: str, kind: Kind, zone: str | None) -> str:
-        """A column of dates, moments or times, by its name, in the form that comparisons use."""
+        """The expression for the column ``name`` of dates, moments or times in comparisons, with a cast if needed."""
         return name if zone is not None else dict(self.casts).get(kind, "{}").format(name)
 
     def is_moment(
         self, name: str, numbers: Sequence[int], kind: Kind, zone: str | None, column: str, *, negated: bool = False
     ) -> str:
-        """Whether a column is one of some dates or times, given as numbers, or is none of them."""
+        """The SQL test that a column is one (``negated``: none) of some dates or times, given as numbers."""
         name = self.as_moment(name, kind, zone)
         if not self.loose:
             return self.listed(name, [self.moment(n, kind, zone, column) for n in numbers], negated=negated)
         spans = []
-        for number in numbers:  # from its shortest text up to the next one, whatever form it is written in
+        for number in numbers:  # all texts of one moment are between its shortest text and the next moment
             after = self.moment(number + 1, kind, zone, column)
             spans.append(f"{name} >= '{_shortest(instant(number, kind, column), kind)}' AND {name} < {after}")
         return f"{'NOT ' if negated else ''}({' OR '.join(spans)})"
 
     def listed(self, name: str, literals: Sequence[str], *, negated: bool = False) -> str:
-        """Whether a column is one of some values, or is none of them."""
+        """The SQL test that a column is one (``negated``: none) of some values, given as literals."""
         most, word = self.most_listed or len(literals), "NOT IN" if negated else "IN"
         parts = [
             f"{name} {word} ({', '.join(literals[start : start + most])})" for start in range(0, len(literals), most)
@@ -188,10 +190,11 @@ class Dialect:
 
 
 def digits(value: float) -> str:
-    """A float64 with an exponent, which makes it a double in most databases.
+    """A float64 as text with an exponent, which most databases read as a double.
 
-    It has the fewest digits that read back where these lie well inside what rounds to the number, and 18 else, so that
-    a reader that rounds several times on its way, as SQLite's does, still finds it (up to exponents of some 250).
+    It has the fewest digits that read back as the same number, if rounding errors of a reader cannot change the result,
+    else 18 digits. So databases that round several times while reading, as SQLite does, still get the right number (up
+    to exponents of about 250).
     """
     text = exact(value)
     number, half = Fraction(value), Fraction(min(value - math.nextafter(value, -math.inf), math.ulp(value))) / 2
@@ -204,7 +207,7 @@ def digits(value: float) -> str:
 
 
 def _shortest(at: datetime, kind: Kind) -> str:
-    """The shortest ISO text of a moment: all its other texts come right after it."""
+    """The shortest ISO text of a moment; in the order of texts, its other texts follow directly."""
     text = at.time().isoformat() if kind is Kind.TIME else at.isoformat(sep=" ")
     if "." in text:
         return text.rstrip("0")
@@ -216,7 +219,7 @@ _TYPED = ((Kind.DATE, "DATE '{}'"), (Kind.MOMENT, "TIMESTAMP '{}'"), (Kind.TIME,
 
 
 def _cast(moment: str, time: str, what: str) -> tuple[tuple[Kind, str], ...]:
-    """Dates, moments and times by casts to types; two of the types are given."""
+    """Templates that cast ``what`` to the types of dates, moments and times, by kind; ``DATE`` is always for dates."""
     types = ((Kind.DATE, "DATE"), (Kind.MOMENT, moment), (Kind.TIME, time))
     return tuple((kind, f"CAST({what} AS {name})") for kind, name in types)
 
@@ -225,12 +228,12 @@ _COLUMN, _LITERAL = "{}", "'{}'"
 
 
 PLAIN = Dialect("SQL for any database", loose=True)
-"""What SQLite, DuckDB, PostgreSQL and others have in common."""
+"""SQL that SQLite, DuckDB, PostgreSQL and others accept."""
 _UNNAMED_TRUTH = ("(1 = 1)", "(1 = 0)")
-"""True and false where a column bears one of their names, which SQLite then takes for the column."""
-_NO_BIGQUERY_NAME = ('!"$()*,./;?@[\\]^`{}~\n\r\t', "a character that no column of BigQuery has")
+"""True and false for a table with a column called "true" or "false", which SQLite would read instead of the literal."""
+_NO_BIGQUERY_NAME = ('!"$()*,./;?@[\\]^`{}~\n\r\t', "a special character")
 _DIALECTS = {
-    # A name in double quotes that SQLite does not find is a text to it; in backticks it is an error.
+    # SQLite reads an unknown name in double quotes as a text; in backticks it is an error.
     "sqlite": Dialect("SQLite", "sqlite", loose=True, quote="`", booleans=("1", "0")),
     "duckdb": Dialect(
         "DuckDB",
@@ -239,7 +242,7 @@ _DIALECTS = {
         casts=_cast("TIMESTAMP", "TIME", _COLUMN),
         instant="TIMESTAMPTZ '{}+00:00'",
     ),
-    # a number with an exponent is a decimal to PostgreSQL
+    # PostgreSQL reads a number with an exponent as a decimal.
     "postgresql": Dialect(
         "PostgreSQL",
         "postgres",
@@ -288,7 +291,7 @@ _DIALECTS = {
         "Oracle",
         "oracle",
         number="CAST({} AS BINARY_DOUBLE)",
-        extreme="TO_BINARY_DOUBLE('{}')",  # without a point, which is a comma in some countries
+        extreme="TO_BINARY_DOUBLE('{}')",  # without a decimal point, which some locales read differently
         moments=_TYPED[:2],
         instant="TIMESTAMP '{} +00:00'",
         truth=("{} = 1", "{} = 0"),
@@ -300,17 +303,17 @@ _DIALECTS = {
     ),
 }
 DIALECTS = tuple(_DIALECTS)
-"""Names of the databases that are known."""
+"""Names of the supported dialects."""
 _ALSO = {"postgres": "postgresql", "tsql": "sqlserver", "mssql": "sqlserver", "mariadb": "mysql"}
 
 
 def dialect_of(name: str | None, columns: Iterable[str] = ()) -> Dialect:
-    """The dialect of a database; what databases have in common if it is None.
+    """The dialect of a database; for None, SQL that most databases accept.
 
     Parameters
     ----------
-    name : of the database
-    columns : names of columns of the table
+    name : name of the database, or None
+    columns : names of the columns of the table
 
     Raises
     ------

@@ -12,7 +12,7 @@ from proofwood.show.exports.source import Exported, ExportError, exact, require_
 
 _READERS = {
     "number": """\
-// A number; NaN where it is missing.
+// A number; NaN if it is missing.
 function readNumber(value) {
   if (value === null || value === undefined) return NaN;
   const number = typeof value === "string" && value.trim() === "" ? NaN : Number(value);
@@ -20,7 +20,7 @@ function readNumber(value) {
   return number;
 }""",
     "boolean": """\
-// 1 for true, 0 for false, also as text; NaN where it is missing.
+// 1 for true, 0 for false, also as text; NaN if it is missing.
 function readBoolean(value) {
   if (value === null || value === undefined || value !== value) return NaN;
   const at = ["false", "true", "0", "1"].indexOf(String(value).trim().toLowerCase());
@@ -28,27 +28,27 @@ function readBoolean(value) {
   return at % 2;
 }""",
     "text": """\
-// A text; null where it is missing.
+// A text; null if it is missing.
 function readText(value) {
   return value === null || value === undefined || value !== value ? null : String(value);
 }""",
     "date": """\
-// Days since 1970-01-01 of a Date (in UTC) or ISO text; NaN where it is missing.
+// Days since 1970-01-01 of a Date (in UTC) or ISO text; NaN if it is missing.
 function readDate(value) {
   return Math.floor(readMoment(value) / 86400e6);
 }""",
     "moment": """\
-// Microseconds since 1970-01-01 of a Date (in UTC) or ISO text without a zone; NaN where it is missing.
+// Microseconds since 1970-01-01 of a Date (in UTC) or ISO text without a zone; NaN if it is missing.
 function readMoment(value) {
   return readIso(value, false);
 }""",
     "instant": """\
-// Microseconds since 1970-01-01 of a Date or ISO text with its offset; NaN where it is missing.
+// Microseconds since 1970-01-01 of a Date or ISO text with its offset; NaN if it is missing.
 function readInstant(value) {
   return readIso(value, true);
 }""",
     "time": """\
-// Microseconds since midnight of a text such as "14:30:00.5"; NaN where it is missing.
+// Microseconds since midnight of a text such as "14:30:00.5"; NaN if it is missing.
 function readTime(value) {
   return value === null || value === undefined ? NaN : readMoment("1970-01-01 " + value);
 }""",
@@ -74,7 +74,7 @@ _OF_KIND = {Kind.BOOLEAN: "boolean", Kind.DATE: "date", Kind.MOMENT: "moment", K
 
 
 def to_javascript(model: Exported) -> str:
-    """Source with ``predict(row)`` and ``predictProba(row)``; a module of Node.js too."""
+    """JavaScript source with ``predict(row)`` and ``predictProba(row)``, for browsers and as a Node.js module."""
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
     needed = set(readers.values()).union(*(_NEEDS.get(reader, set()) for reader in readers.values()))
@@ -147,8 +147,8 @@ def _reader(model: Exported, column: int) -> str:
         return "text"
     if kind is Kind.DURATION:
         raise ExportError(
-            f"column {meaning.name!r} holds durations, for which JavaScript has no value: turn it into a number, for "
-            "example of seconds, and fit again"
+            f"column {meaning.name!r} has durations, for which JavaScript has no type: turn the column into numbers, "
+            "for example of seconds, and fit again"
         )
     if kind is Kind.MOMENT and meaning.zone is not None:
         return "instant"
@@ -156,11 +156,11 @@ def _reader(model: Exported, column: int) -> str:
 
 
 def _values(model: Exported, column: int, codes: Iterable[int]) -> list[Any]:
-    """Levels as the readers give them."""
+    """The levels with these codes, as the generated readers return them."""
     require_exact_levels(model, column, "a number of JavaScript")
     return [int(value) if isinstance(value, bool) else value for value in model.values(column, codes)]
 
 
 def _json(value: object) -> str:
-    """JSON in ASCII that may stand inside a page."""
+    """``value`` as JSON in ASCII that is safe inside an HTML page."""
     return json.dumps(value).replace("<", "\\u003c")

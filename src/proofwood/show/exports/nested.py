@@ -1,7 +1,7 @@
-"""Models as nested conditions of a programming language: what Python, C and JavaScript have in common.
+"""Models as nested conditions of a programming language: the common part of the exports to Python, C and JavaScript.
 
-A node with several parents is a function of its own, and so is a node below many others, since languages limit how
-deep conditions may be nested. Each function returns the number of a leaf.
+A node with several parents becomes a separate function, and so does a very deep node, because languages limit how deep
+conditions may be nested. Each function returns the number of a leaf.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from proofwood.model.node_table import LEAF
 from proofwood.show.exports.source import Ask, Exported, ExportError, exact, in_comment
 
 DEEPEST = 20
-"""Conditions within each other, in one function."""
+"""Most nested conditions in one function."""
 _WORDS = """
 alignas alignof and_eq arguments asm auto await bitand bitor bool break case catch char class classes compl concept
 const consteval constexpr constinit continue debugger decltype default delete do double else enum errno eval explicit
@@ -28,35 +28,36 @@ typeof_unqual undefined union unix unsigned using value var virtual void volatil
 yield
 """
 _RESERVED = {*keyword.kwlist, *_WORDS.split()}
-"""What no variable may be called in Python, C, C++ or JavaScript."""
+"""Names that a variable must not have in Python, C, C++ or JavaScript."""
 MOST_CALLS = 500
-"""Functions that may call each other one below the other: Python ends a program at a thousand."""
+"""Most nested calls of functions; Python permits a thousand."""
 
 
 class Language(ABC):
-    """How a language writes the pieces of a program of conditions.
+    """The syntax of one language for a program of conditions.
 
-    The words below are those of C and JavaScript, where these have the same.
+    The defaults are the syntax that C and JavaScript share.
 
     Parameters
     ----------
-    model : what is written
-    names : variable of each column that it tests
+    model : model to write
+    names : variable of each column that the model tests
     """
 
     step = "    "
     true, false, either, negated, present = "true", "false", "||", "!({})", "!({})"
     nan = null = "isnan({})"
-    """Whether a number is missing, or a text."""
+    """Expressions for whether a number (``nan``) or a text (``null``) is missing."""
     end = ";"
 
     def __init__(self, model: Exported, names: dict[int, str]) -> None:
         self.model, self.names = model, names
 
     def condition(self, ask: Ask) -> str:
-        """Whether a row goes low, as an expression; whether it goes high if the question is the contrary one.
+        """The expression that is true if a row goes low; if ``ask.contrary``, if it goes high.
 
-        A comparison with NaN is false, and what is missing is in no list: it goes elsewhere by itself.
+        A comparison with NaN is false, and a missing value is in no list. So the other side of a test needs no
+        expression for missing values.
         """
         value = self.weighted_sum(ask) if ask.column < 0 else self.names[ask.column]
         gap = (self.null if self._is_text(ask.column) else self.nan).format(value)
@@ -74,38 +75,38 @@ class Language(ABC):
         return either if ask.missing_low and ask.gap else test
 
     def _is_text(self, column: int) -> bool:
-        """Whether the variable of a column is a text."""
+        """Whether the variable of a column has texts as values."""
         model = self.model
         levels = column >= 0 and model.has_levels(column) and not model.ordered(column)
         return levels and model.read_as(column) is None
 
     def weighted_sum(self, ask: Ask) -> str:
-        """What a test of several columns compares."""
+        """The expression for the weighted sum that a test compares."""
         return " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
 
     @abstractmethod
     def member(self, name: str, column: int, codes: frozenset[int]) -> str:
-        """Whether the variable of a column is one of some categories."""
+        """The expression that is true if the variable ``name`` is one of the categories with these codes."""
 
     @abstractmethod
     def function(self, name: str, body: Iterable[str]) -> list[str]:
-        """A function of the columns that returns the number of a leaf."""
+        """The lines of a function with the columns as arguments, which returns the number of a leaf."""
 
     def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
-        """One of two blocks: the first if the condition holds."""
+        """The lines that run ``then`` if the condition is true, else ``other``."""
         return [f"if ({condition}) {{", *indented(then, self.step), "} else {", *indented(other, self.step), "}"]
 
     @abstractmethod
     def leaf(self, number: int, comment: str) -> str:
-        """Return the number of a leaf."""
+        """The statement that returns the number of a leaf."""
 
     def call(self, name: str) -> str:
-        """Return what another function returns."""
+        """The statement that returns the result of another function."""
         return f"return {name}({', '.join(self.names.values())}){self.end}"
 
 
 def functions(model: Exported, language: Language) -> list[str]:
-    """The functions of a model, each before those that call it; the last one is that of the root, ``node_0``."""
+    """The lines of all functions of a model, each before its callers; the last function is ``node_0``, the root."""
     table = model.table
     heads = _heads(model)
 
@@ -126,7 +127,7 @@ def functions(model: Exported, language: Language) -> list[str]:
 
 
 def _heads(model: Exported) -> set[int]:
-    """The nodes that are functions of their own."""
+    """The nodes that become separate functions."""
     table = model.table
     heads, depth, calls = {0}, [0] * table.n_nodes, [0] * table.n_nodes
     for node in table.splits():
@@ -139,25 +140,25 @@ def _heads(model: Exported) -> set[int]:
             calls[child] = max(calls[child], calls[node] + (child in heads))
     if max(calls) > MOST_CALLS:
         raise ExportError(
-            f"the model is {table.depth:,} tests deep, and its program would call {max(calls):,} functions one below "
-            "the other, which languages do not allow: save the model with save(), and predict with proofwood"
+            f"the model has depth {table.depth:,}, and its program would have {max(calls):,} nested function calls, "
+            f"but at most {MOST_CALLS} are permitted: save the model with save(), and predict with proofwood"
         )
     return heads
 
 
 def compared(value: str, ask: Ask) -> str:
-    """The comparison of a number with a threshold, which these languages write alike."""
+    """The comparison of a number with the threshold of a test, with the same syntax in all these languages."""
     assert ask.threshold is not None
     return f"{value} {'>' if ask.contrary else '<='} {exact(ask.threshold)}"
 
 
 def indented(lines: Iterable[str], step: str) -> list[str]:
-    """Lines one step further in."""
+    """The lines, indented by ``step``."""
     return [step + line if line else line for line in lines]
 
 
 def identifiers(model: Exported) -> dict[int, str]:
-    """A variable for each column that the model tests, after its name."""
+    """A variable for each column that the model tests, derived from the name of the column."""
     found: dict[int, str] = {}
     for column in model.used:
         word = re.sub(r"\W+", "_", model.columns[column].name, flags=re.ASCII).strip("_").lower()[:30]

@@ -1,4 +1,4 @@
-"""A model as an ONNX graph in float64: a tree finds the number of a leaf, tables give its label and probabilities."""
+"""A model as an ONNX graph in float64: a tree finds the leaf, and tables give its label and probabilities."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from proofwood.show.exports.source import Exported, ExportError, require_exact_l
 
 OPSET, ML_OPSET, IR = 15, 3, 8
 MOST_LEAVES = 2**24
-"""Most leaves: the runtime returns their numbers in float32."""
+"""Most leaves of a model, because the runtime returns their numbers as float32."""
 
 
 def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
-    """An ``onnx.ModelProto`` with the outputs ``label`` and ``probabilities``.
+    """Return an ``onnx.ModelProto`` with the outputs ``label`` and ``probabilities``.
 
-    Its input is ``X``, (n_rows, n_features) float64 with NaN where missing. If the model tests columns of text, each
-    column that it tests is an input of its own instead, (n_rows, 1), under its name: text, or float64 (categories that
-    are not text by their numbers: 0 and 1, the number itself, days or microseconds).
+    Its input is ``X``, of shape (n_rows, n_features) and type float64, with NaN for missing values. If the model tests
+    columns with levels, each tested column is instead a separate input of shape (n_rows, 1) with the name of the
+    column. It is text, or float64; categories that are not text are numbers: 0 and 1, integers or floats, days or
+    microseconds.
 
     Parameters
     ----------
-    missing_text : means a missing value in columns of text, since ONNX has no missing texts
+    model : the model
+    missing_text : text that stands for a missing value in columns of text, since ONNX has no missing text
 
     Raises
     ------
     ImportError
         If the package onnx is not installed.
     ExportError
-        If ``missing_text`` is a level, and the model treats the two differently.
+        If the model cannot be written, or a column with missing values has ``missing_text`` as a level.
     """
     try:
         import onnx
@@ -84,7 +86,7 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
 def _by_column(
     model: Exported, nodes: list[Any], constants: list[Any], missing_text: str
 ) -> tuple[list[Any], dict[int, int]]:
-    """Inputs of one column each, made one table of numbers; the place of each column in it."""
+    """Add nodes that join inputs of one column each into a table of numbers; return inputs and places of columns."""
     from onnx import TensorProto, helper
 
     inputs, parts = [], []
@@ -106,7 +108,7 @@ def _by_column(
 
 
 def _codes_of_texts(model: Exported, column: int, nodes: list[Any], missing_text: str) -> None:
-    """Nodes that turn a column of text into the codes of its levels, NaN where it is missing."""
+    """Add nodes that turn a column of text into the codes of its levels, with NaN for missing values."""
     from onnx import TensorProto, helper
 
     name, levels = model.columns[column].name, list(model.columns[column].levels)
@@ -114,8 +116,8 @@ def _codes_of_texts(model: Exported, column: int, nodes: list[Any], missing_text
     codes = [float(code) for code in range(len(levels))]
     if missing_text in levels and model.columns[column].missing:
         raise ExportError(
-            f"column {name!r} has the level {missing_text!r}, which is to stand for missing values: choose another "
-            "text, to_onnx(missing_text='(missing)')"
+            f"column {name!r} has the level {missing_text!r}, but missing_text uses it for missing values: pass "
+            "another text, such as to_onnx(missing_text='(missing)')"
         )
     if missing_text not in levels:
         levels.append(missing_text)
@@ -126,7 +128,7 @@ def _codes_of_texts(model: Exported, column: int, nodes: list[Any], missing_text
 
 
 def _codes_of_numbers(model: Exported, column: int, nodes: list[Any], constants: list[Any]) -> None:
-    """Nodes that turn a column of booleans, numbers or times into the codes of its levels, NaN where it is missing."""
+    """Add nodes that turn a column of booleans, numbers or times into level codes, with NaN for missing values."""
     from onnx import TensorProto, helper
 
     name = model.columns[column].name
@@ -154,7 +156,7 @@ def _codes_of_numbers(model: Exported, column: int, nodes: list[Any], constants:
 def _with_sums(
     model: Exported, nodes: list[Any], constants: list[Any], place: dict[int, int] | None, width: int
 ) -> tuple[str, dict[int, int]]:
-    """The numbers with a further column for each weighted sum, added up in the order of the model."""
+    """Add nodes that compute each weighted sum as another column; return the table and the column of each sum."""
     from onnx import TensorProto, helper
 
     oblique = np.flatnonzero(model.table.feature == OBLIQUE).tolist()
@@ -179,9 +181,9 @@ def _with_sums(
 
 
 def _tree(model: Exported) -> tuple[NodeTable, IntArray]:
-    """The model as a tree of thresholds, and the node of the model that each of its nodes stands for.
+    """The model as a tree of threshold tests, and for each of its nodes the node of the model.
 
-    A weighted sum is a threshold on column 0 there, which :func:`_attributes` puts right.
+    A weighted sum becomes a threshold on column 0 here; :func:`_attributes` sets the right column.
     """
     table = model.table
     plain = table.changed(feature=np.where(table.feature == OBLIQUE, 0, table.feature), normals=None)
@@ -193,7 +195,7 @@ def _tree(model: Exported) -> tuple[NodeTable, IntArray]:
             f"an ONNX tree has no shared nodes, and {error}: export a program, with to_python() or to_c()"
         ) from error
     if len(model.leaves) >= MOST_LEAVES:
-        raise ExportError(f"the model has {len(model.leaves):,} leaves, and ONNX numbers at most {MOST_LEAVES:,}")
+        raise ExportError(f"the model has {len(model.leaves):,} leaves, but ONNX permits fewer than {MOST_LEAVES:,}")
     return tree, of_test[of_flat]
 
 
@@ -204,7 +206,7 @@ def _attributes(
     place: dict[int, int] | None,
     sums: dict[int, int],
 ) -> dict[str, Any]:
-    """Attributes of the operator that holds a tree."""
+    """The attributes of the ONNX operator for the tree."""
     from onnx import TensorProto, helper
 
     n = table.n_nodes
@@ -234,7 +236,7 @@ def _attributes(
 
 
 def _labels(model: Exported) -> tuple[int, list[Any]]:
-    """The type and values of the labels."""
+    """The ONNX type of the labels, and their values."""
     from onnx import TensorProto
 
     labels = model.labels

@@ -1,4 +1,4 @@
-"""What is known of a row on its way down a model: the values that are left, and the tests that still decide."""
+"""Values that a row can still have at a node of a model, given the tests above, and the tests that still matter."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from proofwood.model.node_table import LEAF
 from proofwood.show.exports.source import Ask, Exported
 
 Key = tuple[int, tuple[tuple[int, float], ...]]
-"""What a test is about: a column, or -1 and the terms of a weighted sum."""
+"""Identifies the column or the weighted sum of a test: the index of the column, or -1 and the terms of the sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a path says of one column, or of one weighted sum.
+    """The possible values of one column, or of one weighted sum, after the tests of a path.
 
     Parameters
     ----------
-    above, up_to : values between them, the second included
-    inside : the only codes, or None for all that are not ``outside``
-    outside : codes that are ruled out
-    missing : whether a missing value is possible
-    present : whether a present value is
+    above, up_to : values are greater than ``above`` and at most ``up_to``
+    inside : the possible codes, or None for all codes that are not in ``outside``
+    outside : codes that are not possible
+    missing : whether the value may be missing
+    present : whether the value may be present
     """
 
     above: float = -math.inf
@@ -35,7 +35,7 @@ class Range:
     present: bool = True
 
     def with_answer(self, ask: Ask, *, low: bool) -> Range:
-        """After a test."""
+        """The possible values after a test with this answer."""
         missing = self.missing and ask.missing_low is low
         if ask.codes is not None:
             if not low:
@@ -51,7 +51,7 @@ class Range:
         return replace(self, missing=missing, present=present, above=max(self.above, ask.threshold))
 
     def codes(self, model: Exported, column: int) -> list[int]:
-        """The codes of the levels of a column that are left."""
+        """The codes of the possible levels of a column."""
         n_levels = len(model.columns[column].levels)
         if not self.present:
             return []
@@ -62,12 +62,12 @@ class Range:
 
 
 def key_of(ask: Ask) -> Key:
-    """What a test is about."""
+    """The :data:`Key` of a test."""
     return ask.column, ask.terms
 
 
 def has_value(model: Exported, key: Key, one: Range) -> bool:
-    """Whether a value that is present is left; a level that training did not have is a value too."""
+    """Whether a present value is possible; a level that training did not have counts as a value."""
     column, inner = key[0], one.above < one.up_to
     if not one.present:
         return False
@@ -84,7 +84,7 @@ def has_value(model: Exported, key: Key, one: Range) -> bool:
 
 
 def _strange(model: Exported, column: int, one: Range) -> bool:
-    """Whether a level that training did not have is left; of an ordered column it is read as missing."""
+    """Whether a level that training did not have is possible; in an ordered column it counts as missing."""
     if model.ordered(column):
         return one.missing
     whole = model.read_as(column) is Kind.BOOLEAN and len(model.columns[column].levels) > 1
@@ -92,25 +92,25 @@ def _strange(model: Exported, column: int, one: Range) -> bool:
 
 
 def has_gap(model: Exported, key: Key, one: Range) -> bool:
-    """Whether a missing value is left, in a column that may have missing values."""
+    """Whether a missing value is possible: the path permits it, and the column may have missing values."""
     column, terms = key
     return one.missing and model.may_lack(*([column] if column >= 0 else [index for index, _ in terms]))
 
 
 def is_possible(model: Exported, key: Key, one: Range) -> bool:
-    """Whether some value, or a gap, is left."""
+    """Whether any value, present or missing, is possible."""
     return has_value(model, key, one) or has_gap(model, key, one)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A test that something is left to decide for.
+    """A test that the tests above it do not already decide.
 
     Parameters
     ----------
-    ask : what it asks; its ``gap`` is whether a row without the value can come
-    known : what the path says of its column
-    low, high : places of what follows
+    ask : the test; its ``gap`` says whether a row with a missing value can reach it
+    known : possible values of its column before the test
+    low, high : indices of the two children
     """
 
     ask: Ask
@@ -120,13 +120,14 @@ class Branch:
 
 
 def decisions(model: Exported) -> list[Branch | int]:
-    """A tree without the tests that those above them decide: branches before what follows them, leaves as their nodes.
+    """The tests and leaves of a tree, without tests that the tests above them already decide.
+
+    A test is left out if no possible value goes to one of its sides. Missing values count as possible only in columns
+    that may have them. Parents come before their children; a leaf is given as its node.
 
     Parameters
     ----------
-    model : a tree
-        A test is left out if the tests above let no value through that goes one of its ways. Of missing values in
-        columns that are to have none, nothing is asked.
+    model : model that is a tree
     """
     table = model.table
     found: list[Branch | int] = []

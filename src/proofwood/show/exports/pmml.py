@@ -1,4 +1,4 @@
-"""A model as PMML 4.4: a ``TreeModel`` whose first child of each node says where missing values go."""
+"""A model as PMML 4.4, as a ``TreeModel``. The predicate of the first child of a node also covers missing values."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from proofwood.show.exports.source import (
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 DEEPEST = 200
-"""Most tests below each other, or summands of one field: each is an element within another."""
+"""Most depth of a tree, and most terms of one field, because each of them is a nested element."""
 _PLAIN = re.compile(r"[^\s\"\\]+")
 
 
 def to_pmml(model: Exported) -> str:
-    """The document as text.
+    """Return the PMML document as text.
 
-    Columns of text are strings, booleans are booleans, categories are what they are in training; dates and times are
-    numbers, as ``to_numbers`` gives them.
+    Columns of text are strings, booleans are booleans, and categories have their type in training. Dates and times are
+    numbers, as in ``to_numbers``.
     """
     table = model.table
     if table.depth > DEEPEST:
         raise ExportError(
-            f"the model is {table.depth:,} tests deep, and readers of XML take elements some hundreds deep: export a "
-            "program, with to_python(), to_c() or to_javascript()"
+            f"the model has depth {table.depth:,}, but XML readers permit only some hundred nested elements (here "
+            f"{DEEPEST}): export a program, with to_python(), to_c() or to_javascript()"
         )
     for column in model.used:
         _require_xml(model.columns[column].name, "the name of a column")
@@ -69,7 +69,7 @@ def to_pmml(model: Exported) -> str:
         "TreeModel",
         {
             "functionName": "classification",
-            "missingValueStrategy": "none",  # a test of a missing value does not hold
+            "missingValueStrategy": "none",  # a test is false for a missing value
             "noTrueChildStrategy": "returnLastPrediction",
             "splitCharacteristic": "binarySplit",
         },
@@ -104,9 +104,9 @@ def to_pmml(model: Exported) -> str:
 
 
 def _sums(model: Exported, tree: ET.Element) -> dict[int, str]:
-    """Derived fields of the weighted sums, by the node that tests them.
+    """Add derived fields for the weighted sums; return the name of each field by the node that tests it.
 
-    A sum of many terms begins with a field of the terms before, so that no element is too deep within others.
+    A sum of many terms is split into several fields, so that elements are not nested too deep.
     """
     oblique = [node for node in model.table.splits() if model.table.feature[node] == OBLIQUE]
     if not oblique:
@@ -123,7 +123,7 @@ def _sums(model: Exported, tree: ET.Element) -> dict[int, str]:
                 total = ET.Element("FieldRef", {"field": before})
             part = ET.Element("Apply", {"function": "*"})
             ET.SubElement(part, "Constant", {"dataType": "double"}).text = exact(value)
-            if model.kind(column) is Kind.BOOLEAN:  # 1 where it is true, 0 where it is false
+            if model.kind(column) is Kind.BOOLEAN:  # 1 if true, 0 if false
                 ET.SubElement(part, "NormDiscrete", {"field": model.columns[column].name, "value": "true"})
             else:
                 ET.SubElement(part, "FieldRef", {"field": model.columns[column].name})
@@ -143,7 +143,7 @@ def _derived(transformations: ET.Element, name: str) -> ET.Element:
 
 
 def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int, str]) -> None:
-    """The nodes of the model, shared ones as often as ways lead to them."""
+    """Add the nodes of the model; a shared node is written once for each path to it."""
     try:
         table, source = unroll_from(model.table)
     except ValueError as error:
@@ -169,14 +169,14 @@ def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int,
         ask = replace(model.ask(origin), gap=bool(table.gap_comes[node]) and model.may_lack(*table.tested(node)))
         first, other = int(table.low[node]), int(table.high[node])
         first, other = (other, first) if ask.contrary else (first, other)
-        for child in (first, other):  # the first whose test holds is taken
+        for child in (first, other):  # the first child whose test is true is chosen
             elements[child] = ET.SubElement(element, "Node", {"id": str(child)})
         elements[first].append(_predicate(model, ask, sums.get(origin)))
         ET.SubElement(elements[other], "True")
 
 
 def _predicate(model: Exported, ask: Ask, of_sum: str | None) -> ET.Element:
-    """What holds of the rows that go low; of those that go high if the question is the contrary one."""
+    """The predicate that is true for rows that go low; if ``ask.contrary``, for rows that go high."""
     if of_sum is not None:
         return _with_gap(_compared(of_sum, ask), of_sum, ask)
     column, name = ask.column, model.columns[ask.column].name
@@ -184,7 +184,7 @@ def _predicate(model: Exported, ask: Ask, of_sum: str | None) -> ET.Element:
         low, high = model.low_and_high_codes(ask)
         if ask.contrary:
             return _set(model, column, high)
-        if ask.missing_low:  # strange levels are missing
+        if ask.missing_low:  # levels that training did not have count as missing
             return _with_gap(_set(model, column, high, inside=False), name, ask)
         return _set(model, column, low)
     if ask.threshold == -math.inf:
@@ -215,7 +215,7 @@ def _compared(name: str, ask: Ask) -> ET.Element:
 
 
 def _with_gap(test: ET.Element, name: str, ask: Ask) -> ET.Element:
-    """A test of a missing value does not hold: it goes elsewhere by itself."""
+    """``test``, or'ed with "is missing" if missing values go low; without it, the test is false for missing values."""
     return _any(_tested(name, "isMissing"), test) if ask.missing_low and ask.gap else test
 
 
@@ -228,9 +228,9 @@ def _any(*predicates: ET.Element, operator: str = "or") -> ET.Element:
 
 
 def _set(model: Exported, column: int, codes: Sequence[int], *, inside: bool = True) -> ET.Element:
-    """Whether a category is one of some, or is none of them.
+    """The predicate that a category is one of the levels with these codes, or (``inside=False``) none of them.
 
-    One by one where arrays, which are divided at blanks, would need escapes.
+    It is an array, or separate tests if a level has characters that an array would have to escape.
     """
     name, kind = model.columns[column].name, model.read_as(column)
     values = model.values(column, codes)
@@ -250,7 +250,7 @@ def _set(model: Exported, column: int, codes: Sequence[int], *, inside: bool = T
 
 
 def _type(model: Exported, column: int) -> tuple[str, str]:
-    """Whether a column is of categories, and the type of its values."""
+    """The PMML attributes ``optype`` and ``dataType`` of a column."""
     kind = model.read_as(column)
     require_one_type(model, column, "a field of PMML")
     require_exact_levels(model, column, "a number of PMML")
@@ -260,12 +260,12 @@ def _type(model: Exported, column: int) -> tuple[str, str]:
         return "categorical", "string"
     if kind is Kind.INTEGER and model.has_levels(column):
         return "categorical", "integer"
-    return "continuous", "double"  # PMML4S finds no value of a categorical double equal to another
+    return "continuous", "double"  # in PMML4S, two values of a categorical double are never equal
 
 
 def _require_xml(text: str, what: str) -> str:
     if re.search(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text):
-        raise ExportError(f"{what} {text!r} holds a character that XML cannot: rename it")
+        raise ExportError(f"{what} {text!r} contains a character that XML does not permit: rename it")
     return text
 
 

@@ -1,4 +1,4 @@
-"""A model as a Python module that imports nothing but the standard library."""
+"""A model as a Python module that needs only the standard library."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def is_missing(value):
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 '''
 MOST_SUMMANDS = 500
-"""Most terms of an expression: Python compiles sums by recursion."""
+"""Most terms of a sum in one expression, because Python compiles sums by recursion."""
 _SUM = '''
 def weighted_sum(coefficients, values):
-    """Products, added up from the first to the last."""
+    """The sum of coefficients times values, added in order."""
     total = 0.0
     for coefficient, value in zip(coefficients, values):
         total += coefficient * value
@@ -26,12 +26,12 @@ def weighted_sum(coefficients, values):
 _READERS = {
     "number": '''
 def read_number(value):
-    """A number; NaN where it is missing."""
+    """A number; NaN if it is missing."""
     return nan if is_missing(value) else float(value)
 ''',
     "boolean": '''
 def read_boolean(value):
-    """1 for true, 0 for false, also as text; NaN where it is missing."""
+    """1 for true, 0 for false, also as text; NaN if it is missing."""
     if is_missing(value):
         return nan
     if isinstance(value, str):
@@ -40,19 +40,19 @@ def read_boolean(value):
 ''',
     "whole": '''
 def read_whole(value):
-    """A number with all its digits; NaN where it is missing."""
+    """A number with all its digits; NaN if it is missing."""
     if is_missing(value):
         return nan
     return float(value) if isinstance(value, str) else value
 ''',
     "text": '''
 def read_text(value):
-    """A text; None where it is missing."""
+    """A text; None if it is missing."""
     return None if is_missing(value) else str(value)
 ''',
     "date": '''
 def read_date(value):
-    """Days since 1970-01-01 of a date, a datetime or ISO text; NaN where it is missing."""
+    """Days since 1970-01-01 of a date, a datetime or ISO text; NaN if it is missing."""
     if is_missing(value):
         return nan
     if isinstance(value, str):
@@ -65,7 +65,7 @@ def read_date(value):
 ''',
     "moment": '''
 def read_moment(value):
-    """Microseconds since 1970-01-01 of a datetime or a date without a time zone, or ISO text; NaN where missing."""
+    """Microseconds since 1970-01-01 of a datetime or a date without a time zone, or ISO text; NaN if missing."""
     if is_missing(value):
         return nan
     if isinstance(value, str):
@@ -78,7 +78,7 @@ def read_moment(value):
 ''',
     "instant": '''
 def read_instant(value):
-    """Microseconds since 1970-01-01 in UTC of a datetime with a time zone, or ISO text; NaN where missing."""
+    """Microseconds since 1970-01-01 in UTC of a datetime with a time zone, or ISO text; NaN if missing."""
     if is_missing(value):
         return nan
     if isinstance(value, str):
@@ -90,7 +90,7 @@ def read_instant(value):
 ''',
     "time": '''
 def read_time(value):
-    """Microseconds since midnight of a time or ISO text; NaN where it is missing."""
+    """Microseconds since midnight of a time or ISO text; NaN if it is missing."""
     if is_missing(value):
         return nan
     if isinstance(value, str):
@@ -99,7 +99,7 @@ def read_time(value):
 ''',
     "duration": '''
 def read_duration(value):
-    """Microseconds of a timedelta; NaN where it is missing."""
+    """Microseconds of a timedelta; NaN if it is missing."""
     return nan if is_missing(value) else float(value // timedelta(microseconds=1))
 ''',
 }
@@ -123,7 +123,7 @@ _OF_KIND = {
 
 
 def to_python(model: Exported) -> str:
-    """Source of a module with ``predict(row)`` and ``predict_proba(row)``."""
+    """The source of a Python module with ``predict(row)`` and ``predict_proba(row)``."""
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
     ordered = [column for column in model.used if model.ordered(column)]
@@ -218,5 +218,5 @@ def _reader(model: Exported, column: int) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text inside a docstring: no quotes that end it."""
+    """``text`` with escapes for quotes and backslashes, so that it does not end a docstring."""
     return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,4 +1,4 @@
-"""A model as a table of rules, one for each way to a leaf; exactly one holds for any row."""
+"""A model as a table of rules, one for each path to a leaf; exactly one rule holds for any row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_poss
 from proofwood.show.exports.source import Exported, ExportError
 
 MOST_RULES = 20_000
-"""Ways to leaves at which a table of rules is given up."""
+"""Most paths to leaves of a model whose rules can be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Path:
 
 
 def rules(model: Exported) -> list[dict[str, Any]]:
-    """One entry for each way to a leaf that some row could take."""
+    """One entry for each path to a leaf that a row can take."""
     table = model.table
     found: list[dict[str, Any]] = []
     shares = model.probabilities_of_leaf.tolist()
@@ -45,7 +45,7 @@ def rules(model: Exported) -> list[dict[str, Any]]:
         found.append(entry)
         if len(found) > MOST_RULES:
             raise ExportError(
-                f"the model has more than {MOST_RULES:,} ways to its leaves: export a program, with to_python(), "
+                f"the model has more than {MOST_RULES:,} paths to its leaves: export a program, with to_python(), "
                 "to_c() or to_javascript()"
             )
     return found
@@ -62,7 +62,7 @@ def _paths(model: Exported) -> Iterator[_Path]:
         ask = model.ask(path.node)
         key = key_of(ask)
         known = path.ranges.get(key, Range())
-        for low in (False, True):  # the low side is taken off the stack first
+        for low in (False, True):  # the low side is popped first
             after = known.with_answer(ask, low=low)
             if is_possible(model, key, after):
                 child = int(table.low[path.node] if low else table.high[path.node])
@@ -70,7 +70,7 @@ def _paths(model: Exported) -> Iterator[_Path]:
 
 
 def _plain(model: Exported, key: Key, one: Range) -> dict[str, Any]:
-    """A condition as plain values, in the codes and units of ``to_numbers``."""
+    """A condition as plain values, with the codes and units of ``to_numbers``."""
     column, terms = key
     condition: dict[str, Any] = {"missing": one.missing, "present": one.present}
     if column < 0:
@@ -88,7 +88,7 @@ def _plain(model: Exported, key: Key, one: Range) -> dict[str, Any]:
 
 
 def _levels(model: Exported, column: int, codes: frozenset[int]) -> list[Any]:
-    """Levels as plain values; dates and times as text."""
+    """The levels with these codes as plain values; dates and times as text."""
     kind = model.read_as(column)
     if kind not in MOMENTS:
         return model.values(column, codes)
@@ -97,7 +97,7 @@ def _levels(model: Exported, column: int, codes: frozenset[int]) -> list[Any]:
 
 
 def _words(model: Exported, key: Key, one: Range) -> str:
-    """What a path says of a column, in words; empty where it says nothing."""
+    """The condition of a path on a column as a text; empty if it permits every value."""
     column, terms = key
     if column < 0:
         name = " + ".join(f"{short(value)}*{_name(model, index)}" for index, value in terms)
@@ -106,7 +106,7 @@ def _words(model: Exported, key: Key, one: Range) -> str:
         name = _name(model, column)
     gap = has_gap(model, key, one)
     if not has_value(model, key, one) or (column >= 0 and model.ordered(column) and not one.codes(model, column)):
-        return f"{name} is missing"  # as a level without a place in the order is
+        return f"{name} is missing"  # a level without a place in the order counts as missing
     text = _values(model, column, name, one)
     if not text:
         return f"{name} is not missing" if has_gap(model, key, Range()) and not gap else ""

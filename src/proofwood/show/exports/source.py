@@ -1,4 +1,4 @@
-"""What an export is made from: a model with the meaning of its columns, and each of its tests in one plain form."""
+"""The input of the exports: a model with the types of its columns, and its tests in one simple form."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
 
 
 class ExportError(ValueError):
-    """A format cannot hold a model; the message says why and what to do instead."""
+    """Raised if a format cannot represent a model. The message says why, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What an inner node asks.
+    """The test of an inner node.
 
     Parameters
     ----------
     column : index of the column; -1 for a weighted sum
-    missing_low : whether a missing value, or a sum with one, goes low
-    threshold : values up to it go low; ``inf``: all that are present, ``-inf``: none of them. None at sets of codes
+    missing_low : whether a missing value, or a sum with a missing value, goes low
+    threshold : values up to it go low; ``inf``: all present values, ``-inf``: none. None for a test of a set of codes
     codes : level codes that go low, or None
-    terms : columns and coefficients of a weighted sum, in the order of the addition
-    gap : whether a row that lacks the value can come here, so that it is worth words where it goes
+    terms : columns and coefficients of a weighted sum, in the order of addition
+    gap : whether a row with a missing value can reach the node, so that exports must handle it
     """
 
     column: int
@@ -46,25 +46,25 @@ class Ask:
 
     @property
     def contrary(self) -> bool:
-        """Whether to ask what goes high, and not what goes low.
+        """Whether an export writes the condition for going high instead of the one for going low.
 
-        No comparison holds of a missing value. Where none is expected and the model would let it go low, the contrary
-        question sends it there without a word.
+        A comparison with a missing value is false. If no missing value is expected, but the model sends it low, the
+        condition for going high is false for it too. So it goes low without an extra condition.
         """
         return self.missing_low and not self.gap and (self.threshold is None or math.isfinite(self.threshold))
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """A fitted model with the meaning of its columns and classes.
+    """A fitted model with the types of its columns and its classes.
 
     Parameters
     ----------
     table : the model
-    columns : of the training data
+    columns : columns of the training data
     classes : (n_classes,) labels
-    by_name : whether columns go by name; by position else
-    gaps : columns that may have missing values: those that had some in training; None: all
+    by_name : whether columns are identified by name, else by position
+    gaps : columns that may have missing values, because they had some in training; None means all
     """
 
     table: NodeTable
@@ -83,17 +83,17 @@ class Exported:
 
     @cached_property
     def leaves(self) -> dict[int, int]:
-        """Leaf node -> its number among the leaves."""
+        """The number of each leaf among the leaves, by its node."""
         return {node: number for number, node in enumerate(np.flatnonzero(self.table.feature == LEAF).tolist())}
 
     @cached_property
     def labels(self) -> list[Any]:
-        """Labels of the classes as plain values: text, integers, floats, booleans; dates as ISO text."""
+        """The labels of the classes as plain values: text, integers, floats, booleans; dates as ISO text."""
         return [plain(label) for label in self.classes]
 
     @cached_property
     def label_of_leaf(self) -> list[int]:
-        """Class code of each leaf, by its number."""
+        """The class code of each leaf, by the number of the leaf."""
         return [int(self.table.label[node]) for node in self.leaves]
 
     @cached_property
@@ -102,29 +102,29 @@ class Exported:
         return node_probabilities(self.table)[list(self.leaves)]
 
     def kind(self, column: int) -> Kind:
-        """What the numbers of a column are."""
+        """The kind of a column."""
         return self.columns[column].kind
 
     def has_levels(self, column: int) -> bool:
-        """Whether a column holds categories, so that the codes of the model stand for levels."""
+        """Whether a column has categories with known levels, so that the model tests level codes."""
         return self.kind(column) in CATEGORIES and bool(self.columns[column].levels)
 
     def ordered(self, column: int) -> bool:
-        """Whether these have an order: a level that training did not have is then read as missing."""
+        """Whether a column has ordered categories; a level that training did not have then counts as missing."""
         return self.kind(column) is Kind.ORDERED and self.has_levels(column)
 
     def read_as(self, column: int) -> Kind | None:
-        """The type of the values of a column in the user's tables; None for text."""
+        """The type of the values of a column in tables of the user; None for text."""
         if self.has_levels(column):
             return self.columns[column].level_type.kind
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
 
     def may_lack(self, *columns: int) -> bool:
-        """Whether one of some columns may have missing values."""
+        """Whether at least one of the columns may have missing values."""
         return self.gaps is None or any(column in self.gaps for column in columns)
 
     def ask(self, node: int) -> Ask:
-        """What an inner node asks."""
+        """The test of an inner node."""
         asked = self._ask(node)
         return replace(asked, gap=bool(self.table.gap_comes[node]) and self.may_lack(*self.table.tested(node)))
 
@@ -142,10 +142,10 @@ class Exported:
         return Ask(column, missing_low, float(table.threshold[node]))
 
     def values(self, column: int, codes: Iterable[int]) -> list[Any]:
-        """The levels of codes of a column, in the order of the codes, as they are in the tables of the user.
+        """The levels of a column with these codes, sorted by code, with the types that they have in tables of the user.
 
-        Text, booleans, integers and floats; dates and times as numbers of their kind. Codes that training did not have,
-        and codes without levels, stand for themselves.
+        They are text, booleans, integers or floats; dates and times are numbers of their kind. Codes that training did
+        not have are left out. In a column without levels, the codes are returned.
         """
         levels = self.columns[column].levels
         known = [code for code in sorted(codes) if code < len(levels) or not levels]
@@ -157,7 +157,7 @@ class Exported:
         ]
 
     def low_and_high_codes(self, ask: Ask) -> tuple[list[int], list[int]]:
-        """The codes of an ordered column that go low at a threshold, and those that go high."""
+        """The level codes of an ordered column that go low at a threshold test, and those that go high."""
         codes, threshold = list(range(len(self.columns[ask.column].levels))), ask.threshold
         assert threshold is not None
         n_low = max(0, min(len(codes), math.floor(threshold) + 1)) if math.isfinite(threshold) else 0
@@ -166,7 +166,7 @@ class Exported:
 
 
 def plain(label: Any) -> Any:
-    """A label as text, integer, float or boolean; dates and durations as text."""
+    """``label`` as text, integer, float or boolean; dates and durations become text."""
     if isinstance(label, (np.datetime64, np.timedelta64)):
         return str(label)
     value = label.item() if isinstance(label, np.generic) else label
@@ -174,31 +174,31 @@ def plain(label: Any) -> Any:
 
 
 def exact(value: float) -> str:
-    """A float64 as digits that read back as the same number in every language, with a point or an exponent."""
+    """A float64 as text with a point or an exponent, which every language reads back as the same number."""
     text = repr(float(value))
     return text if "e" in text or "." in text else f"{text}.0"
 
 
 def instant(number: float, kind: Kind, name: str) -> datetime:
-    """The date, moment or time of day that a whole number means, without a zone; times are on 1970-01-01.
+    """Convert a number of a column of dates, moments or times into a datetime without a zone; times are on 1970-01-01.
 
     Raises
     ------
     ExportError
-        If the calendar of Python, which ends with the year 9999, does not have it.
+        If the datetime is not in the years 1 to 9999, to which Python is limited.
     """
     step = timedelta(days=number) if kind is Kind.DATE else timedelta(microseconds=number)
     try:
         return EPOCH + step
     except OverflowError:
         raise ExportError(
-            f"column {name!r} is tested at a moment that no calendar of the years 1 to 9999 has: shift the column, or "
-            "turn it into a number, and fit again"
+            f"column {name!r} is tested at a moment outside the years 1 to 9999: shift the column, or turn it into "
+            "numbers, and fit again"
         ) from None
 
 
 def require_utf8(text: str) -> None:
-    """Refuse a text with half of a pair of characters, which no file of UTF-8 can hold."""
+    """Raise ExportError if a text has an unpaired surrogate, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -206,27 +206,27 @@ def require_utf8(text: str) -> None:
 
 
 def require_one_type(model: Exported, column: int, where: str) -> None:
-    """Refuse categories of several types; ``where`` says what has one type only."""
+    """Raise ExportError if a column has categories of several types; ``where`` names the target, for the message."""
     meaning = model.columns[column]
     if meaning.level_type is LevelType.MIXED:
         raise ExportError(
-            f"column {meaning.name!r} holds categories of several types, such as "
-            f"{', '.join(map(repr, meaning.levels[:3]))}, and {where} has one: make them all text, for example with "
-            ".astype(str), and fit again"
+            f"column {meaning.name!r} has categories of several types, such as "
+            f"{', '.join(map(repr, meaning.levels[:3]))}, but {where} has only one type: make them all text, for "
+            "example with .astype(str), and fit again"
         )
 
 
 def require_exact_levels(model: Exported, column: int, where: str) -> None:
-    """Refuse categories that are whole numbers beyond float64; ``where`` names the form that does not hold them."""
+    """Raise ExportError if a category is an integer too large for float64; ``where`` names the type in the message."""
     for number in model.columns[column].level_numbers:
         if isinstance(number, int) and abs(number) > EXACT_INTEGERS:
             raise ExportError(
-                f"column {model.columns[column].name!r} has the category {number}, which {where} does not hold "
+                f"column {model.columns[column].name!r} has the category {number}, which {where} cannot represent "
                 "exactly: make the categories text, for example with .astype(str), and fit again"
             )
 
 
 def in_comment(text: str) -> str:
-    """Text for a comment of any language: on one line, in ASCII, and without what ends a comment."""
+    """``text`` for a comment in any language: on one line, in ASCII, and without characters that end a comment."""
     shown = "".join(char if char.isprintable() and char.isascii() else "?" for char in text)
     return shown.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("</", "< /")

@@ -1,4 +1,4 @@
-"""A model as SQL: nested CASE expressions, in what databases have in common or as one of them writes it."""
+"""A model as SQL: nested CASE expressions, in SQL that most databases accept or in the dialect of one."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import Exported, ExportError, require_one_type
 
 MOST_NODES = 20_000
-"""Nodes of the tree that an expression may hold."""
+"""Most nodes of a tree in an expression."""
 MOST_TERMS = 500
-"""Summands of a weighted sum; SQLite takes expressions of depth 1,000."""
+"""Most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
 _DEEPEST = 10
-"""Deepest nesting of expressions; SQLite before 3.46 takes some fifteen."""
+"""Most nested CASE expressions before the order of the sides is changed; SQLite before 3.46 permits about fifteen."""
 _PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
 
 
 def to_sql(
     model: Exported, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
 ) -> str:
-    """``SELECT`` with the prediction beside all columns of ``table``; the bare expression if ``table`` is None."""
+    """A ``SELECT`` of all columns of ``table`` and the prediction; only the expression if ``table`` is None."""
     writer = dialect_of(dialect, [column.name for column in model.columns])
     parts = None if table is None else parts_of(table)
     if parts is None and proba:
-        raise ExportError("proba=True gives several expressions: name the table, to_sql('table', proba=True)")
+        raise ExportError("proba=True needs several expressions: name the table, to_sql('table', proba=True)")
     query = _Query(model, writer)
     expressions = [(query.case(query.labels.__getitem__), "prediction")]
     if parts is None:
@@ -52,18 +52,18 @@ def to_sql(
 def parts_of(table: str | Sequence[str]) -> list[str]:
     """The parts of the name of a table: ``crm.loans`` is the table ``loans`` of the schema ``crm``.
 
-    A part in double quotes may hold dots, ``crm."loans.2024"``, with each double quote in it twice. A sequence has the
-    parts as they are.
+    A part in double quotes may contain dots, as in ``crm."loans.2024"``; double quotes in it are doubled. The parts of
+    a sequence are not changed.
 
     Raises
     ------
     ExportError
-        If a part is empty, or its quotes do not end where the part does.
+        If a part is empty, or has a quote that does not end with the part.
     """
     if not isinstance(table, str):
         parts = list(table)
         if not parts or not all(isinstance(part, str) and part for part in parts):
-            raise ExportError(f"table={table!r}: expected the parts of its name as texts, such as ('crm', 'loans')")
+            raise ExportError(f"table={table!r}: expected a sequence of non-empty texts, such as ('crm', 'loans')")
         return parts
     parts, rest = [], table
     while True:
@@ -74,7 +74,7 @@ def parts_of(table: str | Sequence[str]) -> list[str]:
 
 
 def _first_part(text: str, table: str) -> tuple[str, str, bool]:
-    """The first part of a name, what is behind its dot, and whether there is a dot."""
+    """The first part of a name, the text after its dot, and whether there is a dot."""
     if text.startswith('"'):
         end = 1
         while (end := text.find('"', end)) >= 0 and text[end : end + 2] == '""':
@@ -92,8 +92,8 @@ def _first_part(text: str, table: str) -> tuple[str, str, bool]:
 
 def _wrong_name(table: str) -> ExportError:
     return ExportError(
-        f"table={table!r} is not a name of a table: expected table, or schema.table, with a name that holds a dot or a "
-        "double quote in double quotes, or a sequence of the parts, such as ('crm', 'loans.2024')"
+        f"table={table!r} is not a name of a table: expected table or schema.table. Put a part with a dot or a double "
+        "quote in double quotes, or pass a sequence of parts, such as ('crm', 'loans.2024')"
     )
 
 
@@ -107,17 +107,17 @@ class _Query:
         self.labels = self._labels()
 
     def _labels(self) -> dict[int, str]:
-        """The literal of the class of each leaf."""
+        """The literal for the class of each leaf."""
         labels = self.model.labels
         if len({isinstance(label, str) for label in labels}) > 1:
             raise ExportError(
-                f"the classes are of several types ({labels!r}), and a column of a database has one: fit with classes "
-                "that are all text, or all numbers"
+                f"the classes have several types ({labels!r}), but a column of a database has only one: fit with "
+                "classes that are all text, or all numbers"
             )
         return {leaf: self.writer.literal(labels[int(self.model.table.label[leaf])]) for leaf in self.model.leaves}
 
     def case(self, leaf: Callable[[int], str]) -> list[str]:
-        """Lines of CASE expressions; ``leaf`` writes a leaf. What stands behind ELSE goes on with the next WHEN."""
+        """The lines of CASE expressions; ``leaf`` writes a leaf. A CASE after ELSE becomes another WHEN instead."""
         lines: dict[int, list[str]] = {}
         for place in range(len(self.tree) - 1, -1, -1):  # children before parents
             branch = self.tree[place]
@@ -132,10 +132,10 @@ class _Query:
         return lines[0]
 
     def _order(self) -> list[bool]:
-        """Per branch whether its low side comes first.
+        """For each branch, whether its low side comes first.
 
-        It does, unless a missing value, of which nothing is said because none is expected, goes low: then it is what
-        ELSE takes. Where expressions would be too deep within each other, the deeper side comes last instead.
+        It does, unless a missing value that is not expected goes low: then the low side comes last, as ELSE, which is
+        for all rows with NULL. If expressions would be nested too deep, the deeper side comes last instead.
         """
         plain, depth = self._nested(lambda branch, low, high: not branch.ask.contrary)
         if depth <= _DEEPEST:
@@ -143,13 +143,13 @@ class _Query:
         turned, depth = self._nested(lambda branch, low, high: low <= high)
         if self.writer.deepest is not None and depth > self.writer.deepest:
             raise ExportError(
-                f"the tree needs {depth} CASE expressions within each other, and {self.writer.title} takes "
+                f"the tree needs {depth} nested CASE expressions, but {self.writer.title} permits "
                 f"{self.writer.deepest}: {_PROGRAM}"
             )
         return turned
 
     def _nested(self, first: Callable[[Branch, int, int], bool]) -> tuple[list[bool], int]:
-        """The order by a rule, which is given the depths of both sides, and how deep expressions then are."""
+        """The order by ``first``, a function of a branch and the depths of its sides, and the nesting depth of it."""
         depth, order = [0] * len(self.tree), [True] * len(self.tree)
         for place in range(len(self.tree) - 1, -1, -1):
             branch = self.tree[place]
@@ -163,7 +163,7 @@ class _Query:
     # ------------------------------------------------------------------------------------------------------- tests
 
     def condition(self, branch: Branch, *, low: bool) -> str:
-        """Whether a row goes low, or high. It is unknown, which counts as false, if a missing value goes elsewhere."""
+        """The order by ``first``, a function of a branch and the depths of its sides, and the nesting depth."""
         ask = branch.ask
         if ask.column < 0:
             total = self._sum(branch)
@@ -210,13 +210,13 @@ class _Query:
             test = self._in(name, ask.column, members, negated=not low) if members else ""
             return self._of_set(test, name, branch, low)
         mine, others = model.low_and_high_codes(ask)[:: 1 if low else -1]
-        if ask.missing_low is low and branch.known.missing:  # a level that training did not have is missing
+        if ask.missing_low is low and branch.known.missing:  # a level that training did not have counts as missing
             test = self._in(name, ask.column, [code for code in others if code in left], negated=True)
             return self._with_gap(test, name, branch, low)
         return self._in(name, ask.column, [code for code in mine if code in left])
 
     def _of_set(self, test: str, name: str, branch: Branch, low: bool) -> str:
-        """A test whether a value is in a set (low), or is not; empty if nothing is in it."""
+        """The test that a value is in a set (low) or not, with missing values; ``test`` is empty for an empty set."""
         if not test:
             return f"{name} IS NULL" if low else f"{name} IS NOT NULL"
         return self._with_gap(test, name, branch, low)
@@ -237,19 +237,20 @@ class _Query:
         return writer.listed(shown, [writer.literal(value) for value in values], negated=negated)
 
     def _require_no_blanks(self, column: int) -> None:
-        """Refuse levels that differ in blanks at their ends, which this database does not look at."""
+        """Raise ExportError if levels differ only in spaces at their ends, which the database ignores."""
         seen: dict[str, str] = {}
         for level in self.model.columns[column].levels:
             if (other := seen.setdefault(level.rstrip(" "), level)) != level:
                 raise ExportError(
-                    f"column {self.model.columns[column].name!r} has the levels {other!r} and {level!r}, which are "
-                    f"equal to {self.writer.title}: strip the texts and fit again"
+                    f"column {self.model.columns[column].name!r} has the levels {other!r} and {level!r}, which "
+                    f"{self.writer.title} treats as equal: strip the texts and fit again"
                 )
 
     def _with_gap(self, test: str, name: str, branch: Branch, low: bool) -> str:
-        """A test that NULL passes too, if it goes this way; where it goes the other way, or cannot come, no word of it.
+        """Add ``OR name IS NULL`` to a test if missing values go to this side and can reach the test.
 
-        Where it is not expected it goes the other way (``Ask.contrary``), unless the order of sides is another one.
+        Missing values that are not expected go to the other side (``Ask.contrary``), unless :meth:`_order` changed the
+        order of the sides.
         """
         if branch.ask.missing_low is not low or not branch.known.missing:
             return test
@@ -259,12 +260,12 @@ class _Query:
         terms = branch.ask.terms
         if len(terms) > MOST_TERMS:
             raise ExportError(
-                f"a weighted sum has {len(terms):,} terms, more than databases take in an expression: {_PROGRAM}"
+                f"a weighted sum has {len(terms):,} terms, but an expression may have at most {MOST_TERMS}: {_PROGRAM}"
             )
         return " + ".join(f"{self.writer.double(value)} * {self._as_number(column)}" for column, value in terms)
 
     def _as_number(self, column: int) -> str:
-        """A column as a summand; most databases do not add up booleans."""
+        """The expression for a column as a term of a sum; booleans become 1 and 0, since few databases can add them."""
         name = self.writer.quoted(self.model.columns[column].name)
         if self.model.kind(column) is not Kind.BOOLEAN or self.writer.truth[1] != "NOT {}":
             return name
@@ -272,23 +273,22 @@ class _Query:
 
 
 def _tree(model: Exported) -> Exported:
-    """The model without shared nodes, if that is small enough."""
+    """The model as a tree without shared nodes; ExportError if it has more than ``MOST_NODES`` nodes."""
     table = model.table
     if not table.is_tree:
         try:
             table = unroll(table, max_nodes=MOST_NODES)
         except ValueError as error:
-            raise ExportError(f"SQL has no shared conditions, and without them {error}: {_PROGRAM}") from error
+            raise ExportError(f"SQL cannot share nodes of a diagram, and {error}: {_PROGRAM}") from error
     if table.n_nodes > MOST_NODES:
         raise ExportError(
-            f"the tree has {table.n_nodes:,} nodes, more than databases take in an expression ({MOST_NODES:,}): "
-            f"{_PROGRAM}"
+            f"the tree has {table.n_nodes:,} nodes, but an SQL expression may have at most {MOST_NODES:,}: {_PROGRAM}"
         )
     return Exported(table, model.columns, model.classes, model.by_name, model.gaps)
 
 
 def _after(word: str, lines: list[str]) -> list[str]:
-    """Lines behind a word, indented; a text within a line keeps its characters, line ends included."""
+    """``word`` followed by the lines, of which all but the first are indented; texts inside a line are not changed."""
     return [word + lines[0], *("  " + line for line in lines[1:])]
 
 
