@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.answers import INTEGER, NUMBER, described, listing, nullable, record
+from proofwood.cli.corrections import one_of
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ SIZE = nullable(
     ),
     "results of the cross-validation with --cv; else null",
 )
+
+
+def require_scoring(name: str | None) -> None:
+    """Raise DataError if scikit-learn has no score of this name; the message suggests one."""
+    if name is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    one_of(name, get_scorer_names(), f"scoring={name!r}")
 
 
 def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:

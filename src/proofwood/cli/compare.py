@@ -21,8 +21,8 @@ from proofwood.cli.answers import (
     record,
     register,
 )
+from proofwood.cli.choosing import require_scoring
 from proofwood.cli.completion import columns
-from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, say_saved
 from proofwood.cli.labelled import with_target
 from proofwood.cli.options import (
@@ -30,8 +30,10 @@ from proofwood.cli.options import (
     Bands,
     Drop,
     DropMissingTarget,
+    Groups,
     Jobs,
     Missing,
+    Scoring,
     Sheet,
     Target,
     WrittenAs,
@@ -81,9 +83,8 @@ def compare(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
     target: Target,
     cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5,
-    scoring: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Score in scikit-learn, such as balanced_accuracy or roc_auc.")
-    ] = None,
+    scoring: Scoring = None,
+    groups: Groups = None,
     time_limit: Annotated[
         str, typer.Option(metavar="SECONDS", help="Seconds for each fit of an optimal tree, or 'none'.")
     ] = "10",
@@ -109,18 +110,16 @@ def compare(
     and the lines of the forest and the boosted trees. If the interval of a difference contains 0, the folds do not show
     a difference between the models.
     """
-    from sklearn.metrics import get_scorer_names
-
     from proofwood.comparison import compare as compared
     from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
 
     require_out(plot, data, option="--plot")
     require_picture(plot)
-    if scoring is not None:
-        one_of(scoring, get_scorer_names(), f"scoring={scoring!r}")
+    require_scoring(scoring)
     cells = read_cells(data, sheet=sheet)
     table = (with_target(cells, target) if drop_missing else cells).frame
-    require_columns(table.columns, [target, *drop, *categorical])
+    require_columns(table.columns, [target, *drop, *categorical, *([] if groups is None else [groups])])
+    drop = [*drop, *([groups] if groups is not None and groups not in drop else [])]
     features, labels = split_target(table, target)
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
@@ -129,6 +128,7 @@ def compare(
         labels,
         cv=cv,
         scoring=scoring,
+        groups=None if groups is None else table.get_column(groups).to_numpy(),
         time_limit=seconds(time_limit),
         categorical_features=categorical or None,
         missing_values=missing or None,

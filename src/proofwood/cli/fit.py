@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from proofwood.cli.answers import TEXT, AsJson, nullable, print_answer, register
-from proofwood.cli.choosing import SIZE, choose_size, size_answer
+from proofwood.cli.choosing import SIZE, choose_size, require_scoring, size_answer
 from proofwood.cli.completion import columns, learners
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, say_saved, writing
@@ -24,9 +24,11 @@ from proofwood.cli.options import (
     Bands,
     Drop,
     DropMissingTarget,
+    Groups,
     Jobs,
     MemoryLimit,
     Missing,
+    Scoring,
     Sheet,
     Target,
     TimeLimit,
@@ -113,6 +115,8 @@ def fit(
             autocompletion=lambda: list(THRESHOLD_RULES),
         ),
     ] = "shortest",
+    scoring: Scoring = None,
+    groups: Groups = None,
     sheet: Sheet = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
     plot: Plot = None,
@@ -129,6 +133,7 @@ def fit(
     require_out(plot, data, option="--plot")
     require_picture(plot)
     estimator = learner(model)
+    require_scoring(scoring)
     given = chosen(own)
     checkpoint = given.get("checkpoint")
     if checkpoint is not None:
@@ -148,13 +153,19 @@ def fit(
     }
     cells = read_cells(data, sheet=sheet)
     table = (with_target(cells, target) if drop_missing else cells).frame
-    require_columns(table.columns, [target, *drop, *categorical])
+    require_columns(table.columns, [target, *drop, *categorical, *([] if groups is None else [groups])])
+    if groups == target:
+        raise DataError(f"--groups {shlex.quote(target)} is the target: name the column of another group")
     features, labels = split_target(table, target)
     more = settings_from_table(model, given, features, labels)
     weights, of_rows = as_settings(
         estimator.estimator(), class_weight(class_weights, sorted(set(labels.tolist()))), labels
     )
-    drop = [*drop, *(column for column in more.drop if column not in drop)]
+    drop = [
+        *drop,
+        *([groups] if groups is not None and groups not in drop else []),
+        *(column for column in more.drop if column not in drop),
+    ]
     if target in drop:
         raise DataError(f"--drop {shlex.quote(target)} would drop the target column: drop only features")
     features = drop_columns(features, drop)
@@ -169,10 +180,14 @@ def fit(
     }
     given_rows = {**more.fit, **of_rows}
     folds = settings.pop("cv", None)
+    for value, option in ((scoring, "--scoring"), (groups, "--groups")):
+        if value is not None and folds is None:
+            raise DataError(f"{option} is about folds: give their number with --cv")
     if folds is None:
         fitted = learn(model, settings, features, labels, **given_rows)
     else:
-        fitted = choose_size(folds, settings, features, labels, **given_rows)
+        of_folds = {} if groups is None else {"groups": table.get_column(groups).to_numpy()}
+        fitted = choose_size(folds, {**settings, "scoring": scoring}, features, labels, **given_rows, **of_folds)
     if out is not None:
         # Save before printing, so that the model is not lost if the pipe is closed.
         with writing(out):

@@ -43,6 +43,16 @@ WrittenAs = Annotated[
     ),
 ]
 
+Scoring = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Score on folds, as in scikit-learn, such as balanced_accuracy, f1_macro or roc_auc."
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Column of groups, such as customers, that no fold divides; it is not a feature."),
+]
 Bands = Annotated[
     str | None,
     typer.Option(metavar="N|EDGES", help="Cut a target of numbers into N bands of equally many rows, or at '100,200'."),

@@ -28,12 +28,28 @@ if TYPE_CHECKING:
     import polars as pl
 
     from proofwood.estimators.proof_report import ProofReport
+    from proofwood.estimators.validation import Validation
     from proofwood.result import Part, Result
 
-
+MOST_CLASSES = 12
+"""Classes whose recall and precision are printed."""
 FITTED = {
     "model": MODEL,
     "proof": PROOF,
+    "new_rows": nullable(
+        record(
+            {
+                "score": TEXT,
+                "mean": nullable(NUMBER, "mean over the folds"),
+                "error": nullable(NUMBER, "standard error of the mean"),
+                "baseline": nullable(NUMBER, "mean score of always predicting the most frequent class"),
+                "folds": INTEGER,
+                "classes": listing(record({"label": TEXT, "rows": INTEGER, "predicted": INTEGER, "right": INTEGER})),
+            }
+        ),
+        "scores of the chosen size on held-out rows, with --cv; else null",
+    ),
+    "hints": listing(record({"about": TEXT, "columns": listing(TEXT), "text": TEXT})),
     "training": record(
         {
             "rows": INTEGER,
@@ -49,10 +65,17 @@ FITTED = {
 
 def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> dict[str, Any]:
     """The content of :func:`print_report` as an answer with the schema :data:`FITTED`."""
+    from proofwood.estimators.model_hints import model_hints
+
     schema = model.schema_
     return {
         "model": model_answer(model),
         "proof": proof_answer(model),
+        "new_rows": None if model.validation_ is None else model.validation_.to_dict(),
+        "hints": [
+            {"about": str(hint.about), "columns": list(hint.columns), "text": hint.for_shell}
+            for hint in (*model.hints_, *model_hints(model))
+        ],
         "training": {
             "rows": features.height,
             "columns": features.width,
@@ -77,6 +100,7 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
     AssertionError
         If the recount differs from the objective that the search reported.
     """
+    from proofwood.estimators.model_hints import model_hints
     from proofwood.estimators.proof_report import proof_report
     from proofwood.result import Figures, figure
 
@@ -103,6 +127,20 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
     lines.append(("effort", ", ".join([*effort, f"{result.stats.seconds:.2f} s"])))
     for name, text in lines:
         print_line(name, text)
+    if model.validation_ is not None:
+        _print_validation(model.validation_)
+    for hint in model_hints(model):
+        print_line("note", hint.for_shell)
+
+
+def _print_validation(found: Validation) -> None:
+    """Print the scores on held-out rows, and the recall and precision of each class."""
+    print_line("new rows", str(found))
+    for one in found.classes[:MOST_CLASSES]:
+        precision = "never predicted" if not one.predicted else f"precision {one.precision:.2f}"
+        print_line("", f"{one.label}: {one.rows:,} rows, recall {one.recall:.2f}, {precision}")
+    if len(found.classes) > MOST_CLASSES:
+        print_line("", f"and {len(found.classes) - MOST_CLASSES} more classes")
 
 
 def _recounted(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> float:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
@@ -27,6 +27,7 @@ from proofwood.estimators.fitted import FittedClassifier
 from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
+from proofwood.estimators.validation import folds_of
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.result import Status
 
@@ -119,9 +120,11 @@ def compare(
     models : dict from name to classifier; :func:`default_models` by default. Each is fitted on ``X`` without changes
     reference : name of the model that the others are compared with; by default the first
     sample_weight : (n_samples,) weights, for fits and scores
-    groups : (n_samples,) group of each row, for splitters that keep groups together
+    groups : (n_samples,) group of each row; no fold divides a group
     cv : int, splitter or iterable of (train, test)
-        Folds, as in scikit-learn. Repeated folds (``RepeatedStratifiedKFold``) give narrower intervals.
+        A number of folds, shuffled and with equal shares of the classes, or a splitter, as in scikit-learn. A number
+        with ``groups`` keeps each group in one fold. Repeated folds (``RepeatedStratifiedKFold``) give narrower
+        intervals.
     scoring : str, function of (classifier, X, y), or None
         The score, as in scikit-learn; None means accuracy.
     bands : how to cut a target of numbers into classes, as for the learners
@@ -173,7 +176,7 @@ def compare(
     labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
     classes_and_codes(labels)  # says why, before any fit, if these are no classes
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
-    folds = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
+    folds = folds_of(cv, labels, groups, random_state)
     found, cut = [], 0
     notes: dict[str, None] = {}
     for name, model in models.items():

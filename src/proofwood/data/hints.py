@@ -35,6 +35,10 @@ class About(StrEnum):
     GAPS = "gaps"  # values that often stand for a missing one
     TARGET = "target among the columns"
     ORDER = "order of rows"  # X and y may not belong together row by row
+    SORTED = "sorted rows"  # folds may say little about new rows
+    CLASSES = "classes never predicted"
+    BASELINE = "no better than the most frequent class"
+    LEAVES = "small leaves"
 
 
 @dataclass(frozen=True, slots=True)

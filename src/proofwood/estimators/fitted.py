@@ -22,7 +22,9 @@ from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
+from proofwood.estimators.model_hints import model_hints
 from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save
+from proofwood.estimators.validation import Validation
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
@@ -46,6 +48,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     schema_: Schema
     hints_: tuple[Hint, ...]
     bands_: Bands | None
+    validation_: Validation | None = None
     model_: NodeTable
     result_: Result
     loaded_: bool
@@ -103,14 +106,17 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def _columns_to_save(self) -> dict[str, Any]:
         """The description of the columns for a model file, as plain values."""
         edges = {} if self._low_weight is None else {"low_weight": self._low_weight.tolist()}
-        bands = {} if self.bands_ is None else {"bands": list(self.bands_.edges)}
-        return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **bands, **edges}
+        more: dict[str, Any] = {} if self.bands_ is None else {"bands": list(self.bands_.edges)}
+        if self.validation_ is not None:
+            more["validation"] = self.validation_.to_dict()
+        return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **more, **edges}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         """Set the attributes that :meth:`_columns_to_save` wrote."""
         self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self.hints_ = hints_of(saved)
         self.bands_ = bands_of(saved)
+        self.validation_ = Validation.from_dict(saved["validation"]) if "validation" in saved else None
         if "low_weight" in saved:
             self._low_weight = np.array(saved["low_weight"], dtype=np.float64)
 
@@ -178,6 +184,9 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
+        if self.validation_ is not None:
+            more.append(f"new rows: {self.validation_}")
+        more += [f"note: {hint}" for hint in model_hints(self)]
         proof = self._proof_or_claim()
         if getattr(self, "loaded_", False):
             more.append("to check the claim, fit again on the training data")

@@ -15,11 +15,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood import arguments
+from proofwood.data.schema import Schema
 from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
@@ -28,8 +28,9 @@ from proofwood.estimators.input import features_and_labels, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
-from proofwood.exceptions import OptimalityWarning
-from proofwood.model.node_table import FloatArray, NodeTable
+from proofwood.estimators.validation import Validation, baseline_score, folds_of, sorted_rows
+from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
@@ -61,7 +62,10 @@ class OptimalTreeCV(FittedClassifier):
     min_samples_leaf : int, "auto", or sequence of these, default 1
         Least rows per leaf to try. ``"auto"``: thirty, or a fifth of the rows of the rarest class if that is less.
     cv : int, splitter or iterable of (train, test), default 5
-        Folds, as in scikit-learn: a number gives stratified folds in the order of the rows.
+        A number of folds, shuffled and with equal shares of the classes, or a splitter, as in scikit-learn. A number
+        with ``groups`` keeps each group in one fold.
+    random_state : int or None, default 0
+        Seed of the shuffling.
     scoring : str, function of (classifier, X, y), or None
         The score, as in scikit-learn; None means accuracy. If a class has few rows, ``"balanced_accuracy"`` or
         ``"roc_auc"`` is more informative.
@@ -95,6 +99,9 @@ class OptimalTreeCV(FittedClassifier):
     n_splits_ : int
         Number of folds.
     scorer_ : function of (classifier, X, y)
+    validation_ : Validation
+        The score of the chosen candidate on held-out rows, beside that of the most frequent class, and the recall and
+        precision of each class. The saved tree keeps it.
     classes_, bands_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
@@ -121,6 +128,7 @@ class OptimalTreeCV(FittedClassifier):
         alpha: float | Sequence[float] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02),
         min_samples_leaf: int | str | Sequence[int | str] = 1,
         cv: Any = 5,
+        random_state: int | None = 0,
         scoring: Any = None,
         rule: str = "one_se",
         min_weight_fraction_leaf: float = 0.0,
@@ -143,6 +151,7 @@ class OptimalTreeCV(FittedClassifier):
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
         self.cv = cv
+        self.random_state = random_state
         self.scoring = scoring
         self.rule = rule
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
@@ -172,7 +181,7 @@ class OptimalTreeCV(FittedClassifier):
         X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
             times; values may be missing
         y, sample_weight : as in every learner
-        groups : (n_samples,) group of each row, for splitters that keep groups together
+        groups : (n_samples,) group of each row; no fold divides a group
 
         Returns
         -------
@@ -201,8 +210,9 @@ class OptimalTreeCV(FittedClassifier):
                 rows = learner._read_rows(X, y, sample_weight)
             for note in notes:
                 warnings.warn(note.message, note.category, stacklevel=2)
-            tried = self._tried(X, rows, sample_weight, groups, started)
+            tried = self._tried(X, rows, learner.schema_, sample_weight, groups, started)
             choice = choose(tried.scores, tried.leaves, rule)
+            learner.validation_ = tried.validation(choice.chosen, rows, self._score_name())
             learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
             learner._finish(learner._learn_rows(rows, started))
         self._adopt(learner, tried, choice)
@@ -252,26 +262,35 @@ class OptimalTreeCV(FittedClassifier):
         return {name: getattr(self, name) for name in names}
 
     def _tried(
-        self, X: Any, rows: TrainingRows, sample_weight: npt.ArrayLike | None, groups: Any, started: float
+        self,
+        X: Any,
+        rows: TrainingRows,
+        schema: Schema,
+        sample_weight: npt.ArrayLike | None,
+        groups: Any,
+        started: float,
     ) -> _Tried:
         """The fits and scores of all candidates for which there was time."""
         labels = rows.classes[rows.codes]
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
-        splitter = check_cv(self.cv, labels, classifier=True)
+        hints = sorted_rows(rows.columns, schema, rows.codes, cv=self.cv, groups=groups)
+        if hints and schema.by_name:
+            warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
         self.scorer_ = check_scoring(OptimalTreeClassifier(), scoring=self.scoring)
         minima = [leaf_minimum(rows.codes) if m == AUTO else int(m) for m in values_of(self.min_samples_leaf)]
         seconds = seconds_of(self.time_limit, rows.columns.size)
         end = None if seconds is None else started + (1 - FOR_THE_END) * seconds
         folds = []
-        for train, test in splitter.split(X, labels, groups):
+        for train, test in folds_of(self.cv, labels, groups, self.random_state):
             reader = OptimalTreeClassifier(**self._common())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows
                 read = reader._read_rows(
                     _safe_indexing(X, train), labels[train], None if weights is None else weights[train]
                 )
-            held_out = _HeldOut(_safe_indexing(X, test), labels[test], None if weights is None else weights[test])
-            folds.append(_Fold(reader, read, held_out))
+            held_out = _HeldOut(test, _safe_indexing(X, test), labels[test], None if weights is None else weights[test])
+            baseline = baseline_score(self.scorer_, labels[train], held_out.y, held_out.weights)
+            folds.append(_Fold(reader, read, held_out, baseline))
         prices = sorted({float(price) for price in values_of(self.alpha)})
         trial = _Trial(
             folds, sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima))), prices, self.scorer_, end
@@ -415,8 +434,9 @@ class _Candidate:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _HeldOut:
-    """The rows that a fold holds out, with labels and weights."""
+    """The rows that a fold holds out: their numbers, values, labels and weights."""
 
+    rows: IntArray
     X: Any
     y: npt.NDArray[Any]
     weights: FloatArray | None
@@ -424,11 +444,12 @@ class _HeldOut:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Fold:
-    """A fold: a learner that has read its training rows, these rows, and the held-out rows."""
+    """A fold: a learner that has read its training rows, these rows, the held-out rows, and the baseline on these."""
 
     reader: OptimalTreeClassifier
     rows: TrainingRows
     held_out: _HeldOut
+    baseline: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -439,6 +460,7 @@ class _Fit:
     model: NodeTable
     status: Status
     seconds: float
+    predicted: npt.NDArray[Any]
 
     @property
     def optimal(self) -> bool:
@@ -455,8 +477,29 @@ class _Tried:
 
     candidates: list[_Candidate]
     fits: list[list[_Fit]]
+    folds: list[_Fold]
     left_out: int
     interrupted: bool = False
+
+    def validation(self, chosen: int, rows: TrainingRows, score: str) -> Validation:
+        """The figures of a candidate on the held-out rows.
+
+        Parameters
+        ----------
+        chosen : index of the candidate
+        rows : all training rows
+        score : name of the score
+        """
+        held_out = np.concatenate([fold.held_out.rows for fold in self.folds])
+        predicted = np.concatenate([fit.predicted for fit in self.fits[chosen]])
+        return Validation.of(
+            score,
+            self.scores[chosen],
+            np.array([fold.baseline for fold in self.folds]),
+            rows.classes,
+            rows.codes[held_out],
+            np.searchsorted(rows.classes, predicted),
+        )
 
     def _of_fits(self, name: str) -> FloatArray:
         return np.array([[float(getattr(fit, name)) for fit in fits] for fits in self.fits])
@@ -534,12 +577,12 @@ class _Trial:
                         "time_limit, or try fewer values of max_depth, alpha and min_samples_leaf"
                     ) from None
                 left_out = (len(self._sizes) - k) * len(self._prices)
-                return _Tried(candidates, fits, left_out, interrupted=isinstance(error, KeyboardInterrupt))
+                return _Tried(candidates, fits, self._folds, left_out, interrupted=isinstance(error, KeyboardInterrupt))
             for j, price in enumerate(self._prices):
                 candidates.append(_Candidate(size, price))
                 fits.append([path[j] for path in by_fold])
                 self._tell(candidates[-1], fits[-1])
-        return _Tried(candidates, fits, 0)
+        return _Tried(candidates, fits, self._folds, 0)
 
     def _path(self, fold: _Fold, size: Size) -> list[_Fit]:
         """The fits of one size on a fold, one per price in the order of the prices.
@@ -581,7 +624,7 @@ class _Trial:
         held_out = fold.held_out
         weights = {} if held_out.weights is None else {"sample_weight": held_out.weights}
         score = float(self._scorer(tree, held_out.X, held_out.y, **weights))
-        return _Fit(score, tree.model_, tree.status_, time.monotonic() - started)
+        return _Fit(score, tree.model_, tree.status_, time.monotonic() - started, tree.predict(held_out.X))
 
     def _tell(self, candidate: _Candidate, fits: list[_Fit]) -> None:
         scores = np.array([fit.score for fit in fits])

@@ -1,0 +1,55 @@
+"""What a user should know of a fitted model: classes that it never predicts, a useless tree, small leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proofwood.data.hints import FEW_ROWS, About, Hint
+from proofwood.model.node_table import LEAF
+from proofwood.printable import shown
+
+if TYPE_CHECKING:
+    from proofwood.estimators.fitted import FittedClassifier
+
+SMALL_LEAF = 5
+"""Training rows of a leaf that say little about new rows."""
+
+
+def model_hints(model: FittedClassifier) -> list[Hint]:
+    """Hints about a fitted or loaded model; none for a table of few rows."""
+    table = model.model_
+    rows, weights = int(table.rows[0]), table.weight[0]
+    if rows <= FEW_ROWS:
+        return []
+    hints = []
+    labels = model.classes_.tolist()
+    leaves = table.feature == LEAF
+    predicted = np.unique(table.label[leaves])
+    absent = [code for code in range(len(labels)) if code not in predicted and weights[code] > 0]
+    equal = "gives all classes the same weight"
+    by_parameter = f"class_weight='balanced' {equal}"
+    if "class_weight" not in model.get_params():
+        by_parameter = "sample_weight can give rows of rare classes more weight"
+    ways = (by_parameter, f"--class-weight balanced {equal}")
+    if predicted.size == 1 and len(labels) > 1:
+        only = labels[int(predicted[0])]
+        wrong = float(weights.sum() - weights[predicted[0]])
+        seen = f"the model always predicts {only!r} (wrong for {wrong:g} of {weights.sum():g} in training weight)"
+        hints.append(Hint(About.BASELINE, (), seen, *ways))
+    elif absent:
+        names = [f"{labels[code]!r} ({weights[code]:g} of {weights.sum():g} in training weight)" for code in absent]
+        hints.append(Hint(About.CLASSES, (), f"no leaf predicts {shown(names, 3, str)}", *ways))
+    small = int(np.count_nonzero(table.rows[leaves] <= SMALL_LEAF))
+    if small and table.is_tree and predicted.size > 1:
+        seen = (
+            f"{small} {'leaf has' if small == 1 else 'leaves have'} at most {SMALL_LEAF} training rows, too few to say "
+            "much about new rows"
+        )
+        if "min_samples_leaf" in model.get_params():
+            more = "asks for more rows in each leaf"
+            hints.append(Hint(About.LEAVES, (), seen, f"min_samples_leaf=20 {more}", f"--min-samples-leaf 20 {more}"))
+        else:
+            hints.append(Hint(About.LEAVES, (), seen))
+    return hints
