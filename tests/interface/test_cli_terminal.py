@@ -235,7 +235,7 @@ def test_ctrl_c_before_there_is_a_model_is_130(folder):
             ["fit", "T", "--target", "specis", "--drop", "petal"],
             "no columns 'specis' (did you mean 'species'?), 'petal'",
         ),
-        (["fit", "T", "--target", "species", "--model", "bddd"], "did you mean 'bdd'"),
+        (["fit", "T", "--target", "species", "--model", "bddd", "--max-features", "2"], "did you mean 'bdd'"),
         (["fit", "T", "--target", "species", "--model", "diagram", "--splits", "oblik"], "Did you mean 'oblique'?"),
         (
             ["fit", "T", "--target", "species", "--model", "bdd", "--engine", "hitting"],

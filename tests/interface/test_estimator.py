@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,17 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import proofwood
-from proofwood import ModelFileError, OptimalTreeClassifier, Status
+from proofwood import OptimalTreeClassifier, Status
 from proofwood.estimators.reporting import Improvements
 from proofwood.result import ProgressEvent
-
-
-@pytest.fixture(scope="module")
-def hard():
-    """Noise: proving anything at depth 4 takes far longer than a test may."""
-    random = np.random.default_rng(0)
-    return random.random((1500, 12)), random.integers(0, 2, 1500)
-
 
 # ------------------------------------------------------------------------------------------------ the fitted tree
 
@@ -336,20 +327,6 @@ def test_limits_that_are_fine(iris, time_limit, n_jobs):
 # --------------------------------------------------------------------------------------- limits, progress, warnings
 
 
-def test_a_completed_fit_does_not_warn(iris):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        OptimalTreeClassifier(max_depth=2, max_gap=5).fit(*iris)
-
-
-def test_an_error_in_the_callback_ends_the_fit(hard):
-    def stop(_: ProgressEvent) -> None:
-        raise RuntimeError("enough")
-
-    with pytest.raises(RuntimeError, match="enough"):
-        OptimalTreeClassifier(max_depth=4, callback=stop).fit(*hard)
-
-
 def test_verbose_writes_lines_to_standard_error(iris, capsys):
     OptimalTreeClassifier(max_depth=2, verbose=1).fit(*iris)
     captured = capsys.readouterr()
@@ -388,27 +365,6 @@ def test_a_callback_is_not_saved_and_dict_weights_are(iris, tmp_path):
     assert loaded.class_weight == tree.class_weight
     assert not hasattr(loaded, "feature_names_in_")
     assert clone(loaded).fit(*iris).objective_ == tree.objective_
-
-
-def test_files_that_are_no_saved_estimator(iris, tmp_path):
-    path = tmp_path / "tree.json"
-    OptimalTreeClassifier(max_depth=1).fit(*iris).save(path)
-    text = path.read_text()
-    path.write_text(text[: len(text) // 2])
-    with pytest.raises(ModelFileError, match=r"truncated|damaged"):
-        proofwood.load(path)
-    path.write_text(text.replace('"max_depth": 1', '"max_depth": 2'))
-    with pytest.raises(ModelFileError, match="changed after it was written"):
-        proofwood.load(path)
-    assert proofwood.load(path, check=False).max_depth == 2
-    path.write_text(text.replace("OptimalTreeClassifier", "OptimalForestClassifier"))
-    with pytest.raises(ModelFileError, match="no learner of class 'OptimalForestClassifier'"):
-        proofwood.load(path, check=False)
-    path.write_text(text.replace('"max_depth"', '"depth"'))
-    with pytest.raises(ModelFileError, match="does not describe a learner of this version"):
-        proofwood.load(path, check=False)
-    with pytest.raises(FileNotFoundError):
-        proofwood.load(tmp_path / "none.json")
 
 
 def test_the_tools_of_scikit_learn(iris):
