@@ -2,18 +2,13 @@ from __future__ import annotations
 
 import logging
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import proofwood
 from proofwood import OptimalTreeClassifier, Status
@@ -135,11 +130,6 @@ def test_neighbouring_integers_are_kept_apart(base, dtype):
     assert tree.predict(X).tolist() == [0, 1]
 
 
-def test_neighbouring_floats_are_kept_apart():
-    X = np.array([[1.0], [np.nextafter(1.0, 2)]])
-    assert OptimalTreeClassifier(max_depth=1).fit(X, [0, 1]).predict(X).tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     "X",
     [
@@ -220,14 +210,6 @@ def test_frames_of_different_makes_meet(iris):
     unnamed = OptimalTreeClassifier(max_depth=2).fit(X, y)
     with pytest.warns(UserWarning, match="X has feature names"):
         unnamed.predict(pl.DataFrame(columns))
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_booleans_and_small_integers_are_numbers(frame):
-    data = frame({"wet": [True, False, True, False], "n": np.array([1, 2, 3, 4], dtype=np.uint8)})
-    tree = OptimalTreeClassifier(max_depth=1).fit(data, [1, 0, 1, 0])
-    assert tree.objective_ == 0
-    assert tree.model_.feature[0] == 0
 
 
 # -------------------------------------------------------------------------------------------------------- weights
@@ -367,15 +349,6 @@ def test_a_callback_is_not_saved_and_dict_weights_are(iris, tmp_path):
     assert clone(loaded).fit(*iris).objective_ == tree.objective_
 
 
-def test_the_tools_of_scikit_learn(iris):
-    X, y = iris
-    search = GridSearchCV(OptimalTreeClassifier(), {"max_depth": [1, 2], "alpha": [0, 0.01]}, cv=3).fit(X, y)
-    assert search.best_params_["max_depth"] == 2
-    assert make_pipeline(StandardScaler(), OptimalTreeClassifier(max_depth=2)).fit(X, y).score(X, y) == 0.96
-    calibrated = CalibratedClassifierCV(OptimalTreeClassifier(max_depth=2), cv=3).fit(X, y)
-    assert calibrated.score(X, y) > 0.9
-
-
 # ------------------------------------------------------------------------------------------------ texts and pictures
 
 
@@ -405,13 +378,6 @@ def test_texts_name_columns_and_classes(iris):
 
 def test_one_row_of_an_array_is_explained(iris):
     assert "Predicted: 0" in OptimalTreeClassifier(max_depth=2).fit(*iris).explain(iris[0][0])
-
-
-def test_plot_draws_on_the_given_axes(iris):
-    tree = OptimalTreeClassifier(max_depth=2).fit(*iris)
-    _, axes = plt.subplots()
-    assert tree.plot(ax=axes) is axes
-    assert tree.plot() is not axes
 
 
 def test_recounting_needs_known_labels(iris):

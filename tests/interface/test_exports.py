@@ -188,10 +188,6 @@ def test_pmml_refuses_what_xml_cannot_hold():
 # ------------------------------------------------------------------------------------------------------------- rules
 
 
-def test_exactly_one_rule_holds_and_names_the_class(case):
-    assert printed.by_rules(case, case.model.rules()) == [[label] for label in case.predicted]
-
-
 def test_rules_in_words_and_as_a_frame():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = OptimalTreeClassifier(2).fit(X, y)

@@ -76,7 +76,7 @@ def test_a_limit_before_there_is_a_tree_says_so(large):
         MinimalTreeClassifier(time_limit=1e-6).fit(*large)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_limits_leave_sound_answers_and_traces(seed):
     limits.one_case(seed)
 

@@ -30,11 +30,6 @@ def test_bundled_data_is_the_real_one():
     assert cancer.X[0, 0] == 17.99
 
 
-def test_an_unknown_name_gets_a_suggestion():
-    with pytest.raises(DataError, match="did you mean 'iris'"):
-        load_dataset("irsi")
-
-
 def test_the_checkerboard_follows_its_rule():
     board = checkerboard(100, cells=2, seed=1)
     np.testing.assert_array_equal(board.y == "dark", (board.X[:, 0] < 0.5) != (board.X[:, 1] < 0.5))
@@ -75,14 +70,6 @@ def test_parquet_and_csv_agree(tmp_path):
     frame.write_csv(tmp_path / "t.csv")
     assert read_table(tmp_path / "t.parquet").equals(frame)
     assert read_table(tmp_path / "t.csv").equals(frame)
-
-
-def test_a_missing_file_gets_a_suggestion(tmp_path):
-    write(tmp_path / "table.csv", "a\n1\n")
-    with pytest.raises(DataError, match=r"did you mean .*table\.csv"):
-        read_table(tmp_path / "tabel.csv")
-    with pytest.raises(DataError, match="is a folder"):
-        read_table(tmp_path)
 
 
 def test_columns_are_found_by_name():
