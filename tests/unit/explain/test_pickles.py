@@ -179,7 +179,7 @@ def test_rules_ranges_and_regions_say_the_same(name: str, made: Any) -> None:
 def test_what_is_pickled_is_small() -> None:
     X = RNG.normal(size=(1500, 6))
     y = (X[:, 0] + X[:, 1] * X[:, 2] + RNG.normal(size=1500) > 0).astype(int)
-    explainer = Explainer(RandomForestClassifier(150, random_state=0).fit(X, y), time_limit=0.5)
+    explainer = Explainer(RandomForestClassifier(150, random_state=0).fit(X, y), time_limit=1.5)
     whole = len(pickle.dumps(explainer.model))
     assert whole > 8_000_000
     row = X[0]
