@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import resource
 import signal
 import threading
 import time
@@ -24,6 +23,7 @@ import numpy as np
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.engines.bdd.priced import MOST_FUNCTIONS
 from proofwood.result import ProgressEvent
+from tests.clock import cpu_seconds
 from tests.fuzz import _records
 
 SPARE = 0.5, 0.05
@@ -147,21 +147,17 @@ def run(estimator: Any, X: Any, y: np.ndarray, weights: Any, press_after: float 
     pressed: list[float] = []
     over = False
 
-    def cpu() -> float:
-        of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(one.ru_utime + one.ru_stime for one in of)
-
     def take(*_: object) -> None:
         if not over:
             raise KeyboardInterrupt
 
     def press() -> None:
-        pressed.append(cpu())
+        pressed.append(cpu_seconds())
         os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, take)
     timer = threading.Timer(press_after or 0.0, press)
-    fitted, raised, started = None, "", cpu()
+    fitted, raised, started = None, "", cpu_seconds()
     try:
         if press_after is not None:
             timer.start()
@@ -173,10 +169,10 @@ def run(estimator: Any, X: Any, y: np.ndarray, weights: Any, press_after: float 
         except (TimeoutError, ValueError) as error:
             over = True
             raised = f"{type(error).__name__}: {error}"
-        took = cpu() - (pressed[0] if pressed else started)
+        took = cpu_seconds() - (pressed[0] if pressed else started)
     except KeyboardInterrupt:
         over = True
-        raised, took = "KeyboardInterrupt", cpu() - (pressed[0] if pressed else started)
+        raised, took = "KeyboardInterrupt", cpu_seconds() - (pressed[0] if pressed else started)
     finally:
         over = True
         if press_after is not None:

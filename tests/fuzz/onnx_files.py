@@ -7,7 +7,6 @@ onnxruntime where it is installed, for all cells of its grid; sums are compared 
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from proofwood.ensembles.explained import explained, sample_rows
 from tests import onnx_models
 from tests.bits import added_up, leaf_scores
-from tests.fuzz import _records, explanations
+from tests.fuzz import explanations
 from tests.fuzz.explanations import Case, check, table
 from tests.fuzz.regressors import asked_of
 
@@ -100,24 +99,16 @@ def check_bits(case: Case, counts: Counter[str]) -> None:
     counts["rows to the last bit"] += len(rows)
 
 
-def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """The case of a number, and the generator with which to go on."""
-    return explanations.make(seed, number, MODELS)
-
-
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case, rng = make(*divmod(number, _records.CASES))
-        with _records.about(case.told):
-            try:
-                check_bits(case, counts)
-            except TypeError as error:
-                if "onnxruntime and the ONNX standard" not in str(error):
-                    raise
-                counts["refused: evaluators differ"] += 1
-                return counts
-            check(case, rng, counts)
+    with explanations.drawn(number, MODELS) as (case, rng):
+        try:
+            check_bits(case, counts)
+        except TypeError as error:
+            if "onnxruntime and the ONNX standard" not in str(error):
+                raise
+            counts["refused: evaluators differ"] += 1
+            return counts
+        check(case, rng, counts)
     return counts

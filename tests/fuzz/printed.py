@@ -7,6 +7,7 @@ training did not have, values at the printed thresholds and one float beside. Ea
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import inspect
 import math
@@ -277,8 +278,9 @@ def _move(rng: np.random.Generator, frame: pd.DataFrame, j: int, column: Any, th
         frame.iloc[at, j] = rng.choice([value for value in beside if math.isfinite(value)], at.size)
     elif column.kind is Kind.INTEGER and dtype.kind in "iu":
         frame.iloc[at, j] = pd.Series(math.floor(threshold) + rng.integers(0, 2, at.size)).astype(dtype).to_numpy()
-    elif column.kind is Kind.MOMENT and dtype.kind == "M":
-        near = [EPOCH + timedelta(microseconds=math.floor(threshold) + k) for k in (0, 1)]
+    elif column.kind in (Kind.DATE, Kind.MOMENT) and dtype.kind == "M":
+        step = timedelta(days=1) if column.kind is Kind.DATE else timedelta(microseconds=1)
+        near = [EPOCH + (math.floor(threshold) + k) * step for k in (0, 1)]
         stamps = pd.to_datetime(pd.Series(near))
         if column.zone is not None:
             stamps = stamps.dt.tz_localize("UTC").dt.tz_convert(dtype.tz)
@@ -354,10 +356,19 @@ def exported(counts: Counter[str], form: str, make: Callable[[], Any]) -> Any:
     return made
 
 
-def check(model: Any, rows: Rows, folder: Path, counts: Counter[str]) -> None:
+def check(model: Any, rows: Rows, train: pd.DataFrame, folder: Path, counts: Counter[str]) -> None:
     """Compare every form with ``predict``."""
     names = shown(rows.predicted)
     compare("text", rows, printed.by_text(rows, model.export_text()), names)
+    if model.schema_.by_name:
+        compare("text of rows", rows, printed.by_text(rows, model.export_text(X=train)), names)
+    drawn, numbers = html.unescape(model.export_graphviz()), (Kind.NUMERIC, Kind.INTEGER)
+    for node in model.model_.splits():
+        j, threshold = int(model.model_.feature[node]), float(model.model_.threshold[node])
+        if j < 0 or not math.isfinite(threshold) or model.schema_.columns[j].kind not in numbers:
+            continue
+        if f"≤ {repr(threshold).removesuffix('.0')}" not in drawn:
+            raise DifferenceError(f"the picture does not show {threshold!r}")
     rules = exported(counts, "rules", model.rules)
     one = [[label] for label in rows.predicted]
     compare("rules", rows, printed.by_rules(rows, rules), one)
@@ -405,7 +416,7 @@ def one_case(number: int) -> Counter[str]:
         counts["leaves"] += int(np.count_nonzero(model.model_.feature == LEAF))
         told = f"{model!r}, {train.dtypes.to_dict()}\n{model.export_text()}"
         with _records.about(told), tempfile.TemporaryDirectory() as folder:
-            check(model, rows, Path(folder), counts)
+            check(model, rows, train, Path(folder), counts)
             for sentence in SENTENCES:
                 sentence(model, rows.frame, rng, counts)
     return counts

@@ -164,7 +164,7 @@ def test_points_of_scaling_are_named_once(axis: str) -> None:
 
 @needs("matplotlib")
 def test_scaling_writes_its_pages_and_pictures_and_resumes(tmp_path: Path) -> None:
-    kept = {"quick": True, "rounds": 2, "out": tmp_path, "isolate": False}
+    kept = {"quick": True, "rounds": 1, "out": tmp_path, "isolate": False}
     page = scaling.compare(**kept, docs=tmp_path / "docs")
     with (tmp_path / "scaling.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -115,6 +115,7 @@ FORGED = [
     ("tree", {("estimator", "parameters", "min_samples_leaf"): 40}, "min_samples_leaf"),
     ("tree", {("estimator", "parameters", "colour"): 1}, "colour"),
     ("tree", {("estimator", "parameters"): {"$tuple": []}}, "expected a mapping of names"),
+    ("tree", {("estimator", "name"): "OptimalForestClassifier"}, "no learner of class 'OptimalForestClassifier'"),
     ("tree", {("feature_names",): ["a", "a", "b"]}, "the same name twice"),
     ("bdd", {("estimator", "parameters", "max_features"): 0}, "its parameters permit at most 0"),
     ("diagram", {("estimator", "parameters", "widths"): [1]}, "splits"),

@@ -54,15 +54,6 @@ def test_classes_that_training_did_not_have_are_wrong(folder):
     assert "(unknown)" in text
 
 
-def test_a_table_without_the_columns_is_refused(folder):
-    pl.read_csv(folder / "iris.csv").drop("petal width (cm)").write_csv(folder / "narrow.csv")
-    said = failed("evaluate", folder / "tree.json", folder / "narrow.csv", "--target", "species")
-    assert "petal width (cm)" in said
-    assert "Did you mean 'species'?" in failed(
-        "evaluate", folder / "tree.json", folder / "iris.csv", "--target", "specis"
-    )
-
-
 # --------------------------------------------------------------------------------------------------------- compare
 
 

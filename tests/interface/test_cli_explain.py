@@ -282,7 +282,6 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest cannot be combined",
         ("--row", 0, "--kind", "enumeration", "--target", "bad", "--certificate", "c"): "--certificate",
         ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
-        ("--row", 0, "--certificate", "c", "--plausible", "forest.pkl"): "leave out --plausible",
         ("--row", 0, "--kind", "counterfactual", "--certificate", "c", "--constraint", "age <= 50"): "--constraint",
         (
             "--row",

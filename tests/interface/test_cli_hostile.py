@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import errno
-import subprocess
 
 import pytest
 
-from tests.command_line import COMMAND, failed, worked
+from tests.command_line import failed, worked
 
 TABLES = {
     "empty.csv": (b"", "is empty"),
@@ -89,12 +88,3 @@ def test_a_table_without_permission(folder, tmp_path, monkeypatch, ending):
     monkeypatch.setattr("proofwood.data.tables.read_permitted", refuse)  # root may read every file
     for call in calls(folder, table).values():
         assert f"cannot read {table}: permission denied" in failed(*call)
-
-
-def test_a_refused_table_in_a_process_of_its_own(folder):
-    for name in ("empty.csv", "binary.csv", "folder"):
-        command = [*COMMAND, "fit", str(folder / name), "--target", "y"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith("proofwood: ")
-        assert done.stderr.count("\n") == 1

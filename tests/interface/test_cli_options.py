@@ -103,13 +103,6 @@ def test_help_loads_no_large_package():
     assert done.stdout == "\n"
 
 
-def test_a_wrong_model_is_named_before_its_options(tmp_path):
-    (tmp_path / "table.csv").write_text("a,y\n0,n\n1,p\n")
-    result = invoke("fit", tmp_path / "table.csv", "--target", "y", "--model", "bd", "--max-features", 2)
-    assert result.exit_code == 2
-    assert "no learner 'bd': did you mean 'bdd'?" in result.stderr
-
-
 LISTS = (
     "import sys; from proofwood.cli import main\n"
     "sys.argv = ['proofwood', *sys.argv[1:]]\n"

@@ -60,8 +60,7 @@ def fitted(name: str, *, ordered: bool = False, gaps: bool = False) -> Rows:
     return Rows(model, X)
 
 
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(("ordered", "gaps"), [(False, False), (False, True), (True, True)])
 @pytest.mark.parametrize("name", VALUES)
 def test_every_export_predicts_what_predict_does(name, ordered, gaps, tmp_path):
     rows = fitted(name, ordered=ordered, gaps=gaps)

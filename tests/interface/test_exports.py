@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import sys
@@ -19,7 +18,7 @@ from proofwood.show.exports.source import ExportError
 from tests import printed
 from tests.deployed_models import hard_rows, models, oblique
 from tests.printed import Rows
-from tests.tables import chain, table_of
+from tests.tables import table_of
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
@@ -189,10 +188,6 @@ def test_pmml_refuses_what_xml_cannot_hold():
 # ------------------------------------------------------------------------------------------------------------- rules
 
 
-def test_exactly_one_rule_holds_and_names_the_class(case):
-    assert printed.by_rules(case, case.model.rules()) == [[label] for label in case.predicted]
-
-
 def test_rules_in_words_and_as_a_frame():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = OptimalTreeClassifier(2).fit(X, y)
@@ -243,21 +238,6 @@ def test_diagrams_too_large_to_unroll_are_refused(method):
     assert [session["predict"](row) for row in rows.tolist()] == clf.classes_[expected].tolist()
 
 
-def test_deep_trees_become_functions_that_compile():
-    n = 200
-    clf = OptimalTreeClassifier(0).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
-    clf.model_ = chain(n)
-    session: dict[str, Any] = {}
-    exec(clf.to_python(), session)
-    values = np.arange(-1, n + 2) * 1.0
-    expected = evaluate.predict(clf.model_, values[:, None]).tolist()
-    assert [session["predict"]([value]) for value in values] == expected
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE t (x0 REAL)")
-    connection.executemany("INSERT INTO t VALUES (?)", values[:, None].tolist())
-    assert [row[-1] for row in connection.execute(clf.to_sql("t"))] == expected
-
-
 def test_hostile_names_stay_text():
     name = "a\n*/ \"\"\" '''; DROP TABLE t; --</script>"
     X = pd.DataFrame({name: [0.0, 1.0, 2.0, 3.0], "for": list("abab"), "for ": ["x\n'", "y\\", "x\n'", '"""']})
@@ -269,15 +249,6 @@ def test_hostile_names_stay_text():
     assert printed.by_sqlite(Rows(clf, X), clf.to_sql) == y.tolist()
     assert "</script>" not in clf.to_javascript()
     assert "*/" not in clf.to_c().split("*/", 1)[0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_json_text_and_dot_are_there_too(kind, tmp_path):
-    model = fitted(kind)
-    assert model.export_graphviz().startswith("digraph")
-    assert model.export_text()
-    model.save(tmp_path / "m.json")
-    assert json.loads((tmp_path / "m.json").read_text())["format"] == "proofwood-model"
 
 
 def test_without_onnx_the_message_has_the_command(monkeypatch):

@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
+from sklearn.tree import export_text, plot_tree
 
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load
 from proofwood.memory import MemoryLimitError
 from proofwood.model import evaluate
-from proofwood.model.convert import to_sklearn
 from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import LEAF
 from proofwood.model.reshape import unroll
@@ -115,17 +114,6 @@ def test_a_sparse_matrix_that_is_too_large_as_an_array_is_refused_with_its_size(
 
 
 # -------------------------------------------------------------------------------------------------------- to_sklearn
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_equal_predictions_on_every_row_that_float32_holds(kind):
-    model = models()[kind]
-    rows = model.to_numbers(hard_rows(model)).astype(np.float32).astype(np.float64)
-    tested, low_weight = model.model_, model._known_low_weight("")
-    twin = to_sklearn(tested, model.classes_, n_features=8, low_weight=low_weight)
-    assert isinstance(twin, DecisionTreeClassifier)
-    np.testing.assert_array_equal(twin.predict(rows), model.classes_[evaluate.predict(tested, rows)])
-    assert np.isnan(rows).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)

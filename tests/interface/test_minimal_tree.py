@@ -54,16 +54,6 @@ def test_fewest_nodes_at_any_depth_are_no_more(iris):
     assert free.status_ == flat.status_ == "optimal"
 
 
-def test_thresholds_lie_between_the_rows_they_separate():
-    tree = MinimalTreeClassifier().fit([[0.0], [10.0], [11.0]], [0, 1, 1])
-    assert tree.model_.threshold[0] == 5.0
-
-
-def test_one_class_is_one_leaf():
-    tree = MinimalTreeClassifier("nodes").fit([[1.0], [2.0]], ["a", "a"])
-    assert (tree.model_.n_nodes, tree.status_) == (1, "optimal")
-
-
 # ------------------------------------------------------------------------------------------------ contradictions
 
 TORN = np.array([[0], [0], [1], [1], [1], [2]])

@@ -14,8 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn import config_context
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -392,13 +391,6 @@ def test_an_answer_that_is_wrong_is_never_returned(iris, monkeypatch, change):
 # -------------------------------------------------------------------------------------------------- scikit-learn
 
 
-def test_clones_keep_constraints(credit):
-    X, y, sex = credit
-    diagram = small(constraints=[DemographicParity(), MaxSplits(2)]).fit(X, y, sensitive_features=sex)
-    assert clone(diagram).constraints == diagram.constraints
-    assert "DemographicParity(ratio=0.8)" in repr(diagram)
-
-
 def test_searches_pipelines_and_routing(credit):
     X, y, sex = credit
     search = GridSearchCV(small(), {"alpha": [0.01, 0.3], "splits": ["univariate", "oblique"]}, cv=2).fit(X, y)
@@ -502,7 +494,7 @@ def test_a_file_without_its_flow(iris, tmp_path):
 @pytest.mark.parametrize("topology", ["diagram", "tree"])
 def test_pictures(iris, splits, topology):
     X, y = iris
-    diagram = small(widths=(1, 2, 2), alpha=0.0, splits=splits, topology=topology, time_limit=2.0).fit(X, y)
+    diagram = small(widths=(1, 2, 2), alpha=0.0, splits=splits, topology=topology, time_limit=0.5).fit(X, y)
     axes = diagram.plot()
     told = " ".join(text.get_text() for text in axes.texts)
     assert "yes" in told
@@ -553,10 +545,6 @@ def test_bad_parameters(iris, parameters, message):
         OptimalDiagramClassifier(**parameters).fit(*iris)
 
 
-def test_parameters_are_checked_in_fit_only():
-    OptimalDiagramClassifier(widths="x", constraints=3, engine=0)
-
-
 def test_bad_rows(iris):
     X, y = iris
     with pytest.raises(ValueError, match="column 0 has 12 missing values, but oblique splits"):
@@ -565,14 +553,6 @@ def test_bad_rows(iris):
         small().fit(X, y).recount(X, y + 1)
     with pytest.raises(DataError, match="too large for float64"):
         small(splits="oblique").fit([[-1e308], [1e308]], [0, 1])
-
-
-@pytest.mark.parametrize("splits", ["univariate", "oblique"])
-def test_many_columns(splits):
-    X, y = load_breast_cancer(return_X_y=True)
-    diagram = small(alpha=0.01, splits=splits).fit(X, y)
-    assert diagram.score(X, y) > 0.8
-    assert diagram.recount(X, y) == diagram.objective_
 
 
 # ----------------------------------------------------------------------------- claims with their conditions

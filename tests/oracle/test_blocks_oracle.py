@@ -24,7 +24,7 @@ def with_blocks(problem: TreeProblem, work: int = EVERYTHING, threads: int = 1) 
     return solve(problem, options=SearchOptions(packed=False, block_work=work), limits=Limits(threads=threads))
 
 
-@examples(10)
+@examples(6)
 @given(problem=problems(), threads=thread_counts())
 def test_blocks_change_no_answer(problem: TreeProblem, threads: int) -> None:
     cost, tree = naive.best_tree(problem)
@@ -40,10 +40,10 @@ def test_blocks_change_no_answer(problem: TreeProblem, threads: int) -> None:
         assert earlier.lower_bound <= later.lower_bound
 
 
-@pytest.mark.parametrize("first", range(0, 800, 200))
+@pytest.mark.parametrize("first", range(0, 200, 50))
 def test_every_report_is_below_the_optimum(first: int) -> None:
     used = 0
-    for seed in range(first, first + 200):
+    for seed in range(first, first + 50):
         problem = random_problem(seed, absent=3)
         plain = solve(problem, options=SearchOptions(packed=False, blocks=False))
         result = with_blocks(problem, work=[1, 3_000, 100_000, EVERYTHING][seed % 4])
@@ -57,7 +57,7 @@ def test_every_report_is_below_the_optimum(first: int) -> None:
         assert naive.as_tuple(result.model) == naive.as_tuple(plain.model), seed
         assert all(event.lower_bound <= plain.objective for event in result.trace), seed
         used += result.stats.counters["block_work"] > 0
-    assert used > 100
+    assert used > 25
 
 
 @pytest.mark.parametrize("seed", range(12))

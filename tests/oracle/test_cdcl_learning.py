@@ -63,7 +63,7 @@ def test_a_start_outside_the_space_leaves_no_trace():
 
 def test_clauses_may_repeat_literals_or_say_nothing():
     clauses = 0
-    for number in range(200):
+    for number in range(80):
         rng = np.random.default_rng([3, number])
         scores = score_models.random_scores(rng, vote=VOTES[number % 3], n_classes=2 + number % 2)
         clauses += len(scores.clauses)
@@ -77,12 +77,12 @@ def test_clauses_may_repeat_literals_or_say_nothing():
             for fixed in ([0], []):
                 answer = box.ask(cells, label, fixed, seconds=20)
                 assert answer.changes == naive_explain.changes(scores, cells, label, fixed)
-    assert clauses > 100
+    assert clauses > 40
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_answers_after_many_questions(part: int):
-    for number in range(150 * part, 150 * (part + 1)):
+    for number in range(60 * part, 60 * (part + 1)):
         ask_many(1, number, 2 + number % 2 * 2)
 
 

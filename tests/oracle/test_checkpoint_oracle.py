@@ -61,7 +61,7 @@ def same(result: Result, plain: Result) -> None:
 @pytest.mark.parametrize("options", [PACKED, THRESHOLDS, NO_BLOCKS], ids=["packed", "thresholds", "no-blocks"])
 def test_any_part_of_the_records_leads_to_the_same_answer(tmp_path: Path, options: SearchOptions, sets: bool) -> None:
     used = 0
-    for seed in range(40):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         problem = random_problem(seed, sets)
         plain = solve(problem, options=options)
@@ -76,12 +76,12 @@ def test_any_part_of_the_records_leads_to_the_same_answer(tmp_path: Path, option
             again = run(problem, path, options, Limits(threads=int(rng.integers(1, 3))))
             same(again, plain)
             used += again.stats.counters.get("root_splits", 0) < plain.stats.counters.get("root_splits", 0)
-    assert used > 20
+    assert used > 7
 
 
 def test_searches_read_each_other(tmp_path: Path) -> None:
     """Records are about the problem: those of packed tests serve intervals of thresholds, and the other way round."""
-    for seed in range(40):
+    for seed in range(16):
         rng = np.random.default_rng(seed)
         problem = random_problem(seed)
         first, second = (PACKED, THRESHOLDS) if seed % 2 else (THRESHOLDS, PACKED)
@@ -107,7 +107,7 @@ def test_the_smallest_problems_go_on(tmp_path: Path) -> None:
 
 
 def test_a_gap_is_kept(tmp_path: Path) -> None:
-    for seed in range(40):
+    for seed in range(16):
         rng = np.random.default_rng(seed)
         problem = dataclasses.replace(random_problem(seed), max_gap=int(rng.integers(1, 6)))
         options = [PACKED, THRESHOLDS][seed % 2]
@@ -227,15 +227,15 @@ def check(problem: TreeProblem, record: Record) -> None:
 @pytest.mark.parametrize("sets", [False, True])
 def test_every_record_is_true(tmp_path: Path, options: SearchOptions, sets: bool) -> None:
     kinds: dict[str, int] = {}
-    for seed in range(25):
+    for seed in range(10):
         problem = distinct(random_problem(seed, sets))
         run(problem, tmp_path / f"{seed}", options)
         for record in rows_of(tmp_path / f"{seed}"):
             kinds[record["kind"]] = kinds.get(record["kind"], 0) + 1
             check(problem, record)
-    assert kinds["whole"] >= 25
-    assert kinds["splits"] > 100
-    assert not sets or kinds["levels"] > 10
+    assert kinds["whole"] >= 10
+    assert kinds["splits"] > 40
+    assert not sets or kinds["levels"] > 4
 
 
 def test_a_wrong_record_is_seen(tmp_path: Path) -> None:

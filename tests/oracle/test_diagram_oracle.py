@@ -20,7 +20,7 @@ from tests.diagram_batch import answers, problem_of
 from tests.diagram_problems import corner_cases, diagram_problem
 from tests.fuzz import diagrams
 
-N_PROBLEMS = 500
+N_PROBLEMS = 200
 
 QUICK = [*range(12), 13, 14, 18, 20, 21, 22, 25]
 """Problems of the series that take the mixed-integer solvers little time."""
@@ -60,7 +60,7 @@ def test_the_enumeration_counts_as_every_engine_does():
         used.add((counted.n_splits, problem.tree, bool(problem.rates)))
         paid.append(problem.penalty(diagram.visits(problem)[1]) > 0)
     assert {n for n, _, _ in used} == {0, 1, 2, 3, 4, 5}
-    assert sum(paid) > 10
+    assert sum(paid) > 4
 
 
 def _twice(numbers: range, most: int) -> int:
@@ -103,10 +103,10 @@ def test_the_program_of_the_paper_finds_the_optimum(solver: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_program_of_the_paper_finds_the_optimum_of_all_problems(solver: str):
-    _check_children(solver, list(range(N_PROBLEMS)), 3600.0)
+    _check_children(solver, list(range(500)), 3600.0)
 
 
-@pytest.mark.parametrize(("engine", "n_problems"), [("search", N_PROBLEMS), ("auto", 60)])
+@pytest.mark.parametrize(("engine", "n_problems"), [("search", N_PROBLEMS), ("auto", 30)])
 def test_the_portfolio_finds_the_optimum(engine: str, n_problems: int):
     for number in range(n_problems):
         problem = problem_of(number)

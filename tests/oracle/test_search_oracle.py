@@ -71,7 +71,7 @@ def assert_bracketed(events: list[ProgressEvent], optimum: float) -> None:
         assert earlier.lower_bound <= later.lower_bound
 
 
-@examples(15)
+@examples(10)
 @given(problem=problems(), options=search_options(), threads=thread_counts())
 def test_search_finds_and_proves_the_canonical_optimum(
     problem: TreeProblem, options: SearchOptions, threads: int

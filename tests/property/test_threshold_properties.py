@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from fractions import Fraction
 from typing import Any
@@ -21,12 +20,9 @@ from proofwood import (
     OptimalTreeCV,
 )
 from proofwood.data.kinds import Kind
-from proofwood.data.moments import DAY, HOUR, MINUTE, SECOND, text_of
+from proofwood.data.moments import DAY, HOUR, MINUTE, SECOND
 from proofwood.data.thresholds import ThresholdRule, placed, shortest_between, shortest_whole_between
 from proofwood.model.node_table import LEAF, OBLIQUE
-from proofwood.report.words import Words
-from tests import printed
-from tests.printed import Rows
 from tests.strategies import examples
 from tests.unit.model.test_reshape import inputs, same_predictions, trees
 
@@ -214,64 +210,6 @@ def test_the_rule_changes_numbers_and_no_proof(seed):
     # which of several best diagrams is found first is up to the clock
     if not isinstance(short, OptimalDiagramClassifier):
         np.testing.assert_array_equal(short.predict(X), middle.predict(X))
-
-
-# ----------------------------------------------------------------------------------------- texts, followed by a reader
-
-
-def rows_to_try(model: Any, X: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """New rows: those of training with values of other rows, every threshold, and the numbers just beside it."""
-    new = X.sample(200, replace=True, random_state=int(rng.integers(2**31))).reset_index(drop=True)
-    for j, name in enumerate(X.columns):
-        new[name] = new[name].iloc[rng.permutation(len(new))].reset_index(drop=True)
-        cuts = model.model_.threshold[model.model_.feature == j]
-        cuts = cuts[np.isfinite(cuts)]
-        kind = model.schema_.columns[j].kind
-        at = rng.permutation(len(new))[: 3 * cuts.size]
-        if not cuts.size or kind in (Kind.BOOLEAN, Kind.ORDERED):
-            continue
-        if kind in (Kind.DATE, Kind.MOMENT):
-            unit = DAY if kind is Kind.DATE else 1
-            shown = [pd.Timestamp(text_of(cut + step, kind)) for cut in cuts for step in (-1, 0, 1)]
-            assert unit
-            new[name] = new[name].where(~new.index.isin(at), pd.Series(shown[: at.size], index=at))
-        else:
-            beside = np.concatenate([cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])[: at.size]
-            new[name] = new[name].astype(float)
-            new.loc[at, name] = beside
-    return new
-
-
-@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
-@examples(0.5)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["shortest", "midpoint"]))
-def test_whoever_follows_a_text_reaches_the_class_of_predict(seed, rule):
-    model, X, _, rng = fitted(seed, rule)
-    rows = Rows(model, rows_to_try(model, X, rng))
-    for text in (model.export_text(), model.export_text(X=X)):
-        assert printed.by_text(rows, text) == rows.predicted
-    if model.model_.is_tree:
-        leaves = model.apply(rows.frame).tolist()
-        rules = Words(model.model_, model._names()).rules(model.model_.n_nodes)
-        assert printed.by_words(rows, rules) == [[leaf] for leaf in leaves]
-    assert printed.by_rule_words(rows, model.rules()) == [[label] for label in rows.predicted]
-    shown = html.unescape(model.export_graphviz())
-    for node in model.model_.splits():
-        if math.isfinite(model.model_.threshold[node]) and model.schema_.columns[model.model_.feature[node]].kind in (
-            Kind.NUMERIC,
-            Kind.INTEGER,
-        ):
-            assert f"≤ {repr(float(model.model_.threshold[node])).removesuffix('.0')}" in shown
-
-
-@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
-@examples(0.3)
-@given(st.integers(0, 2**32 - 1))
-def test_exports_decide_as_predict(seed):
-    model, X, _, rng = fitted(seed)
-    rows = Rows(model, rows_to_try(model, X, rng))
-    assert printed.by_python(rows, model.to_python()) == rows.predicted
-    assert printed.by_sqlite(rows, model.to_sql) == rows.predicted
 
 
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")

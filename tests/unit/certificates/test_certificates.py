@@ -144,7 +144,7 @@ def test_certificates_pass_and_are_true(name: str) -> None:
             assert is_true(content), kind
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(12))
 @pytest.mark.filterwarnings("ignore")
 def test_certificates_of_random_models_pass(number: int) -> None:
     made, x, told = random_case(11, number)
@@ -190,7 +190,7 @@ def test_no_field_can_be_changed(name: str, kind: str) -> None:
     everywhere = list(places(content))
     tried: Counter[str] = Counter()
     chosen = [at for at in rng.permutation(len(everywhere)).tolist() if everywhere[at][0][0] not in ("claim", "digest")]
-    for at in chosen[:60]:
+    for at in chosen[:25]:
         path, value = everywhere[at]
         for other in others(value):
             forged = changed(content, path, other)
@@ -202,7 +202,7 @@ def test_no_field_can_be_changed(name: str, kind: str) -> None:
                 assert is_true(forged), (path, other)
             if path[0] in ("space", "model", "axes", "lemmas"):
                 assert refused(forged, explainer(name).model), (path, other)
-    assert tried["False"] > 40  # of a file that says more than a proof of nothing
+    assert tried["False"] > 15  # of a file that says more than a proof of nothing
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -329,7 +329,7 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
             yield "fewer", replace(found, status="smallest", lower_bound=len(found.features) + 1.0)
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(12))
 @pytest.mark.filterwarnings("ignore")
 def test_second_looks_confirm_what_is_so_alone(number: int) -> None:
     made, x, told = random_case(12, number)

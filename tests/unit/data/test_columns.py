@@ -12,7 +12,6 @@ from proofwood.data.columns import (
     is_frame,
     read_columns,
     require_exact_integers,
-    require_no_infinity,
 )
 from proofwood.exceptions import DataError
 
@@ -125,12 +124,6 @@ def test_names_must_differ_and_fit():
         read_columns(np.ones(3))
     with pytest.raises(ValueError, match="values have shape"):
         Columns(np.ones((2, 2)), (Column("a"),))
-
-
-def test_infinities_are_named():
-    with pytest.raises(DataError, match="column 1 of X holds an infinite value"):
-        require_no_infinity(np.array([[0.0, np.inf]]))
-    require_no_infinity(np.array([[0.0, np.nan]]))
 
 
 def test_is_frame():

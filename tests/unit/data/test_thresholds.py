@@ -6,7 +6,6 @@ import json
 from datetime import datetime
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, OptimalTreeCV, load
@@ -217,28 +216,6 @@ LEARNERS = (
     OptimalBDDClassifier(2),
     OptimalDiagramClassifier((1, 2)),
 )
-
-
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
-def test_both_rules_give_the_same_tree_but_for_its_numbers(learner, tmp_path):
-    rng = np.random.default_rng(5)
-    X = pd.DataFrame({"age": rng.integers(18, 90, 120), "income": rng.lognormal(10, 0.6, 120).round(2)})
-    y = (X["age"] + X["income"] / 400 > 105).astype(int)
-    short, middle = (type(learner)(**{**learner.get_params(), "threshold_rule": rule}) for rule in ThresholdRule)
-    short.fit(X, y)
-    middle.fit(X, y)
-    assert short.objective_ == middle.objective_ == short.recount(X, y) == middle.recount(X, y)
-    np.testing.assert_array_equal(short.apply(X), middle.apply(X))
-    ages = short.model_.threshold[short.model_.feature == 0]
-    np.testing.assert_array_equal(ages, np.floor(ages))
-    assert np.any(
-        short.model_.threshold[short.model_.feature >= 0] != middle.model_.threshold[middle.model_.feature >= 0]
-    )
-    for one in (short, middle):
-        one.save(tmp_path / "model.json")
-        again = load(tmp_path / "model.json")
-        assert again.threshold_rule == one.threshold_rule
-        assert again.model_ == one.model_
 
 
 def test_a_file_from_before_the_choice_has_midpoints(tmp_path):

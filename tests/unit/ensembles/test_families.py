@@ -178,7 +178,7 @@ def _wide(model: Any, names: list[str], rows: FloatArray) -> FloatArray:
 def _check_classifier(model: Any, X: FloatArray, seed: int) -> None:
     converted = explained(model, X=X)
     names = [given.name for given in converted.inputs]
-    rows = np.concatenate([sample_rows(converted, 300, seed), converted.read(X)])
+    rows = np.concatenate([sample_rows(converted, 100, seed), converted.read(X)])
     predicted = np.asarray(model.predict(_wide(model, names, rows))).ravel()
     cells = converted.cells_of(rows)
     sums = np.sort(converted.sums_of(cells), axis=1)

@@ -37,7 +37,7 @@ FOREST = RandomForestClassifier(15, max_depth=4, random_state=0).fit(TABLE, LABE
 MINORS = "age < 18 -> `net income` == 0 and kids == 0"
 
 
-@pytest.mark.parametrize("number", explanations.numbers(48))
+@pytest.mark.parametrize("number", explanations.numbers(24))
 @pytest.mark.filterwarnings("ignore")
 def test_explanations_of_possible_rows(number: int) -> None:
     counts: Counter[str] = Counter()

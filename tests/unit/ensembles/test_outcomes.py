@@ -43,7 +43,7 @@ SICK = np.where(Y > 150, "high", "low")
 CLASSIFIER = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, SICK)
 
 
-@pytest.mark.parametrize("number", fuzz.numbers(64))
+@pytest.mark.parametrize("number", fuzz.numbers(33))
 @pytest.mark.filterwarnings("ignore")
 def test_random_models_answer_as_their_rows_do(number: int) -> None:
     case, rng = fuzz.make(7, number)

@@ -102,7 +102,7 @@ def test_narrow_floats_are_read_in_their_own_arithmetic(step: Any, type_: Any) -
     cuts = np.concatenate([column.thresholds for column in model.grid.columns]).astype(type_)
     infinite = np.array(np.inf, dtype=type_)
     beside = np.concatenate([cuts, np.nextafter(cuts, infinite), np.nextafter(cuts, -infinite)])
-    rows = rng.choice(beside, size=(2000, 2)).astype(type_)
+    rows = rng.choice(beside, size=(500, 2)).astype(type_)
     assert _classes(model, rows) == pipeline.predict(rows).tolist()
     with pytest.raises(DataError, match="the model was read for the types"):
         model.read(X.astype(np.float64))

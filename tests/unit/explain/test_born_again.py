@@ -26,7 +26,7 @@ IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
 FOREST = RandomForestClassifier(4, max_depth=2, random_state=0).fit(IRIS, SPECIES)
 
 
-@pytest.mark.parametrize("number", explanations.numbers(36))
+@pytest.mark.parametrize("number", explanations.numbers(18))
 @pytest.mark.filterwarnings("ignore")
 def test_trees_of_random_models_are_those_of_an_enumeration(number: int) -> None:
     counts: Counter[str] = Counter()

@@ -17,20 +17,10 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, OptimalTreeClassifier
-from tests.fuzz import bounds
+from tests.fuzz import bounds, explanations
 
 
-def numbers(n: int) -> list[Any]:
-    """Numbers of cases, as parameters that name the package which a case needs."""
-    found = []
-    for number in range(n):
-        name = bounds.MODELS[number % len(bounds.MODELS)].__name__
-        marks = [pytest.mark.needs(name)] if name in ("xgboost", "lightgbm") else []
-        found.append(pytest.param(number, marks=marks))
-    return found
-
-
-@pytest.mark.parametrize("number", numbers(28))
+@pytest.mark.parametrize("number", explanations.numbers(14, bounds.MODELS))
 def test_models_within_bounds_that_end_at_thresholds(number: int) -> None:
     assert bounds.one_case(number)["models"]
 

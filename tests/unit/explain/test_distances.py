@@ -39,7 +39,7 @@ MODEL = make_pipeline(
 ROW = TABLE[MODEL.predict(TABLE) == "no"].iloc[[0]]
 
 
-@pytest.mark.parametrize("number", fuzz.numbers(24))
+@pytest.mark.parametrize("number", fuzz.numbers(12))
 @pytest.mark.filterwarnings("ignore")
 def test_no_row_of_another_class_is_nearer(number: int) -> None:
     case, rng = fuzz.make(11, number)
@@ -203,7 +203,7 @@ def test_tables_say_the_same_and_can_be_read_again(metric: Any, tmp_path: Path) 
         assert again[at].distance == one.distance
 
 
-@pytest.mark.parametrize("number", fuzz.numbers(40))
+@pytest.mark.parametrize("number", fuzz.numbers(18))
 def test_prices_count_changed_features(number: int) -> None:
     case, rng = fuzz.make(3, number)
     explainer = Explainer(case.model, X=case.X)

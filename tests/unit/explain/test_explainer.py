@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Explanation, OptimalTreeClassifier
 from proofwood.ensembles.explained import explained
-from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.search.extract import NotSufficientError
 
@@ -107,21 +106,6 @@ def test_the_words_of_a_rule():
     near = explainer.counterfactual(X[2:3], immutable=["pain"])
     assert near.rule().startswith("weight = ")
     assert near.rule().endswith("(not 70) -> 0")
-
-
-def test_every_kind_is_verified_by_another_engine(explainer, frame):
-    table, _ = frame
-    for i in (0, 5):
-        row = table[i : i + 1]
-        for found in (
-            explainer.abductive(row),
-            explainer.abductive(row, smallest=True),
-            explainer.contrastive(row),
-            explainer.counterfactual(row),
-            explainer.counterfactual(row, metric="changes"),
-        ):
-            checked = found.verify()
-            assert checked.ok, checked.problems
 
 
 def test_the_smallest_is_no_larger_and_says_so(explainer, frame):
@@ -392,51 +376,12 @@ def test_pictures(explainer, frame):
 
 def test_certificates_come_with_explanations(explainer, frame):
     table, _ = frame
-    found = explainer.abductive(table[:1], certificate=True)
-    assert all(check.passed for check in check_certificate(found.certificate))
     kept = explainer.abductive(table[:1], certificate=True, keep=["married"])
     assert all(check.passed for check in check_certificate(kept.certificate, explainer.model))
     with pytest.raises(ValueError, match="cannot be used with inflate=True"):
         explainer.abductive(table[:1], certificate=True, keep=["married"], inflate=True)
-    few = explainer.abductive(table[:1], certificate=True, smallest=True)
-    wide = explainer.abductive(table[:1], certificate=True, inflate=True)
-    change = explainer.contrastive(table[:1], certificate=True)
-    least = explainer.contrastive(table[:1], certificate=True, smallest=True, immutable=change.names[:1])
-    never = explainer.contrastive(table[:1], certificate=True, immutable=found.names)
-    assert never.status == "none"
-    everything = explainer.enumeration_certificate(table[:1])
-    told = {
-        "abductive": found,
-        "smallest": few,
-        "inflated": wide,
-        "contrastive": change,
-        "least": least,
-        "never": never,
-    }
-    contents = {name: one.certificate for name, one in told.items()} | {"enumeration": everything}
-    for name, content in contents.items():
-        assert all(check.passed for check in check_certificate(content, explainer.model)), name
-    kinds = {name: (content["kind"], content["status"]) for name, content in contents.items()}
-    assert kinds["smallest"] == ("abductive", "smallest")
-    assert kinds["inflated"][0] == "inflated"
-    assert kinds["contrastive"] == ("contrastive", "minimal")
-    assert kinds["never"] == ("abductive", "sufficient")
-    assert kinds["least"] in (("contrastive", "smallest"), ("abductive", "sufficient"))
-    listed = list(explainer.enumerate(table[:1]))
-    assert len(everything["abductive"]) == sum(one.kind == "abductive" for one in listed)
     with pytest.raises(NoCertificateError, match="the time ran out"):
         Explainer(explainer.model, time_limit=1e-9).enumeration_certificate(table[:1])
-
-
-def test_engines_by_name(explainer):
-    for name in ENGINES:
-        if name != "paper":
-            assert make_oracle(name, explainer.model.scores).name == name
-    with pytest.raises(ValueError, match="engine='fast'"):
-        make_oracle("fast", explainer.model.scores)
-    with pytest.raises(ValueError, match="majority votes"):
-        make_oracle("paper", explainer.model.scores)
-    assert explained(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])).scores.n_classes == 2
 
 
 def test_dates_are_dates_in_words() -> None:

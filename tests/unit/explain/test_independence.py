@@ -53,13 +53,13 @@ def compare(case: explanations.Case, rng: np.random.Generator) -> None:
             assert labels[0] != labels[1]
 
 
-@pytest.mark.parametrize("number", explanations.numbers(30))
+@pytest.mark.parametrize("number", explanations.numbers(18))
 @pytest.mark.filterwarnings("ignore")
 def test_models_of_classes(number: int) -> None:
     compare(*explanations.make(31, number))
 
 
-@pytest.mark.parametrize("number", regressors.numbers(32))
+@pytest.mark.parametrize("number", regressors.numbers(22))
 @pytest.mark.filterwarnings("ignore")
 def test_models_of_numbers(number: int) -> None:
     compare(*regressors.make(31, number))

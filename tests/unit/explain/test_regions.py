@@ -61,7 +61,7 @@ def classes_there(explainer: Explainer, where: dict[str, Any]) -> set[int]:
     return set(model.predict_codes(rows).tolist())
 
 
-@pytest.mark.parametrize("number", fuzz.numbers(36))
+@pytest.mark.parametrize("number", fuzz.numbers(18))
 @pytest.mark.filterwarnings("ignore")
 def test_classes_of_a_region_are_those_of_its_rows(number: int) -> None:
     case, rng = fuzz.make(21, number)

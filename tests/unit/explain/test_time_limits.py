@@ -83,12 +83,6 @@ def test_verify_has_a_limit_and_says_so(large):
     assert any("in time" in problem for problem in again.problems)
 
 
-def test_verify_tells_confirmed_from_refuted(middle):
-    model, frame = middle
-    found = Explainer(model).abductive(frame[:1])
-    assert found.verify().status == "confirmed"
-
-
 @clocked
 def test_ctrl_c_ends_a_question(large):
     model, frame = large

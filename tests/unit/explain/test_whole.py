@@ -50,7 +50,7 @@ def _is_whole(found: Any, columns: list[int]) -> bool:
     return bool(found.witness is None or all(float(found.witness[j]).is_integer() for j in columns))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nearest_changes_are_whole_wherever_a_type_says_so(seed: int) -> None:
     frame, y = _people(seed)
     forest, tree = _forest(frame, y), OptimalTreeClassifier(max_depth=3).fit(frame, y)

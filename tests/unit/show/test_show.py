@@ -27,7 +27,6 @@ from proofwood.printable import in_sentence
 from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
 from proofwood.show.labels import shorten
 from proofwood.show.layout import arrange
-from proofwood.show.palette import class_colours, hexadecimal
 from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import NAN, diamond, table_of
 
@@ -376,12 +375,6 @@ def test_layout_of_a_long_edge_avoids_boxes():
     assert layout.width >= layout.x.max() + 0.5 - 1e-9
 
 
-def test_colours_are_distinct():
-    assert len({hexadecimal(colour) for colour in class_colours(8)}) == 8
-    assert len({hexadecimal(colour) for colour in class_colours(40)}) == 40
-    assert hexadecimal(class_colours(2)[0]) == "#0072b2"
-
-
 @pytest.mark.parametrize(
     "name",
     ["not a", "a and b", "a or b", "x is missing", "a <= 3", "a in {b}", '"a"', " a", "a ", "", "a, b", "a = b"],
@@ -405,14 +398,6 @@ def test_two_columns_of_which_one_is_called_not_the_other() -> None:
     assert str(explainer.abductive(frame.iloc[[0]])).startswith('a and "not a" -> 1')
     assert str(explainer.abductive(frame.iloc[[1]])).startswith('not "not a" -> 0')
     assert str(explainer.contrastive(frame.iloc[[1]])).startswith('"not a" = true (not false) -> 1')
-
-
-def test_levels_with_commas_are_quoted_in_sets() -> None:
-    levels = ["a, b", "c", "d", "e"]
-    frame = pd.DataFrame({"col": levels * 5})
-    model = OptimalTreeClassifier(max_depth=1).fit(frame, [1, 1, 0, 0] * 5)
-    found = str(Explainer(model).abductive(frame.iloc[[0]]))
-    assert '{"a, b", c}' in found or 'col = "a, b"' in found, found
 
 
 def test_other_models_quote_too() -> None:
