@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,6 +66,7 @@ register(
         "cross_validation": SIZE,
         "saved": nullable(TEXT, "the model file"),
         "plot": nullable(TEXT, "the file with the picture"),
+        "report": nullable(TEXT, "the file with the report"),
     },
 )
 
@@ -120,6 +122,10 @@ def fit(
     sheet: Sheet = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
     plot: Plot = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report here (HTML), with the proof of this run."),
+    ] = None,
     as_json: AsJson = False,
     **own: Any,
 ) -> None:
@@ -132,17 +138,11 @@ def fit(
     require_out(out, data)
     require_out(plot, data, option="--plot")
     require_picture(plot)
+    require_out(report, data, option="--report")
     estimator = learner(model)
     require_scoring(scoring)
     given = chosen(own)
-    checkpoint = given.get("checkpoint")
-    if checkpoint is not None:
-        require_out(Path(checkpoint), data, option="--checkpoint")
-        if "cv" in given:
-            raise DataError("--checkpoint is for one fit, but --cv makes many on other rows: leave out one of them")
-        for path, option in ((out, "--out"), (plot, "--plot")):
-            if path is not None and path.resolve() == Path(checkpoint).resolve():
-                raise DataError(f"{option} and --checkpoint are the same file, {path}: pass different names")
+    _require_checkpoint(given, data, (out, "--out"), (plot, "--plot"), (report, "--report"))
     settings = {
         **settings_of(model, given),
         "time_limit": seconds(time_limit),
@@ -188,20 +188,44 @@ def fit(
     else:
         of_folds = {} if groups is None else {"groups": table.get_column(groups).to_numpy()}
         fitted = choose_size(folds, {**settings, "scoring": scoring}, features, labels, **given_rows, **of_folds)
+    tree = fitted if folds is None else fitted.best_estimator_
+    tree.target_name_ = target  # the labels of a file are an array, which has no name
     if out is not None:
         # Save before printing, so that the model is not lost if the pipe is closed.
         with writing(out):
             fitted.save(out)
     if plot is not None:
         save_picture(fitted.plot, plot)
+    if report is not None:
+        from proofwood.report import write_report
+
+        with writing(report):
+            write_report(tree, report, features, labels, **given_rows)
     if as_json:
         scores = None if folds is None else size_answer(fitted)
-        tree = fitted if folds is None else fitted.best_estimator_
         print_answer(
-            "fit", **fitted_answer(tree, features, labels, **given_rows), cross_validation=scores, saved=out, plot=plot
+            "fit",
+            **fitted_answer(tree, features, labels, **given_rows),
+            cross_validation=scores,
+            saved=out,
+            plot=plot,
+            report=report,
         )
         return
     print_report(fitted, features, labels, **given_rows)
-    for path in (out, plot):
+    for path in (out, plot, report):
         if path is not None:
             say_saved(path, "\n" if path is out else "")
+
+
+def _require_checkpoint(given: Mapping[str, Any], data: Path, *others: tuple[Path | None, str]) -> None:
+    """Raise an error if the checkpoint cannot be written, is another output file too, or would be for many fits."""
+    checkpoint = given.get("checkpoint")
+    if checkpoint is None:
+        return
+    require_out(Path(checkpoint), data, option="--checkpoint")
+    if "cv" in given:
+        raise DataError("--checkpoint is for one fit, but --cv makes many on other rows: leave out one of them")
+    for path, option in others:
+        if path is not None and path.resolve() == Path(checkpoint).resolve():
+            raise DataError(f"{option} and --checkpoint are the same file, {path}: pass different names")

@@ -28,7 +28,7 @@ from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import classes_and_codes, features_and_labels, order_hints, training_data
+from proofwood.estimators.input import classes_and_codes, features_and_labels, order_hints, target_name, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
@@ -223,6 +223,7 @@ class ProvedClassifier(FittedClassifier):
 
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
         """Return the training rows as numbers, and set the fitted attributes that describe the table."""
+        self.target_name_ = target_name(y)
         columns, labels = training_data(self, *features_and_labels(X, y), self._read_training)
         labels, self.bands_ = banded(labels, self.bands)
         classes, codes = classes_and_codes(labels)

@@ -23,7 +23,7 @@ from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.model_hints import model_hints
-from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save
+from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save, target_of
 from proofwood.estimators.validation import Validation
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -49,6 +49,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     hints_: tuple[Hint, ...]
     bands_: Bands | None
     validation_: Validation | None = None
+    target_name_: str | None = None
     model_: NodeTable
     result_: Result
     loaded_: bool
@@ -109,6 +110,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         more: dict[str, Any] = {} if self.bands_ is None else {"bands": list(self.bands_.edges)}
         if self.validation_ is not None:
             more["validation"] = self.validation_.to_dict()
+        if self.target_name_ is not None:
+            more["target"] = self.target_name_
         return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **more, **edges}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
@@ -116,6 +119,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self.hints_ = hints_of(saved)
         self.bands_ = bands_of(saved)
+        self.target_name_ = target_of(saved)
         self.validation_ = Validation.from_dict(saved["validation"]) if "validation" in saved else None
         if "low_weight" in saved:
             self._low_weight = np.array(saved["low_weight"], dtype=np.float64)

@@ -49,6 +49,12 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     return split_target(frame, y)
 
 
+def target_name(y: Any) -> str | None:
+    """The name of the target: ``y`` if it names a column, or the name of a series; None if it has no name."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return str(name) if isinstance(name, (str, int)) and name != "" else None
+
+
 def order_hints(X: Any, y: Any) -> list[Hint]:
     """A hint if the indices of a frame and of its labels hold the same rows in another order."""
     other = getattr(y, "index", None)

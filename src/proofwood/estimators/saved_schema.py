@@ -119,6 +119,14 @@ def hints_of(saved: Mapping[str, Any]) -> tuple[Hint, ...]:
     return tuple(found)
 
 
+def target_of(saved: Mapping[str, Any]) -> str | None:
+    """The name of the target; ValueError if the file has something else than a text there."""
+    name = saved.get("target")
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"the target has the name {name!r}, expected a text")
+    return name
+
+
 def bands_of(saved: Mapping[str, Any]) -> Bands | None:
     """How the numbers of the target were cut into classes; ValueError if the file says what no bands are."""
     edges = saved.get("bands")

@@ -76,6 +76,7 @@ verbose : int, default 0
     # fitted attributes
     "classes_": """classes_ : (n_classes,) labels, sorted""",
     "bands_": """bands_ : Bands or None, how the numbers of the target were cut into classes""",
+    "target_name_": """target_name_ : str or None, name of the target, from ``y``""",
     "n_features_in_": """n_features_in_ : int""",
     "feature_names_in_": """\
 feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names""",

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from proofwood import __version__
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
+from proofwood.estimators.model_hints import model_hints
 from proofwood.estimators.proof_report import proof_report
 from proofwood.markup import trace_svg
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
-from proofwood.printable import printable
+from proofwood.printable import printable, shown
 from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import Measured, measured
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data, tested_columns
@@ -27,11 +31,14 @@ from proofwood.show.trace import finite, status_text
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
+    from proofwood.estimators.validation import Validation
 
 MOST_IN_MATRIX = 60
 """Most classes for which a report has the confusion matrix; with more, it has only the most frequent confusions."""
 MOST_CONFUSIONS = 10
 MOST_RULES = 400
+MOST_NAMED = 8
+"""Most classes that the front page names."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,10 @@ def content(
         "loaded": bool(getattr(model, "loaded_", False)),
         "model_line": model._describe_model(),
         "facts": [f"{name}: {text}" for name, text in model._facts()],
+        "about": _about(model, training, words),
+        "hints": [str(hint) for hint in (*model.hints_, *model_hints(model))],
+        "validation": None if model.validation_ is None else _validation(model.validation_),
+        "baseline": _baseline(table, training, validation, words),
         "picture": picture,
         "nodes": [_node(table, words, node) for node in range(table.n_nodes)],
         "rules": _rules(table, words) if table.is_tree else None,
@@ -128,6 +139,49 @@ def script_json(value: Any) -> str:
     """``value`` as JSON that is safe inside a ``script`` element, for any texts in it."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that no Unicode separator ends a line
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _about(model: ProvedClassifier, training: Rows, words: Words) -> list[tuple[str, str]]:
+    """What a reader who was not there should know first: the target, the rows, the day and the version."""
+    names = [words.class_name(code) for code in range(model.model_.n_classes)]
+    classes = f"{len(names)} classes: {shown(names, MOST_NAMED, str)}"
+    predicted = classes if model.target_name_ is None else f"{printable(model.target_name_)} ({classes})"
+    tested, n_columns = len(tested_columns(model.model_)), training.X.shape[1]
+    return [
+        ("Predicts", predicted),
+        (
+            "Learned from",
+            f"{int(model.model_.rows[0]):,} rows with {n_columns:,} columns, of which it tests {tested:,}",
+        ),
+        ("Written", f"{datetime.now().astimezone():%d %B %Y}, by proofwood {__version__}"),
+    ]
+
+
+def _validation(found: Validation) -> dict[str, Any]:
+    """The scores on held-out rows, and recall and precision of each class."""
+    return {
+        "line": str(found),
+        "classes": [
+            (printable(one.label), f"{one.rows:,}", _share(one.recall), _share(one.precision)) for one in found.classes
+        ],
+    }
+
+
+def _share(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
+def _baseline(table: NodeTable, training: Rows, validation: Rows | None, words: Words) -> dict[str, Any]:
+    """Wrong rows of always predicting the class with the most training weight, on the rows of the report."""
+    code = int(np.argmax(table.weight[0]))
+    return {
+        "class": words.class_name(code),
+        "wrong": [
+            (f"{int(np.count_nonzero(rows.codes != code)):,}", share(float(np.mean(rows.codes != code))))
+            for rows in (training, validation)
+            if rows is not None
+        ],
+    }
 
 
 # ---------------------------------------------------------------------------------------------------- the model
