@@ -117,7 +117,7 @@ def test_show_and_export(folder, tmp_path):
     assert found["model"]["parameters"]["max_depth"] == 2
     assert found["proof"]["status"] == "optimal"
     assert answer("show", folder / "tree.json", "--out", tmp_path / "t.dot")["saved"] == str(tmp_path / "t.dot")
-    assert "exclude each other" in failed("show", folder / "tree.json", "--json", "--format", "dot")
+    assert "both write to standard output" in failed("show", folder / "tree.json", "--json", "--format", "dot")
     found = answer("export", folder / "tree.json", "--to", "sql", "--table", "t")
     assert found["content"] == worked("export", folder / "tree.json", "--to", "sql", "--table", "t")
     found = answer("export", folder / "tree.json", "--to", "c", "--out", tmp_path / "t.c")

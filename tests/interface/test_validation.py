@@ -16,8 +16,9 @@ from sklearn.model_selection import GroupKFold, KFold
 import proofwood
 from proofwood import DataWarning, OptimalTreeClassifier, OptimalTreeCV, compare
 from proofwood.data.hints import About
+from proofwood.estimators.folds import folds_of
 from proofwood.estimators.model_hints import model_hints
-from proofwood.estimators.validation import Validation, folds_of
+from proofwood.estimators.validation import Validation
 from tests.command_line import failed, worked
 
 ROWS = 240

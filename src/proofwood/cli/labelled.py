@@ -52,4 +52,4 @@ def labelled_rows(
         cells = with_target(cells, target)
     words = model.bands_ is None and all(isinstance(label, str) for label in model.classes_.tolist())
     _, labels = split_target(cells.taken({target: Taken(text=True)} if words else {}), target)
-    return rows_of(model, cells, path, [target], " beside the target"), model._labels(labels)
+    return rows_of(model, cells, path, [target], " beside the target"), model.to_labels(labels)

@@ -24,10 +24,10 @@ from proofwood.comparison.result import ComparedModel, Comparison
 from proofwood.data.targets import banded
 from proofwood.estimators.choice import score_name
 from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.folds import folds_of
 from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
-from proofwood.estimators.validation import folds_of
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.result import Status
 

@@ -159,10 +159,15 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
         X, y = features_and_labels(X, y)
         values = self._rows(X)
-        return values, known_codes(self._labels(y), self.classes_, values.shape[0])
+        return values, known_codes(self.to_labels(y), self.classes_, values.shape[0])
 
-    def _labels(self, y: Any) -> Any:
-        """Labels of new rows; numbers as the names of their bands, where training cut them."""
+    def to_labels(self, y: Any) -> Any:
+        """Labels of new rows as the model has them: numbers as the names of their bands, if training used ``bands``.
+
+        Parameters
+        ----------
+        y : (n_samples,) labels or numbers
+        """
         labels = labels_of(y)
         return labels if self.bands_ is None else self.bands_.labels(np.asarray(labels))
 
@@ -176,7 +181,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         X, y = features_and_labels(X, y)
-        return float(super().score(X, self._labels(y), sample_weight))
+        return float(super().score(X, self.to_labels(y), sample_weight))
 
     # ------------------------------------------------------------------------------------------------------ show
 

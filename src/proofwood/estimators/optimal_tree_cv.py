@@ -24,11 +24,12 @@ from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
 from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.folds import baseline_score, folds_of, sorted_rows
 from proofwood.estimators.input import features_and_labels, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
-from proofwood.estimators.validation import Validation, baseline_score, folds_of, sorted_rows
+from proofwood.estimators.validation import Validation
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
@@ -345,7 +346,7 @@ class OptimalTreeCV(FittedClassifier):
         check_is_fitted(self)
         X, y = features_and_labels(X, y)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self.scorer_(self.best_estimator_, X, self._labels(y), **weights))
+        return float(self.scorer_(self.best_estimator_, X, self.to_labels(y), **weights))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the chosen tree to ``path``, like :meth:`OptimalTreeClassifier.save`; the scores are not saved."""

@@ -1,104 +1,18 @@
-"""Cross-validation: its folds, and the figures of held-out rows that a model keeps."""
+"""The figures of held-out rows that a model keeps."""
 
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.dummy import DummyClassifier
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
-from proofwood.arguments import is_integer
-from proofwood.data.hints import About, Hint
-from proofwood.data.kinds import MOMENTS, Kind
-from proofwood.data.schema import Schema
 from proofwood.model.node_table import FloatArray, IntArray
 
 FIGURES = ("mean", "error", "baseline")
-FOLDS = 5
-"""Number of folds if ``cv`` is None."""
-FEW_ROWS = 60
-"""Tables with fewer rows are often in some order by chance."""
-
-
-def folds_of(
-    cv: Any, labels: npt.NDArray[Any], groups: Any, random_state: int | None
-) -> list[tuple[IntArray, IntArray]]:
-    """The training rows and the held-out rows of each fold.
-
-    Tables are often sorted, so that folds in the order of the rows would hold out rows of other kinds than those of
-    training.
-
-    Parameters
-    ----------
-    cv : number of folds, shuffled and with equal shares of the classes; or a splitter, or pairs of row numbers
-    labels : (n_rows,) labels
-    groups : (n_rows,) group of each row, which folds do not divide; or None
-    random_state : seed of the shuffling
-
-    Raises
-    ------
-    ValueError
-        If there cannot be so many folds.
-    """
-    if cv is None or (is_integer(cv) and not isinstance(cv, bool)):
-        n_folds = FOLDS if cv is None else int(cv)
-        if n_folds < 2:
-            raise ValueError(f"cv={cv!r}: expected a number of folds from 2, a splitter, or pairs of row numbers")
-        folder = StratifiedKFold if groups is None else StratifiedGroupKFold
-        splitter = folder(n_folds, shuffle=True, random_state=random_state)
-    else:
-        splitter = check_cv(cv, labels, classifier=True)
-    return list(splitter.split(np.zeros((labels.size, 1)), labels, groups))
-
-
-def sorted_rows(values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any, groups: Any) -> list[Hint]:
-    """Hints about the order of the rows that make the scores of a cross-validation doubtful.
-
-    Parameters
-    ----------
-    values : (n_rows, n_columns) numbers, NaN where missing
-    schema : what the columns are
-    codes : (n_rows,) classes
-    cv, groups : the parameters of the cross-validation
-    """
-    hints: list[Hint] = []
-    if codes.size <= FEW_ROWS:
-        return hints
-    runs = int(np.count_nonzero(np.diff(codes))) + 1
-    if getattr(cv, "shuffle", None) is False and runs == np.unique(codes).size:
-        seen = "the rows are sorted by class, and the folds follow their order"
-        hints.append(Hint(About.SORTED, (), seen, "pass a number of folds, or a splitter that shuffles"))
-    whole = cv is None or is_integer(cv)
-    for j, column in enumerate(schema.columns if whole else ()):
-        given = values[:, j]
-        if j in schema.left_out or column.bounds is None or column.missing:
-            continue
-        steps = np.diff(given)
-        if column.kind in MOMENTS and (np.all(steps >= 0) or np.all(steps <= 0)):
-            seen = f"the rows are in the order of {column.name!r}, and shuffled folds learn from later rows"
-            todo = "if the model is for later rows, pass cv=TimeSeriesSplit() of scikit-learn"
-            hints.append(Hint(About.SORTED, (column.name,), seen, todo, "if the model is for later rows, expect less"))
-        if groups is None and column.kind in (Kind.INTEGER, Kind.NOMINAL) and _in_blocks(given):
-            seen = f"rows of equal {column.name!r} stand together, such as several rows of one customer"
-            todo = "to keep them in one fold, pass"
-            ways = f"{todo} groups=X[{column.name!r}]", f"{todo} --groups {shlex.quote(column.name)}"
-            hints.append(Hint(About.SORTED, (column.name,), seen, *ways))
-    return hints
-
-
-def _in_blocks(values: FloatArray) -> bool:
-    """Whether the rows of each value stand together, with many values and some rows each."""
-    n_values = np.unique(values).size
-    blocks = int(np.count_nonzero(np.diff(values))) + 1
-    return blocks == n_values and 10 < n_values <= values.size // 2
-
-
-# --------------------------------------------------------------------------------------------------- held-out figures
+"""Names of the figures that may be NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,20 +140,3 @@ class Validation:
 
 def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-def baseline_score(scorer: Any, train: npt.NDArray[Any], test: npt.NDArray[Any], weights: Any = None) -> float:
-    """The score of always predicting the most frequent class of the training labels; NaN if the scorer needs a tree.
-
-    Parameters
-    ----------
-    scorer : function of (classifier, X, y)
-    train, test : labels
-    weights : (n_test,) weights of the test rows, or None
-    """
-    most_frequent = DummyClassifier(strategy="prior").fit(np.zeros((train.size, 1)), train)
-    more = {} if weights is None else {"sample_weight": weights}
-    try:
-        return float(scorer(most_frequent, np.zeros((test.size, 1)), test, **more))
-    except (AttributeError, TypeError):  # a function of the user may ask for the leaves of a tree
-        return math.nan

@@ -128,7 +128,7 @@ def _require_small(model: ProvedClassifier) -> None:
 def _rows(model: ProvedClassifier, X: Any, y: Any, name: str) -> Rows:
     X, y = features_and_labels(X, y)
     values = model._rows(X)
-    labels = np.asarray(model._labels(y)).reshape(-1)
+    labels = np.asarray(model.to_labels(y)).reshape(-1)
     if labels.size != values.shape[0] or labels.size == 0:
         raise ValueError(f"{name} has {labels.size} labels for {values.shape[0]} rows: expected one for each row")
     return Rows(values, codes_of(labels, model.classes_))
