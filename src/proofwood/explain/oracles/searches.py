@@ -64,7 +64,6 @@ class SearchOptions:
     patience : conflicts of the first turn of the clauses; questions about boxes near a row do without it
     sweeps : messages are changed; without, boxes are bounded by the best leaf of each tree
     share : the messages of a box begin with those of the box that it is part of, or of the last proof
-    core : a proof by a single box leaves out features that it does not need
     """
 
     clauses: bool = True
@@ -77,7 +76,6 @@ class SearchOptions:
     patience: int = 5
     sweeps: bool = True
     share: bool = True
-    core: bool = True
 
     @property
     def engine(self) -> str:
@@ -176,14 +174,13 @@ class SearchOracle(Oracle):
         self._first_target: dict[int, list[int]] = {}
         self._reached: dict[int, set[int]] = {}  # from classes to those that rows of them were changed to
         self._proofs = _Proofs()
-        feature_of = scores.feature_of
         # Most questions are answered without a look at what is plausible, and faster without its trees.
         self._plain = self.model if scores.beside is None else native_model(replace(scores, beside=None))
-        self._search = _native.VoteSearch(self._plain, feature_of.tolist(), asdict(options))
+        self._search = _native.VoteSearch(self._plain, asdict(options))
         self._joint = None
         if scores.beside is not None:
-            self._joint = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
-        self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
+            self._joint = _native.VoteSearch(self.model, asdict(options))
+        self._feature_of_variable = np.repeat(scores.feature_of, scores.n_thresholds).tolist()
 
     def __reduce__(self) -> tuple[type[SearchOracle], tuple[ScoreModel, SearchOptions]]:
         return SearchOracle, (self.scores, self.options)
