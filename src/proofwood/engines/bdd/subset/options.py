@@ -25,7 +25,6 @@ class SubsetOptions:
     elimination : a test that no set below a node can take without reaching the cut-off is dropped there
     leaf_matching : a matching of its own for nodes where two tests are still to be added
     similarity : similarity bound: what was proved of a test bounds those that treat nearly all rows of a node alike
-    equivalent_points : rows that no remaining test distinguishes are counted at once
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
     boxes : where tests are cuts of few columns, stretches of cuts are ruled out at once; off: cut by cut
     trees : a first set comes from the tests of a good tree, too, where the greedy one is not known to be best soon
@@ -44,7 +43,6 @@ class SubsetOptions:
     elimination: bool = True
     leaf_matching: bool = True
     similarity: bool = True
-    equivalent_points: bool = True
     greedy: bool = True
     boxes: bool = True
     trees: bool = True
