@@ -293,7 +293,7 @@ class BornAgainSearch:
 class VoteSearch:
     """Search for rows of another class; keeps what it learned."""
 
-    def __init__(self, model: VoteModel, feature_of: list[int], settings: dict[str, Any]) -> None: ...
+    def __init__(self, model: VoteModel, settings: dict[str, Any]) -> None: ...
     def ask(
         self,
         winner: int,

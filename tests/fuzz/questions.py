@@ -141,7 +141,7 @@ def random_trees(random: np.random.Generator, space: Space, n_trees: int, depth:
 
 
 def _options(random: np.random.Generator) -> SearchOptions:
-    names = ("propagate_scores", "slack", "climb", "local", "join", "sweeps", "share", "core")
+    names = ("propagate_scores", "slack", "climb", "local", "join", "sweeps", "share")
     switches = {name: bool(random.random() < 0.75) for name in names}
     clauses, messages = [(True, True), (True, False), (False, True)][int(random.integers(3))]
     return SearchOptions(clauses, messages, patience=int(random.choice([0, 1, 2, 20, 20])), **switches)

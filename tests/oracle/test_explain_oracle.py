@@ -50,7 +50,6 @@ OPTIONS: dict[str, SearchOptions] = {
     "cdcl by small ensembles of single trees": SearchOptions(messages=False, climb=False, join=False, patience=0),
     "messages without sweeps": SearchOptions(clauses=False, sweeps=False),
     "messages of their own box only": SearchOptions(clauses=False, share=False),
-    "messages without smaller cores": SearchOptions(clauses=False, core=False),
     "both from the start": SearchOptions(climb=False, patience=0),
 }
 

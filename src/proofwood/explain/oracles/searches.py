@@ -65,7 +65,6 @@ class SearchOptions:
     patience : conflicts of the first turn of the clauses; questions about boxes near a row have no such turn
     sweeps : whether messages are improved; otherwise, boxes are bounded by the best leaf of each tree
     share : whether the messages of a box start from those of its parent box, or of the last proof
-    core : whether a proof by a single box omits features that it does not need
     """
 
     clauses: bool = True
@@ -78,7 +77,6 @@ class SearchOptions:
     patience: int = 5
     sweeps: bool = True
     share: bool = True
-    core: bool = True
 
     @property
     def engine(self) -> str:
@@ -177,14 +175,13 @@ class SearchOracle(Oracle):
         self._first_target: dict[int, list[int]] = {}
         self._reached: dict[int, set[int]] = {}  # from classes to the classes that their rows were changed to
         self._proofs = _Proofs()
-        feature_of = scores.feature_of
         # Most questions can be answered without the trees of the plausibility model, and this is faster.
         self._plain = self.model if scores.beside is None else native_model(replace(scores, beside=None))
-        self._search = _native.VoteSearch(self._plain, feature_of.tolist(), asdict(options))
+        self._search = _native.VoteSearch(self._plain, asdict(options))
         self._joint = None
         if scores.beside is not None:
-            self._joint = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
-        self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
+            self._joint = _native.VoteSearch(self.model, asdict(options))
+        self._feature_of_variable = np.repeat(scores.feature_of, scores.n_thresholds).tolist()
 
     def __reduce__(self) -> tuple[type[SearchOracle], tuple[ScoreModel, SearchOptions]]:
         return SearchOracle, (self.scores, self.options)

@@ -78,7 +78,6 @@ bdd::Settings settings_of(const nb::dict& given) {
   settings.rules.elimination = rule("elimination");
   settings.rules.leaf_matching = rule("leaf_matching");
   settings.rules.similarity = rule("similarity");
-  settings.rules.equivalent_points = rule("equivalent_points");
   settings.rules.greedy = rule("greedy");
   reader.finish();
   return settings;

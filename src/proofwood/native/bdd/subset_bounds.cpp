@@ -1,4 +1,4 @@
-// Lower bounds of the subset search: matching and coverage, overlaps, equivalent points.
+// Lower bounds of the subset search: matching and coverage, overlaps.
 //
 // Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
 // The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
@@ -266,58 +266,6 @@ void Search::Worker::keep(Node& node, const std::vector<u32>& slots) {
   node.candidates.swap(tests);
   node.cover.swap(cover);
   node.stride = stride;
-}
-
-// "Equivalent points": groups of a cell on which all candidates agree stay together whatever is added.
-i64 Search::Worker::equivalent_points(const Node& node) {
-  std::vector<u64> mask(table.words, 0);
-  for (const u32 test : node.candidates) mask[test / 64] |= u64{1} << (test % 64);
-  struct Keyed {
-    u64 hash;
-    u32 item;
-  };
-  std::vector<Keyed> keyed;
-  const auto row = [&](u32 item) {
-    return table.bits.data() + static_cast<std::size_t>(table.items[item].group) * table.words;
-  };
-  const auto equal = [&](u32 x, u32 y) {
-    for (u32 w = 0; w < table.words; ++w)
-      if ((row(x)[w] & mask[w]) != (row(y)[w] & mask[w])) return false;
-    return true;
-  };
-  i64 bound = 0;
-  u32 begin = 0;
-  for (const u32 end : node.ends) {
-    keyed.clear();
-    for (u32 i = begin; i < end; ++i) {
-      u64 hash = 0;
-      for (u32 w = 0; w < table.words; ++w)
-        hash = (hash ^ (row(node.items[i])[w] & mask[w])) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
-      keyed.push_back({hash, node.items[i]});
-    }
-    std::sort(keyed.begin(), keyed.end(),
-              [](const Keyed& x, const Keyed& y) { return x.hash != y.hash ? x.hash < y.hash : x.item < y.item; });
-    for (std::size_t i = 0;
-         i < keyed.size();) {  // items of a run come by class; groups that only share the hash are left out
-      std::size_t j = i;
-      i64 total = 0, heaviest = 0, of_class = 0, fixed = 0;
-      u32 label = ~0u;
-      for (; j < keyed.size() && keyed[j].hash == keyed[i].hash; ++j) {
-        if (!equal(keyed[i].item, keyed[j].item)) continue;
-        const Item& item = table.items[keyed[j].item];
-        if (item.label != label) of_class = 0;
-        label = item.label;
-        of_class += item.weight;
-        heaviest = std::max(heaviest, of_class);
-        total += item.weight;
-        fixed += item.fixed;
-      }
-      bound += total - heaviest - fixed;
-      i = j;
-    }
-    begin = end;
-  }
-  return bound;
 }
 
 }  // namespace proofwood::bdd

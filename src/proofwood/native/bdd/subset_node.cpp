@@ -126,12 +126,6 @@ struct TopWith {
 
 }  // namespace
 
-// Equivalent points are counted where tests are few: more tell nearly all groups apart.
-bool Search::Worker::has_few_tests(const Node& node) const {
-  constexpr std::size_t kFewTests = 24;
-  return !table.by_rank && node.candidates.size() <= std::max<std::size_t>(kFewTests, table.tests / 8);
-}
-
 // "Matching and coverage bound"; leaves the matching in use and what each candidate covers of it.
 i64 Search::Worker::bound_by_matching(Node& node) {
   match(node, *node.given);
@@ -291,21 +285,14 @@ i64 Search::Worker::bound_rank_children(Node& node, i64 bound) {
   return std::min(least, node.error);
 }
 
-// Bounds a node by one rule after the other: equivalent points, matching and coverage, reweighting, elimination,
+// Bounds a node by one rule after the other: matching and coverage, reweighting, elimination,
 // overlaps, children. Without the two rules on overlaps and on elimination, children are still cut off by the largest
 // covers that follow.
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   i64 bound = 0;
-  if (rules.equivalent_points && has_few_tests(node)) {
-    bound = equivalent_points(node);
-    if (bound >= search.upper()) {
-      ++counters[kByEquivalent];
-      return bound;
-    }
-  }
   if (rules.matching) {
-    bound = std::max(bound, bound_by_matching(node));
+    bound = bound_by_matching(node);
     if (rules.reweighting && !table.by_rank && bound < search.upper() && another_matching_pays(node))
       bound = std::max(bound, bound_by_reweighting(node));
     if (bound >= search.upper()) {

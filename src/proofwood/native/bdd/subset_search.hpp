@@ -113,7 +113,7 @@ void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const 
 
 struct Rules {
   bool matching = true, reweighting = true, overlap = true, elimination = true, leaf_matching = true, similarity = true,
-       equivalent_points = true, greedy = true;
+       greedy = true;
 };
 
 struct Settings {
@@ -142,7 +142,6 @@ enum Counter : int {
   kByElimination,
   kByOverlap,
   kBySimilarity,
-  kByEquivalent,
   kByLeafMatching,
   kRootChildren,
   kRootChildrenDone,
@@ -158,7 +157,6 @@ inline constexpr const char* kCounterNames[kCounters] = {"nodes",
                                                          "eliminated",
                                                          "pruned_overlap",
                                                          "pruned_similarity",
-                                                         "pruned_equivalent_points",
                                                          "pruned_leaf_matching",
                                                          "root_children",
                                                          "root_children_done",

@@ -45,7 +45,6 @@ struct Search::Worker {
   void refine(const Node& parent, u32 test, Node& child) const;
   // A bound on the error of every set below; children are ready to be visited if it is below upper().
   i64 expand(Node& node);
-  bool has_few_tests(const Node& node) const;
   i64 bound_by_matching(Node& node);
   bool another_matching_pays(const Node& node) const;
   i64 bound_by_reweighting(Node& node);
@@ -79,7 +78,6 @@ struct Search::Worker {
   i64 choose_prefix(Node& node);
   void reweight(Node& node);
   void keep(Node& node, const std::vector<u32>& slots);
-  i64 equivalent_points(const Node& node);
 
   // ---- columns of many cuts (ranks.cpp)
   i64 rank_cover(Node& node);

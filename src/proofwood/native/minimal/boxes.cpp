@@ -18,8 +18,6 @@ namespace {
 
 constexpr u16 kNone = 32767;  // two of them still fit 16 bits
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 struct Axis {
   int column, first_test;
   std::vector<int> values;  // ranks that occur, ascending

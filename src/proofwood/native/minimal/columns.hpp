@@ -57,7 +57,6 @@ class Columns {
   struct Box {
     Ranks least[kMostColumns / kLanes], greatest[kMostColumns / kLanes];
   };
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   const Rows& rows_;
   std::size_t n_, blocks_ = 0;               // of columns

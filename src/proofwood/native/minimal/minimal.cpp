@@ -9,15 +9,8 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <string>
 
 namespace proofwood::minimal {
-
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 int depth_of(const Tree& tree) {
   std::vector<int> depth(tree.size(), 0);
@@ -28,6 +21,20 @@ int depth_of(const Tree& tree) {
     depth[at(tree[v].low)] = depth[at(tree[v].high)] = depth[v] + 1;
   }
   return deepest;
+}
+
+Kinds kinds_of(const Given& rows) {
+  const std::size_t classes = at(rows.n_classes);
+  Kinds kinds;
+  std::map<std::vector<bool>, int> known;
+  std::vector<bool> allows(classes);
+  for (std::size_t r = 0; r < at(rows.n); ++r) {
+    for (std::size_t c = 0; c < classes; ++c) allows[c] = rows.cost[r * classes + c] == 0;
+    const auto [place, fresh] = known.emplace(allows, static_cast<int>(known.size()));
+    if (fresh) kinds.allows.push_back(allows);
+    kinds.of.push_back(place->second);
+  }
+  return kinds;
 }
 
 Rows::Rows(const Given& given, Board& board)
@@ -78,22 +85,18 @@ Rows::Rows(const Given& given, Board& board)
         by_group[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
   }
 
-  allowed.assign(at(n_classes) * at(words), 0);
-  std::map<std::string, int> kinds;
-  std::string labels(at(n_classes), 0);
-  for (int r = 0; r < n; ++r) {
-    int zeros = 0;
-    for (int c = 0; c < n_classes; ++c) {
-      labels[at(c)] = cost[at(r) * at(n_classes) + at(c)] == 0;
-      zeros += labels[at(c)];
-      if (labels[at(c)] != 0) allowed[at(c) * at(words) + (at(r) >> 6)] |= u64{1} << (r & 63);
-    }
-    single = single && zeros == 1;
-    const auto [place, fresh] = kinds.emplace(labels, static_cast<int>(kinds.size()));
-    if (fresh) kind_allows.insert(kind_allows.end(), labels.begin(), labels.end());
-    kind.push_back(place->second);
+  Kinds kinds = kinds_of(given);
+  kind = std::move(kinds.of);
+  n_kinds = static_cast<int>(kinds.allows.size());
+  for (const auto& allows : kinds.allows) {
+    kind_allows.insert(kind_allows.end(), allows.begin(), allows.end());
+    single = single && std::count(allows.begin(), allows.end(), true) == 1;
   }
-  n_kinds = static_cast<int>(kinds.size());
+  allowed.assign(at(n_classes) * at(words), 0);
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < n_classes; ++c)
+      if (kind_allows[at(kind[at(r)]) * at(n_classes) + at(c)] != 0)
+        allowed[at(c) * at(words) + (at(r) >> 6)] |= u64{1} << (r & 63);
   of_kind.assign(at(n_kinds) * at(words), 0);
   for (int r = 0; r < n; ++r) of_kind[at(kind[at(r)]) * at(words) + (at(r) >> 6)] |= u64{1} << (r & 63);
 }
@@ -194,7 +197,9 @@ class Greedy {
     const std::size_t n = at(rows_.n), columns = at(rows_.n_columns);
     offset_.assign(columns + 1, 0);
     for (std::size_t j = 0; j < columns; ++j) offset_[j + 1] = offset_[j] + rows_.tests_of[j];
-    find_kinds();
+    Kinds kinds = kinds_of(rows_);
+    kind_ = std::move(kinds.of);
+    n_kinds_ = kinds.allows.size();
     order_.resize(std::max<std::size_t>(1, columns));
     order_[0].resize(n);
     std::iota(order_[0].begin(), order_[0].end(), 0);
@@ -257,19 +262,6 @@ class Greedy {
     tree_.push_back({-1, -1, -1});
     if (parent >= 0) (on_high ? tree_[at(parent)].high : tree_[at(parent)].low) = node;
     return node;
-  }
-
-  // Of each group the number of its set of classes of cost 0.
-  void find_kinds() {
-    const std::size_t classes = at(rows_.n_classes);
-    std::map<std::string, int> known;
-    std::string labels(classes, 0);
-    kind_.resize(at(rows_.n));
-    for (std::size_t r = 0; r < kind_.size(); ++r) {
-      for (std::size_t c = 0; c < classes; ++c) labels[c] = rows_.cost[r * classes + c] == 0;
-      kind_[r] = known.emplace(labels, static_cast<int>(known.size())).first->second;
-    }
-    n_kinds_ = known.size();
   }
 
   // Groups by their rank, equal ranks in their order.

@@ -17,6 +17,8 @@
 
 namespace proofwood::minimal {
 
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
 constexpr int kAnyDepth = 1 << 28;  // a depth that limits nothing
 constexpr int kNoTree = 1 << 28;    // number of leaves where no tree exists within the depth
 
@@ -47,6 +49,13 @@ struct Given {
   const i64* cost;      // (n, n_classes)
   int n, n_columns, n_classes;
 };
+
+// Of each group the number of its set of classes of cost 0, and these sets.
+struct Kinds {
+  std::vector<int> of;
+  std::vector<std::vector<bool>> allows;
+};
+Kinds kinds_of(const Given& rows);
 
 struct Settings {
   double turns_until = 0;  // seconds for which an easier question gives turns to a harder one; 0: none
@@ -86,10 +95,8 @@ struct Rows {
   std::vector<int> tests_of;    // (n_columns)
 
   Rows(const Given& given, class Board& board);  // throws Stopped
-  const u64* high(int test) const { return &by_test[static_cast<std::size_t>(test) * static_cast<std::size_t>(words)]; }
-  const u64* bits(int group) const {
-    return &by_group[static_cast<std::size_t>(group) * static_cast<std::size_t>(test_words)];
-  }
+  const u64* high(int test) const { return &by_test[at(test) * at(words)]; }
+  const u64* bits(int group) const { return &by_group[at(group) * at(test_words)]; }
   i64 leaf_cost(const u64* set) const;  // least cost of one leaf
 };
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -16,8 +15,6 @@
 namespace proofwood::minimal {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Name {  // of a set of groups
   u64 a = 0, b = 0;
@@ -41,7 +38,11 @@ class Rollouts {
  public:
   Rollouts(const Given& rows, Board& board, double until)
       : rows_(rows), board_(board), until_(until), n_(at(rows.n)), columns_(at(rows.n_columns)) {
-    find_kinds();
+    Kinds kinds = kinds_of(rows);
+    kind_ = std::move(kinds.of);
+    allows_ = std::move(kinds.allows);
+    present_.resize(allows_.size());
+    low_.resize(allows_.size());
     for (std::size_t r = 0; r < n_; ++r) names_.push_back({mix(2 * r), mix(2 * r + 1)});
     offset_.assign(columns_ + 1, 0);
     for (std::size_t j = 0; j < columns_; ++j) offset_[j + 1] = offset_[j] + rows_.tests_of[j];
@@ -99,21 +100,6 @@ class Rollouts {
   };
 
   int rank(int group, std::size_t column) const { return rows_.ranks[at(group) * columns_ + column]; }
-
-  // Of each group the number of its set of classes of cost 0.
-  void find_kinds() {
-    const std::size_t classes = at(rows_.n_classes);
-    std::map<std::vector<bool>, int> known;
-    for (std::size_t r = 0; r < n_; ++r) {
-      std::vector<bool> labels(classes);
-      for (std::size_t c = 0; c < classes; ++c) labels[c] = rows_.cost[r * classes + c] == 0;
-      const auto [place, fresh] = known.emplace(labels, static_cast<int>(known.size()));
-      if (fresh) allows_.push_back(labels);
-      kind_.push_back(place->second);
-    }
-    present_.resize(allows_.size());
-    low_.resize(allows_.size());
-  }
 
   Set whole() {
     Set all{n_, {}, std::vector<int>(n_ * columns_)};

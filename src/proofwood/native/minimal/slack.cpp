@@ -25,8 +25,6 @@ namespace proofwood::minimal {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 using Set = std::pmr::vector<u64>;
 
 struct HashSet {

@@ -16,7 +16,6 @@
 
 namespace proofwood::minimal {
 
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // Depth of the flattest tree of so many leaves.
 inline int log2_up(int leaves) { return leaves <= 1 ? 0 : std::bit_width(static_cast<unsigned>(leaves - 1)); }
 

@@ -31,9 +31,11 @@ Improver::Improver(Solver& solver, Rows& all)
 // ------------------------------------------------------------------ first trees
 
 std::vector<u32> Improver::start() {
-  if (!shared_.settings.rules.greedy_tree || shared_.settings.bound_only) return first_trees_.rank_features(all_);
-  std::vector<double> score;
-  grown_ = polish_.grow(score);
+  std::vector<double> score(all_.n_features, 0);
+  if (shared_.settings.rules.greedy_tree && !shared_.settings.bound_only)
+    grown_ = polish_.grow(score);
+  else
+    polish_.score(score);
   std::vector<u32> by_score(score.size()), rank(score.size());
   std::iota(by_score.begin(), by_score.end(), 0u);
   std::stable_sort(by_score.begin(), by_score.end(), [&](u32 a, u32 b) { return score[a] > score[b]; });
@@ -125,8 +127,8 @@ bool Improver::step() {
 bool Improver::try_root(const Root& root) {
   if (!solver_.split(all_, root.feature, root.position, depth_)) return false;
   Solver::Level& level = solver_.level(depth_);
-  const Solution low = first_trees_.build(level.low, depth_ - 1, 2, FirstTrees::Top::kLookahead);
-  const Solution high = first_trees_.build(level.high, depth_ - 1, 2, FirstTrees::Top::kLookahead);
+  const Solution low = first_trees_.build(level.low, depth_ - 1, 2);
+  const Solution high = first_trees_.build(level.high, depth_ - 1, 2);
   if (shared_.stopped()) return false;
   const i64 cost = low.upper + high.upper + shared_.settings.prices.leaf;
   const u32 key = all_.key(root.feature)[root.position - 1];

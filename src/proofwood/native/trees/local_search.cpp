@@ -81,8 +81,8 @@ PlanPtr LocalSearch::rebuild(Rows& rows, const Draft::Node& old, int left) {
   u32 feature = 0, position = 0;
   if (!choose(rows, old, feature, position) || !solver_.split(rows, feature, position, left)) return nullptr;
   Solver::Level& level = solver_.level(left);
-  const Solution low = first_trees_.build(level.low, left - 1, 2, FirstTrees::Top::kLookahead);
-  const Solution high = first_trees_.build(level.high, left - 1, 2, FirstTrees::Top::kLookahead);
+  const Solution low = first_trees_.build(level.low, left - 1, 2);
+  const Solution high = first_trees_.build(level.high, left - 1, 2);
   if (shared_.stopped()) return nullptr;
   return split_plan(feature, rows.key(feature)[position - 1], low.plan, high.plan);
 }

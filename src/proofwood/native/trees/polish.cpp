@@ -342,8 +342,14 @@ bool Polish::grow_level(Draft& draft, std::vector<int>& open, std::vector<double
   return true;
 }
 
+void Polish::score(std::vector<double>& by_feature) {
+  std::fill(at_.begin(), at_.end(), 0);
+  Draft root;
+  std::vector<int> open{0};
+  grow_level(root, open, &by_feature);
+}
+
 Draft Polish::grow(std::vector<double>& by_feature) {
-  by_feature.assign(table_.n_features, 0);
   std::fill(at_.begin(), at_.end(), 0);
   Draft draft, now;
   std::vector<int> open{0};

@@ -20,8 +20,10 @@ class Polish {
   // Trees of up to `depth` levels on all rows. The levels of `solver` from 2 to `depth` are used.
   Polish(Solver& solver, Rows& all, int depth);
 
-  // A tree that is grown as CART grows it: by least Gini impurity, and by fewest errors above the leaves. Each level is
-  // offered to the incumbent. Fills the best score of each feature at the root.
+  // The best score of each feature at the root, by least Gini impurity.
+  void score(std::vector<double>& by_feature);
+  // A tree that is grown as CART grows it: by that score, and by fewest errors above the leaves. Each level is offered
+  // to the incumbent. Fills the scores at the root.
   Draft grow(std::vector<double>& by_feature);
 
   // These keep a permitted tree in `draft`, count its cost from the rows and offer it where it became cheaper. Where

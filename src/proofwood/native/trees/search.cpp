@@ -213,17 +213,11 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
 }
 
 void Search::build_first_trees(int exact_depth) {
-  FirstTrees first_trees(main_);
-  for (const auto top : {FirstTrees::Top::kLookahead, FirstTrees::Top::kGini}) {
-    const Rules& rules = settings_.rules;
-    if (exact_depth == 2 && top == FirstTrees::Top::kGini && rules.greedy_tree && rules.polish) {
-      improver_->take_grown();  // its ends become exact
-      continue;
-    }
-    const Solution first = first_trees.build(root_, settings_.max_depth, exact_depth, top);
-    shared_.run.offer(first.upper, first.plan);
-    improver_->take(first.plan);
-  }
+  const Rules& rules = settings_.rules;
+  const Solution first = FirstTrees(main_).build(root_, settings_.max_depth, exact_depth);
+  shared_.run.offer(first.upper, first.plan);
+  improver_->take(first.plan);
+  if (exact_depth == 2 && rules.greedy_tree && rules.polish) improver_->take_grown();  // its ends become exact
 }
 
 // ------------------------------------------------------------------ what earlier searches proved

@@ -156,7 +156,6 @@ class BoundRadiusSearch {
     votes::TurnRules rules;
     rules.clauses = clauses;
     rules.messages = messages;
-    rules.message_rules.core = false;  // nobody asks what a proof needs
     return rules;
   }
 

@@ -29,8 +29,7 @@ namespace {
 
 class VoteSearch {
  public:
-  VoteSearch(const votes::GivenModel& given, std::vector<int> feature_of, const nb::dict& settings)
-      : turns_(given.model, std::move(feature_of), rules(settings)) {}
+  VoteSearch(const votes::GivenModel& given, const nb::dict& settings) : turns_(given.model, rules(settings)) {}
   VoteSearch(const VoteSearch&) = delete;
   VoteSearch& operator=(const VoteSearch&) = delete;
 
@@ -65,7 +64,6 @@ class VoteSearch {
     rules.messages = reader.need<bool>("messages");
     rules.message_rules.sweeps = reader.need<bool>("sweeps");
     rules.message_rules.share = reader.need<bool>("share");
-    rules.message_rules.core = reader.need<bool>("core");
     reader.finish();
     return rules;
   }
@@ -134,8 +132,7 @@ void proofwood::bind_votes(nb::module_& module) {
                     const votes::Numbers&, const votes::Numbers&, std::vector<std::vector<int>>>(),
            "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a);
   nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned.")
-      .def(nb::init<const votes::GivenModel&, std::vector<int>, const nb::dict&>(), "model"_a, "feature_of"_a,
-           "settings"_a, nb::keep_alive<1, 2>())
+      .def(nb::init<const votes::GivenModel&, const nb::dict&>(), "model"_a, "settings"_a, nb::keep_alive<1, 2>())
       .def("ask", &VoteSearch::ask, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "hard"_a = false, "turns"_a = -1,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")

@@ -380,11 +380,10 @@ std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std:
     outcome = found();
     return std::nullopt;
   }
-  const JoinOptions options{rules_.join};
-  StoppedQuestion made{
-      assumptions,
-      std::make_unique<SmallEnsemble>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least, options, budget.watch),
-      nullptr};
+  StoppedQuestion made{assumptions,
+                       std::make_unique<SmallEnsemble>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least,
+                                                       rules_.join, budget.watch),
+                       nullptr};
   undo(0);
   if (made.ensemble->stopped()) {
     outcome = Outcome::kStopped;

@@ -1,4 +1,4 @@
-// Questions by a search without prices, and what their proofs need.
+// Questions by a search without prices.
 //
 // Theory: docs/theory/explanations.md, "The engine messages".
 #include "votes/message_search.hpp"
@@ -12,50 +12,10 @@ namespace {
 
 constexpr std::size_t kStopped = 8;  // stopped questions remembered
 
-// What the bound comes to while the limits of features are let go one after the other.
-class Letting {
- public:
-  Letting(std::vector<Messages::Excluded> excluded, std::vector<double> best, std::size_t n_features)
-      : excluded_(std::move(excluded)), best_(std::move(best)), of_feature_(n_features) {
-    for (std::size_t i = 0; i < excluded_.size(); ++i) {
-      against_.push_back(static_cast<int>(excluded_[i].features.size()));
-      for (const int f : excluded_[i].features) of_feature_[z(f)].push_back(i);
-    }
-  }
-
-  // What the bound grows by without the limits of a feature.
-  i128 go(int feature) {
-    i128 more = 0;
-    before_.clear();
-    for (const std::size_t i : of_feature_[z(feature)]) {
-      if (--against_[i] != 0) continue;
-      double& best = best_[z(excluded_[i].factor)];
-      if (excluded_[i].value <= best) continue;
-      before_.emplace_back(excluded_[i].factor, best);
-      more += static_cast<std::int64_t>(excluded_[i].value - best);
-      best = excluded_[i].value;
-    }
-    return more;
-  }
-
-  // Undoes the last one.
-  void take_back(int feature) {
-    for (const std::size_t i : of_feature_[z(feature)]) ++against_[i];
-    for (auto it = before_.rbegin(); it != before_.rend(); ++it) best_[z(it->first)] = it->second;
-  }
-
- private:
-  std::vector<Messages::Excluded> excluded_;
-  std::vector<double> best_;                          // by factor
-  std::vector<std::vector<std::size_t>> of_feature_;  // the options that its limits exclude
-  std::vector<int> against_;                          // features that still exclude an option
-  std::vector<std::pair<int, double>> before_;        // factors whose best has grown
-};
-
 }  // namespace
 
-MessageSearch::MessageSearch(const Model& model, std::vector<int> feature_of, MessageRules rules)
-    : model_(model), feature_of_(std::move(feature_of)), rules_(rules), bounds_(std::make_shared<BoxBounds>(model)) {}
+MessageSearch::MessageSearch(const Model& model, MessageRules rules)
+    : model_(model), rules_(rules), bounds_(std::make_shared<BoxBounds>(model)) {}
 
 void MessageSearch::load(const Contest& contest) {
   const bool same = contest.winner == contest_.winner && contest.loser == contest_.loser;
@@ -101,58 +61,9 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
     witness_ = search.best();
     return Outcome::kChanges;
   }
-  release(question);
+  if (search.closed_at_once() && bounds_->messages.box() == box)  // not where clauses made it smaller
+    last_ = std::make_shared<const PriceSearch::Kept>(PriceSearch::Kept{bounds_->messages.keep(false), {}});
   return Outcome::kSame;
-}
-
-// ------------------------------------------------------------------ what a proof needs
-
-// Which limits the proof needs: all, unless a single box was closed by its bound. Then features are let go, the least
-// harmful first, for as long as the bound of the larger box proves the same.
-void MessageSearch::release(const Question& question) {
-  needed_.assign(z(model_.n_columns), 0);
-  for (int c = 0; c < model_.n_columns; ++c)
-    if (question.box.low[z(c)] > 0 || question.box.high[z(c)] < model_.cells[z(c)]) needed_[z(c)] = 1;
-  if (!question.search->closed_at_once()) return;
-  const Box& box = bounds_->messages.box();
-  if (!(box == question.box)) return;  // by clauses: other limits follow from these
-  last_ = std::make_shared<const PriceSearch::Kept>(PriceSearch::Kept{bounds_->messages.keep(false), {}});
-  if (rules_.core) let_go_of_features(question);
-}
-
-void MessageSearch::let_go_of_features(const Question& question) {
-  int last = 0;  // features without columns may have any number: there may be more features than columns
-  for (const int f : feature_of_) last = std::max(last, f);
-  const std::size_t n_features = z(last) + 1;
-  std::vector<char> stays(n_features, 0);  // by feature: limits that are more than a single cell
-  for (int c = 0; c < model_.n_columns; ++c)
-    if (needed_[z(c)] != 0 && question.box.low[z(c)] < question.box.high[z(c)]) stays[z(feature_of_[z(c)])] = 1;
-  const Messages& messages = bounds_->messages;
-  Letting letting(messages.excluded(feature_of_, stays), messages.best(), n_features);
-  std::vector<std::pair<i128, int>> ranking;
-  std::vector<char> listed(n_features, 0);
-  for (int c = 0; c < model_.n_columns; ++c) {
-    const int f = feature_of_[z(c)];
-    if (needed_[z(c)] == 0 || listed[z(f)] != 0 || stays[z(f)] != 0) continue;
-    listed[z(f)] = 1;
-    ranking.emplace_back(letting.go(f), f);
-    letting.take_back(f);
-  }
-  std::sort(ranking.begin(), ranking.end());
-  i128 bound = messages.bound();
-  const i128 enough = question.search->enough();
-  std::vector<char> gone(n_features, 0);
-  for (const auto& [_, f] : ranking) {
-    const i128 more = letting.go(f);
-    if (bound + more < enough) {
-      bound += more;
-      gone[z(f)] = 1;
-    } else {
-      letting.take_back(f);
-    }
-  }
-  for (int c = 0; c < model_.n_columns; ++c)
-    if (gone[z(feature_of_[z(c)])] != 0) needed_[z(c)] = 0;
 }
 
 }  // namespace proofwood::votes

@@ -16,13 +16,11 @@ namespace proofwood::votes {
 struct MessageRules {
   bool sweeps = true;  // messages; without, bounds by single options
   bool share = true;   // messages of a box begin with those of the box that it is part of, or of the last question
-  bool core = true;    // a proof without branches leaves out features that it does not need
 };
 
 class MessageSearch {
  public:
-  // `feature_of`: of each column; the columns of a feature are limited together.
-  MessageSearch(const Model& model, std::vector<int> feature_of, MessageRules rules);
+  MessageSearch(const Model& model, MessageRules rules);
   MessageSearch(const MessageSearch&) = delete;
   MessageSearch& operator=(const MessageSearch&) = delete;
 
@@ -30,8 +28,6 @@ class MessageSearch {
   // limit. A question that was stopped goes on where it was.
   Outcome ask(const Contest& contest, const Box& box, const std::vector<int>& near, std::int64_t most, Watch& watch);
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
-  const std::vector<char>& needed() const { return needed_; }   // after kSame: columns whose limits suffice
-  const Factors& factors() const { return bounds_->factors; }
   std::int64_t boxes() const { return boxes_; }
 
  private:
@@ -42,11 +38,8 @@ class MessageSearch {
   };
 
   void load(const Contest& contest);
-  void release(const Question& question);
-  void let_go_of_features(const Question& question);
 
   const Model& model_;
-  std::vector<int> feature_of_;
   MessageRules rules_;
   std::shared_ptr<BoxBounds> bounds_;
   Contest contest_{-1, -1, 0};
@@ -54,7 +47,6 @@ class MessageSearch {
   std::vector<Question> stopped_;
   std::shared_ptr<const PriceSearch::Kept> last_;  // of the last proof
   std::vector<int> witness_;
-  std::vector<char> needed_;
   std::int64_t boxes_ = 0;
 };
 

@@ -384,49 +384,6 @@ KeptMessages Messages::keep(bool options) const {
   return kept;
 }
 
-std::vector<Messages::Excluded> Messages::excluded(const std::vector<int>& feature_of,
-                                                   const std::vector<char>& stays) const {
-  const Model& model = factors_.model;
-  std::vector<Excluded> found;
-  std::size_t edge = 0;
-  Excluded one{};
-  for (int f = 0; f < factors_.n_factors(); ++f) {
-    const std::size_t first_edge = edge;
-    while (edge < edges_.size() && edges_[edge].factor == f) ++edge;
-    int place = options_of_[z(f)];
-    for (int option = factors_.options_of[z(f)]; option < factors_.options_of[z(f) + 1]; ++option) {
-      if (place < options_of_[z(f) + 1] && options_[z(place)] == option) {
-        ++place;
-        continue;
-      }
-      one.features.clear();
-      bool held = false;
-      for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1] && !held; ++i) {
-        const Literal l = factors_.needs[z(i)];
-        if (!model.fails(l, box_)) continue;
-        const int c = model.column_of[z(l >> 1)];
-        const int feature = feature_of[z(c)];
-        held = box_.low[z(c)] < box_.high[z(c)] || stays[z(feature)] != 0;
-        if (std::find(one.features.begin(), one.features.end(), feature) == one.features.end())
-          one.features.push_back(feature);
-      }
-      if (held) continue;
-      one.factor = f;
-      one.value = option < model.n_leaves ? worth_->options[z(option)] : 0.0;
-      for (std::size_t e = first_edge; e < edge; ++e) {
-        const Factors::Edge& of = factors_.edges[z(edges_[e].of)];
-        const int number = factors_.interval_of[z(of.first_number + option - factors_.options_of[z(f)])];
-        const auto& interval = factors_.intervals[z(of.first_interval + number)];
-        const double* message = &messages_[z(of.first_slot)];
-        one.value += *std::max_element(message + std::max(interval.first, edges_[e].first),
-                                       message + std::min(interval.second, edges_[e].last) + 1);
-      }
-      found.push_back(one);
-    }
-  }
-  return found;
-}
-
 // ------------------------------------------------------------------ branching
 
 Messages::Branch Messages::branch() {

@@ -67,15 +67,7 @@ class Messages {
   using Record = std::vector<std::int64_t>;
   bool record(i128 enough, Record& record);
 
-  // An option that only limits of the box exclude, each of them a single cell of its column.
-  struct Excluded {
-    int factor;
-    std::vector<int> features;
-    double value;  // with its messages, where no column of these features has any
-  };
-  std::vector<Excluded> excluded(const std::vector<int>& feature_of, const std::vector<char>& stays) const;
-  const std::vector<double>& best() const { return factor_best_; }  // value of a factor's options
-  std::int64_t work() const { return work_; }                       // options looked at
+  std::int64_t work() const { return work_; }  // options looked at
 
   // A column and a cut between its cells in the box: where both sides would lower the bound most. The first side to
   // look at is the one with the better cell.

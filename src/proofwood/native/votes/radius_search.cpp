@@ -110,9 +110,7 @@ bool RadiusSearch::enter() {
   stage_ = std::make_unique<Stage>(Stage{std::move(part), upper_, {}, {}, nullptr});
   stage_->prices = stage_->part.price(prices_, near_);
   for (const Lead& lead : leads_) stage_->leads.push_back(stage_->part.lead(lead));
-  std::vector<int> columns(z(model_.n_columns));
-  std::iota(columns.begin(), columns.end(), 0);
-  stage_->turns = std::make_unique<Turns>(stage_->part.model(), std::move(columns), rules_);
+  stage_->turns = std::make_unique<Turns>(stage_->part.model(), rules_);
   return true;
 }
 

@@ -10,13 +10,14 @@
 namespace proofwood::votes {
 
 namespace {
-constexpr int kMostTrees = 400;  // of which pairs are compared
+constexpr int kMostTrees = 400;              // of which pairs are compared
+constexpr std::int64_t kMostLeaves = 40000;  // of joined trees together
 constexpr std::int64_t kNoPair = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
 SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead,
-                             const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least,
-                             const JoinOptions& options, Watch& watch)
+                             const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least, bool join,
+                             Watch& watch)
     : box_{lo, hi}, least_(least) {
   std::vector<std::vector<Limit>> limits(z(model.n_leaves));
   for (int c = 0; c < model.n_columns; ++c)
@@ -34,7 +35,7 @@ SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>
     std::stable_sort(tree.leaves.begin(), tree.leaves.end(),
                      [](const Leaf& a, const Leaf& b) { return a.gain > b.gain; });
   hopeless_ = !shrink(watch);
-  if (!hopeless_ && options.join && !watch.over()) join(options.most_leaves, watch);
+  if (!hopeless_ && join && !watch.over()) join_pairs(watch);
   // What a stopped step found may rest on a part of the leaves.
   stopped_ = watch.over();
   if (hopeless_ || stopped_) return;
@@ -182,7 +183,7 @@ SmallEnsemble::Tree SmallEnsemble::joined(const Tree& a, const Tree& b, std::int
   return tree;
 }
 
-void SmallEnsemble::join(std::int64_t most_leaves, Watch& watch) {
+void SmallEnsemble::join_pairs(Watch& watch) {
   // A tree of one leaf says nothing more than its gain.
   std::vector<int> candidates;
   for (int t = 0; t < static_cast<int>(trees_.size()); ++t)
@@ -216,7 +217,7 @@ void SmallEnsemble::join(std::int64_t most_leaves, Watch& watch) {
   for (const auto& [loss, a, b] : couples) {
     if (taken[z(a)] || taken[z(b)]) continue;
     const auto product = static_cast<std::int64_t>(trees_[z(a)].leaves.size() * trees_[z(b)].leaves.size());
-    if (leaves + product > most_leaves) continue;
+    if (leaves + product > kMostLeaves) continue;
     Tree tree = joined(trees_[z(a)], trees_[z(b)], room, watch);
     if (watch.over()) return;
     if (tree.leaves.empty()) {

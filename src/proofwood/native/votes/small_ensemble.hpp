@@ -19,19 +19,14 @@
 
 namespace proofwood::votes {
 
-struct JoinOptions {
-  bool join = true;                  // trees in pairs
-  std::int64_t most_leaves = 40000;  // joined trees have at most so many leaves together
-};
-
 // Pairs only: four or eight trees at once bound a little better, at 30,000 leaves and more:
 // decisions/0012-joined-trees.
 class SmallEnsemble {
  public:
   // `gain` of each leaf of `model`; the box [lo, hi] reaches those with dead == 0; a row counts from sum `least` on.
+  // `join`: trees in pairs.
   SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead,
-                const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least, const JoinOptions& options,
-                Watch& watch);
+                const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least, bool join, Watch& watch);
 
   bool stopped() const { return stopped_; }    // the watch was over before the end: of no use
   bool hopeless() const { return hopeless_; }  // no row of the box counts
@@ -57,7 +52,7 @@ class SmallEnsemble {
   static std::int64_t best_pair(const Tree& a, const Tree& b, Watch& watch);
   Tree joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const;
   std::int64_t slack() const;
-  void join(std::int64_t most_leaves, Watch& watch);
+  void join_pairs(Watch& watch);
   Model joined_model(const Model& model) const;
 
   std::vector<Tree> trees_;

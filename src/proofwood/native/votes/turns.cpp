@@ -40,7 +40,7 @@ Outcome Turns::ask_clauses(const Asked& asked, std::int64_t conflicts, bool smal
 }
 
 Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch) {
-  if (!messages_) messages_ = std::make_unique<MessageSearch>(model_, feature_of_, rules_.message_rules);
+  if (!messages_) messages_ = std::make_unique<MessageSearch>(model_, rules_.message_rules);
   Box box = model_.whole();
   for (const Literal l : asked.assumptions) model_.narrow(box, l);
   const Outcome outcome = messages_->ask(asked.contests.front(), box, asked.near, most, watch);
@@ -48,11 +48,7 @@ Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch)
     witness_ = messages_->witness();
     if (by_clauses(asked)) clause_search(asked).start_from(witness_);
   }
-  if (outcome == Outcome::kSame) {
-    core_.clear();
-    for (const Literal l : asked.assumptions)
-      if (messages_->needed()[z(model_.column_of[z(l >> 1)])] != 0) core_.push_back(l);
-  }
+  if (outcome == Outcome::kSame) core_ = asked.assumptions;
   return outcome;
 }
 

@@ -37,8 +37,7 @@ class Turns {
     bool hard = false;  // of a kind that few conflicts do not answer: where messages know it, their turn is the first
   };
 
-  Turns(const Model& model, std::vector<int> feature_of, TurnRules rules)
-      : model_(model), feature_of_(std::move(feature_of)), rules_(rules) {}
+  Turns(const Model& model, TurnRules rules) : model_(model), rules_(rules) {}
 
   // The first turn, short; kStopped if the question needs more.
   Outcome begin(const Asked& asked, Watch& watch);
@@ -59,7 +58,6 @@ class Turns {
   Outcome ask_messages(const Asked& asked, std::int64_t most, Watch& watch);
 
   const Model& model_;
-  std::vector<int> feature_of_;
   TurnRules rules_;
   std::map<std::pair<int, int>, std::unique_ptr<ClauseSearch>> pairs_;
   // One class against several, which are named beside it: what is learned is about these leads.

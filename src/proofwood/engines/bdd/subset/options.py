@@ -27,7 +27,6 @@ class SubsetOptions:
     elimination : drop a test below a node if every set there that contains it reaches the cut-off
     leaf_matching : use a separate matching at nodes where two more tests are added
     similarity : similarity bound: what was proved of a test also bounds tests that agree with it on nearly all rows
-    equivalent_points : count rows together if no remaining test distinguishes them
     greedy : begin with a greedy set and ``restarts`` random sets, improved by exchanging two tests at a time
     boxes : if tests are cuts of few columns, rule out intervals of cuts together; if off, cut by cut
     trees : if the greedy set is not soon proved best, begin also with the tests of a good tree
@@ -46,7 +45,6 @@ class SubsetOptions:
     elimination: bool = True
     leaf_matching: bool = True
     similarity: bool = True
-    equivalent_points: bool = True
     greedy: bool = True
     boxes: bool = True
     trees: bool = True
