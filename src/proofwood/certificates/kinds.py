@@ -151,7 +151,7 @@ def _entry(s: Subject, j: int, value: float) -> int:
 
 
 def _next(s: Subject, j: int, mask: int) -> Iterator[int]:
-    """Yield sets of entries that are larger by one value: a number at an end, a category, or the missing value."""
+    """Yield each set of entries with one more value: the next number at an end, a category, or the missing value."""
     entries = s.stated.entries[j]
     if not s.stated.of_column[j]:
         return
