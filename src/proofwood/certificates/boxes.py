@@ -3,7 +3,7 @@
 A split divides a box at a cell of a column, so that its two parts contain all rows of the box. A closed box has
 *messages*: for some pairs of a tree and a column, one whole number per cell. For the cell that a row has, the tree
 receives this number and the column pays it, so all messages of a row add up to zero. A closed box also has a weight for
-each rival, a whole number from 0: the value of one unit of the class's lead over that rival. For any row of the box,
+each rival, a non-negative integer: the value of one unit of the class's lead over that rival. For any row of the box,
 
     weights times leads  -  price   is at most   U,
 
@@ -48,7 +48,7 @@ class BoxTree:
     trees : the model
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
-    rivals : the classes that a row's class would have to beat, at least one
+    rivals : the classes that the class ``against`` would have to beat, at least one
     own, prices : (n_columns,) one cell of each column, and for each column the price of each cell. Prices do not
         decrease with the distance from the cell ``own``. None: no cell has a price
     least : only rows with a lower price than this matter

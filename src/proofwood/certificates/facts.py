@@ -129,7 +129,7 @@ class Subject:
         if fault is not None:
             return Check(name, False, fault)
         shown = len(part.get("shown", ()))
-        doubt = f", unless the model predicts it for one of {shown} rows near a tie" if shown else ""
+        doubt = f", unless the model predicts it for one of {shown} rows that depend on rounding" if shown else ""
         return Check(name, True, f"{len(part['boxes'])} boxes contain no row of the class{doubt}", open=shown > 0)
 
     def classes_fault(self, proofs: Sequence[Part]) -> str | None:

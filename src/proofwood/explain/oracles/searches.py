@@ -103,7 +103,7 @@ class PriceOptions:
     settle : whether leaves, and cells at the ends of columns, are excluded from a box if they make rows too expensive
     climb : whether local search looks for cheap rows
     first_rounds, further_rounds : number of sweeps in the first box, and in each further one
-    large : number of conditions of leaves from which on local search starts in small parts of the ensemble
+    large : least number of conditions of leaves for which local search starts in small parts of the ensemble
     """
 
     sweeps: bool = True
@@ -240,7 +240,7 @@ class SearchOracle(Oracle):
         low, high : (n_columns,) least and greatest cell of each column
         winner : the class that has to lead
         contests : pairs of another class and the least lead over it. With ``clauses``, a winner must always get the
-            same contests, because clauses are learned for one least lead
+            same contests, because what a clause says depends on the least lead
         seconds : time limit, None for none
         near : (n_columns,) cells at which the search for rows starts; the least ones by default
         """

@@ -224,7 +224,7 @@ class DistanceCertifier(Certifier):
 
 
 def _floor(price: Fraction, most: Fraction, scale: Fraction) -> int:
-    """A price in integer units, rounded down; prices above ``2 * most`` are replaced by this."""
+    """A price in integer units, rounded down; prices above ``2 * most`` are reduced to ``2 * most``."""
     return math.floor(min(price, 2 * most) * scale)
 
 

@@ -292,7 +292,7 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
 
 
 def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
-    """Undo changes of a known witness feature by feature, as long as it keeps another class; the oracle is not asked.
+    """Undo changes of a known witness feature by feature, as long as it has another class, without the oracle.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
 
 
 def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:
-    """Mapping from features of a set to a known row of another class that agrees on all its other features, if any."""
+    """For features of a set: a known row of another class that agrees on all other features of the set, if any."""
     found: dict[int, IntArray] = {}
     for changed, cells in q.changing.items():
         spared = changed & features

@@ -135,7 +135,7 @@ class Widening:
         return first < last and (self._anchor(unit, first, middle) or self._anchor(unit, middle + 1, last))
 
     def _gallop(self, start: int, last: int, take: Callable[[int], bool]) -> None:
-        """Call ``take`` with places from ``start`` towards ``last``, to reach the last one for which it says yes."""
+        """Call ``take`` at places from ``start`` to ``last`` so that it ends at the last one for which it is true."""
         good, bad, step = start, last + 1, 1
         if start < last and take(last):
             return

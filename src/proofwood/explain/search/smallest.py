@@ -196,7 +196,7 @@ class _Search:
         return number
 
     def _dual_of(self, chosen: int) -> bool:
-        """Find dual sets that ``chosen`` does not hit, and extend it by each, until it is of the wanted kind.
+        """Find dual sets that ``chosen`` does not hit, and add each to ``chosen``, until it is of the wanted kind.
 
         Returns
         -------

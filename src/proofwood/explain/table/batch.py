@@ -142,7 +142,7 @@ def explain_rows(
     ValueError
         If an option is wrong, or ``path`` contains results for other rows, another model or other options.
     DataError
-        If the rows do not fit the model; MisreadError if it predicts another class for a row than its reading.
+        If the rows do not fit the model; MisreadError if it predicts another class for a row than proofwood does.
     WorkersLostError
         If workers die again and again.
     """
