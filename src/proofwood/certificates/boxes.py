@@ -346,8 +346,8 @@ class Steps:
         Parameters
         ----------
         low, high : (n_columns,) cells of the box
-        unit : the power of two that messages are multiples of
-        cheapest : function that returns the least price of the cells of a column between two cells; a row pays it too.
+        unit : exponent of the power of two by which messages are multiplied
+        cheapest : function that returns the least price of a column between two cells; it is added to what a cell pays.
             By default prices are not counted. Columns without messages are not counted
         """
         total = 0

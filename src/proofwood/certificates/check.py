@@ -166,9 +166,8 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
             return
         subject.shown.append(("row", subject.row, [subject.label]))
     claim = claim_of(content, stated.space, stated.tested)
-    yield check_of(
-        "claim", None if content["claim"] == claim else f"{content['claim']!r} is not the claim that is checked", claim
-    )
+    fault = f"the certificate claims {content['claim']!r}, but the checked claim is {claim!r}"
+    yield check_of("claim", None if content["claim"] == claim else fault, claim)
     yield from KINDS[kind](subject)
     if model is not None:
         yield from _real_checks(subject, model)

@@ -109,7 +109,7 @@ def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     yield check_of("distance of the row", fault, f"it is {most!r}")
     if s.content["status"] == "optimal":
         gap = most - number_or(told["least"], 0.0)
-        fault = None if gap <= TOLERANCE * most else f"a gap of {gap!r} is left"
+        fault = None if gap <= TOLERANCE * most else f"the two distances differ by {gap!r}"
         yield check_of("gap", fault, "the two distances are equal up to rounding")
 
 

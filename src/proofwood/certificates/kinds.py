@@ -51,7 +51,7 @@ def _contrastive(s: Subject) -> Iterator[Check]:
 
 
 def _size(s: Subject, sets: Sequence[Sequence[int]]) -> Check:
-    """Check that fewer features than the explanation has cannot hit all sets."""
+    """Check that no set of fewer features than the explanation hits all of ``sets``."""
     features = s.content["features"]
     fault = proof_fault(hitting_clauses(sets, s.content["without"], len(features)), s.content["size_proof"])
     return check_of("size", fault, f"fewer than {len(features)} features cannot hit all of {len(sets)} sets")

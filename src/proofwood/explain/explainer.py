@@ -367,10 +367,10 @@ class Explainer:
         Returns
         -------
         list of Explanation
-            Sorted by distance. The first is that of :meth:`counterfactual`. Each later one is the nearest row that
-            keeps unchanged at least one of the features that each earlier row changes. ``immutable`` lists the features
-            kept, and status ``"optimal"`` means proved nearest. The list has fewer than ``limit`` rows if no others
-            exist or the time runs out.
+            Sorted by distance. The first is that of :meth:`counterfactual`. Compared with each earlier row, a later one
+            keeps unchanged at least one of the features that the earlier one changes; it is the nearest such row.
+            ``immutable`` lists the unchanged features, and status ``"optimal"`` means proved nearest. The list has
+            fewer than ``limit`` rows if no others exist or the time runs out.
         """
         question = self._question(x, target, time_limit, change=True)
         return counterfactuals(

@@ -386,8 +386,8 @@ def proved_rules(
     class, the nearest first, as long as the model is proved to have one class in the region. Then superfluous
     conditions are dropped, and the others are widened. The next rule starts from a row that no rule covers yet. From
     all these candidates, the rules that cover most rows are chosen; ``most_covered`` bounds how much better another
-    choice could be. A question that takes longer than a second counts as answered with no, so the rules for large
-    models depend on the machine.
+    choice could be. A proof that takes longer than a second is given up, so the rules for large models depend on the
+    machine.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 SURE_TURNS = 5
 """Limit, in turns, of a search for a change that does not depend on rounding: about a second."""
 SURE_TURNS_LATER = 2
-"""Limit, in turns, of these searches after one of them has found nothing."""
+"""Limit, in turns, of such a search after an earlier one has found nothing."""
 
 
 class OutlierError(ValueError):
@@ -130,7 +130,7 @@ class Question(Questions):
         witnesses: Mapping[int, IntArray],
         **more: Any,
     ) -> Explanation:
-        """Return the explanation; its status says "up to rounding" if only rounding might allow a needed change.
+        """Return the explanation; its status is "... up to rounding" if a change of class may depend on rounding.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ _BELOW_ZERO = math.nextafter(0.0, -math.inf)
 Plain = bool | int | float | str | None
 """A value for JSON; None if it is missing."""
 Limits = tuple[float, float] | frozenset[int]
-"""Least and greatest number, or codes of categories."""
+"""The limits of a column: its least and greatest number, or the codes of its categories."""
 Within = Mapping[int, Limits]
 """The permitted values of a region, by index of input."""
 
@@ -52,7 +52,7 @@ class Condition:
     inside : the value of the explained row, which every text permits; nan if there is no row
     treated_as : text of the value that a step of a pipeline fills in, if the row lacks this value
     for_missing : the number that the model treats as a missing value, if only this number is permitted; else nan
-    own_numbers : whether the ends are always shown with all digits, as in the model's own texts, not with ``digits``
+    own_numbers : whether thresholds are shown exactly as in the model's own texts, whatever ``digits`` is
     zone : time zone in which moments are shown, if they have one
     """
 

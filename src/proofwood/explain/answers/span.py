@@ -121,9 +121,9 @@ class Sum:
         return float(given if self.label is None else given[self.label])
 
     def bound(self, total: int, up: bool) -> float:
-        """Upper bound on predictions for sums up to ``total``; lower bound, without ``up``, for sums from ``total``.
+        """A bound on the predictions of the model, including rounding.
 
-        Rounding is included.
+        With ``up``, an upper bound for sums up to ``total``; otherwise a lower bound for sums from ``total`` on.
         """
         exact = total / self.scale
         exact += (self.slack + abs(exact) * 2**-50) * (1 if up else -1)

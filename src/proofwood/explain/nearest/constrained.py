@@ -64,8 +64,8 @@ class Task:
     box : least and greatest cells of the rows to search
     find : function of prices, a box and cells near which to search (with price 0, unless "linf"); it returns the
         nearest row of another class
-    made : function of cells and values of ``tied``; it returns a row of the table and its price, None if it does not
-        count
+    made : function of cells and values of ``tied``; it returns a row of the table and its price, None if the row
+        does not count
     holds : whether values of ``tied`` satisfy the constraints when computed in float64
     clock : clock of the search
     """
@@ -202,7 +202,7 @@ class _Search:
         self._push(bound, _Node(above, node.high))
 
     def _cut(self, node: _Node) -> tuple[int, int]:
-        """Where to split a box: in the column in which its nearest row and its cheapest values are farthest apart."""
+        """A column and the cell after which to split it: where nearest row and cheapest values are farthest apart."""
         assert node.cells is not None
         best, chosen = -1, (-1, -1)
         for i, one in enumerate(self.task.tied):

@@ -81,7 +81,7 @@ class Measure:
     def nearest_in(self, cells: IntArray) -> FloatArray:
         """The nearest row (n_inputs,) with given cells (n_columns,).
 
-        Among categories that the model does not distinguish, it has the cheapest permitted one.
+        Among categories that the model does not distinguish, the row has the cheapest permitted one.
         """
         model, tariff, permitted = self.model, self.tariff, self.permitted
         found = model.row(cells, like=self.row)

@@ -9,7 +9,7 @@ only to compare it with the one in the file.
   *Smallest*: rows of another class give sets of features that every sufficient set must intersect, and a proof shows
   that no set of fewer features intersects all of them.
 - **Contrastive**: a row of another class, and for each feature a proof that the other features alone cannot change the
-  class. *Smallest*: as above, with sufficient sets, which every changing set must intersect.
+  class. *Smallest*: the same with sufficient sets, which every changing set must intersect.
 - **Enumeration**: every abductive explanation with its proof, every contrastive one with its row, and a proof that no
   other explanations exist. It follows that each explanation is minimal, and that both lists are complete
   (docs/theory/explanations.md).
@@ -67,7 +67,7 @@ class Certifier:
     known : cells of known rows of other classes that may be used
     clock : clock of everything that the certifier does
     targets : codes of the target classes of the explanation, in ascending order; all other classes by default
-    signed : whether contents get their digest, as a file needs it
+    signed : whether certificates get the digest that a file needs
 
     Raises
     ------

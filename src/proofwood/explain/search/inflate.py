@@ -52,7 +52,7 @@ def inflate(
     q : questions about the row. If their time runs out, the region is correct but perhaps not maximal
     features : a set that suffices; this is not proved again
     order : features in the order in which to widen them; ascending by default
-    witnesses : cells of known rows of other classes; about regions that contain one, no question is asked
+    witnesses : cells of known rows of other classes; regions that contain one are rejected without a question
     """
     against, complete = list(witnesses), True
 

@@ -114,7 +114,7 @@ def smallest(
 
 
 class _Search:
-    """The search for either kind; dual sets, those of the other kind, have to be hit by the wanted set."""
+    """The search for either kind. The wanted set has to hit all dual sets, which are sets of the other kind."""
 
     def __init__(self, q: Questions, kind: Kind, keep: int, free: int) -> None:
         if kind not in ("abductive", "contrastive"):
