@@ -210,7 +210,7 @@ def _row_check(s: Subject) -> Check:
 
 
 def _real_checks(s: Subject, model: RealModel) -> Iterator[Check]:
-    """Check that trees and space are those of the model, and that the model predicts the stated classes of the rows."""
+    """Check that trees and space are those of ``model``, and that ``model`` predicts the stated classes of the rows."""
     parts, predicts = model.stated_as(s.content)
     differing = [name for name in STATED if parts[name] != s.content[name]]
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None

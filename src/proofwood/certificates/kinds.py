@@ -126,7 +126,7 @@ def _maximal(s: Subject, region: Region) -> Iterator[Check]:
 
 
 def _is_empty(s: Subject, wider: Region, region: Region) -> bool:
-    """Whether the part of a wider region that is outside the region contains no row of the space."""
+    """Whether it is proved that a wider region contains no further row of the space than the region."""
     more = {j: mask & ~region.get(j, 0) if j in region and mask != region[j] else mask for j, mask in wider.items()}
     return s.space.denied(more, s.stated.entries)
 

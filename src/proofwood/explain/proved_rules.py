@@ -448,7 +448,7 @@ def _lead(sums: IntArray) -> IntArray:
 
 
 def _read(model: Any, X: Any, output: int | None) -> Explained:
-    """Return the model as explained; raise ValueError if its classes differ between rows."""
+    """Return the explained model; raise ValueError if the meaning of its classes depends on the row."""
     if isinstance(model, Explainer | Explained):
         arguments.unstated(output=output)
         read = model.model if isinstance(model, Explainer) else model

@@ -122,9 +122,9 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
     ----------
     model : Explained
     row : (n_inputs,) the row
-    weights : one price per unit for all columns; or a mapping from columns or features to prices: a number, two numbers
-        (down, up), a mapping from a category, or from a pair of categories, to a price, or a function of the row's
-        value and the new value. Infinite prices forbid a change
+    weights : one price per unit for all columns, or a mapping from columns or features to prices. Each price is a
+        number; two numbers (down, up); a mapping from categories, or from pairs of categories, to numbers; or a
+        function of the row's value and the new value. Infinite prices forbid a change
 
     Raises
     ------

@@ -162,7 +162,7 @@ def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _boxes(numbers: list[int]) -> list[list[Any]]:
-    """Decode the output of the search: for each box ``[column, cut]`` or ``[unit, edges, weights, shift]``."""
+    """Decode boxes: ``[column, cut]`` of a split box, ``[unit, edges, weights, shift]`` of a closed one."""
     boxes: list[list[Any]] = []
     at = 0
     while at < len(numbers):

@@ -330,7 +330,7 @@ class Certifier:
         return [{key: value for key, value in part.items() if key != "boxes"} for part in together]
 
     def _needed(self, sets: list[list[int]], without: Sequence[int], size: int) -> list[list[int]]:
-        """A part of the sets, which no set of fewer than ``size`` features hits: those that a solver's proof used."""
+        """Those of the sets that a solver's proof used: no set of fewer than ``size`` features hits all of them."""
         if size == 0:
             return []
         clauses = hitting_clauses(sets, without, size)
@@ -538,7 +538,7 @@ def check_certificate(
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a certificate as a JSON file. Raises TypeError for None, as made without ``certificate=True``."""
+    """Write a certificate as a JSON file. Raises TypeError for None, which explanations without a certificate have."""
     if not isinstance(content, Mapping):
         raise TypeError(
             f"content is a {type(content).__name__}: expected the attribute certificate of an explanation made "

@@ -58,8 +58,8 @@ class DistanceCertifier(Certifier):
         Returns
         -------
         dict
-            Its status is "optimal" if bound and distance are equal up to rounding, else "feasible"; "none" without a
-            row.
+            Its status is "none" without ``found``, "optimal" if bound and distance are equal up to rounding, otherwise
+            "feasible".
         """
         fixed = sorted(int(feature) for feature in immutable)
         low, high = self._limits(prices, fixed)

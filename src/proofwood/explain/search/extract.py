@@ -176,12 +176,12 @@ def _again(
     ranked: list[int],
     tried: Callable[[int, list[int], float | None], tuple[int, list[int]]],
 ) -> tuple[int, bool]:
-    """Shrink a set in passes over its candidates, each with more time, until none is open or the time is over.
+    """Shrink a set in passes over undecided candidates, each pass with more time, until all are decided or time is up.
 
     Parameters
     ----------
     tried : one pass: a function of the set, its candidates and the seconds for each candidate; it returns the smaller
-        set and the candidates that are still open
+        set and the candidates that are still undecided
     """
     share = 0.25
     while ranked:
@@ -203,7 +203,7 @@ def _pass(
     strict: bool,
     turns: int | None = None,
 ) -> tuple[int, list[int]]:
-    """Ask once for every candidate, singly or in groups; return the set and the candidates that are still open."""
+    """Ask once for every candidate, singly or in groups; return the set and the undecided candidates."""
     left, size, grouped = list(ranked), 1, len(ranked) >= MANY
     opened: list[int] = []
     while left:

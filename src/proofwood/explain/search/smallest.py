@@ -5,8 +5,8 @@ larger than a smallest abductive explanation, and is itself one if it suffices. 
 counterexample gives further changing sets. Contrastive explanations are found in the same way with the two kinds
 exchanged.
 
-A depth-first search in C++ finds hitting sets of increasing size. New sets are added while it runs: a branch that is
-closed for the known sets stays closed with more of them. Each size that is finished gives a lower bound.
+A depth-first search in C++ finds hitting sets of increasing size. New sets are added while it runs: a branch that the
+known sets exclude stays excluded when more sets are added. Each size that is finished gives a lower bound.
 
 Changing sets need not be minimal. To prove that one is minimal takes longer than to find several others; so features
 are removed from it only as long as the class of a single known row shows that this is correct.

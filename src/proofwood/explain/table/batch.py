@@ -220,7 +220,7 @@ def _check_weights(weights: Any) -> None:
 
 
 def _cut(explainer: RowExplainer, admitted: Admitted, by_value: bool) -> Iterator[Piece]:
-    """Sort the rows by class and cells, group equal ones, and cut them into pieces of a size that the table decides."""
+    """Sort the rows by class and cells, group equal rows, and cut the groups into pieces; only the table matters."""
     rows, filled, labels = admitted.values, admitted.filled, admitted.codes
     if not len(rows):
         return
