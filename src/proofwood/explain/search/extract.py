@@ -152,7 +152,7 @@ def shrink(
     """Release features of a sufficient set until none can be left out, or the time is over.
 
     If there is a time limit, hard questions are postponed: each question first gets a small share of the remaining
-    time, and open questions are asked again with more.
+    time, and unanswered questions are asked again with more time.
 
     Parameters
     ----------
