@@ -3,21 +3,22 @@
 A split divides a box at a cell of a column, so that its two parts contain all rows of the box. A closed box has
 *messages*: for some pairs of a tree and a column, one whole number per cell. For the cell that a row has, the tree
 receives this number and the column pays it, so all messages of a row add up to zero. A closed box also has a weight for
-each rival, a whole number from 0: the value of one unit of the class's lead over that rival. For any row of the box,
+each rival, a non-negative integer: the value of one unit of the class's lead over that rival. For any row of the box,
 
     weights times leads  -  price   is at most   U,
 
     U = sum over trees of (best leaf in the box, with the most that its cells get it)
         + sum over columns of (best cell in the box, less what it pays, and less its price),
 
-for any choice of messages: the check adds them up and does not trust them. If the class beats all rivals in a row, its
-leads are n or more, so the row has a price of at least ``weights times n - U``. If this is at least the claimed price,
+for any choice of messages. So the check need not trust the messages; it only adds them up. If the class beats all
+rivals in a row, its lead over each rival is at least that rival's least lead ``n``. Then the price of the row is at
+least ``weights times n - U``. If this is at least the claimed price,
 no row of the box contradicts the claim. A box may also name one rival that the class never beats in the box, at any
 price. Without prices, every box does this or weighs several rivals. Weights are divided by a power of two; the value of
 a leaf, relative to the best leaf of its tree, is then rounded up to a whole number, so U does not become smaller.
 
-All of it is done here, in integers, from the boxes of the leaves. The limits of the space take part as clauses: they
-cut boxes down, and a *way* to satisfy a clause is chosen as a leaf is, and may get messages too.
+This module computes all of this in integers, from the boxes of the leaves. Clauses state the limits of the space, and
+make boxes smaller. A *way* to satisfy a clause is treated like a leaf of a tree: the best one counts, with messages.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from proofwood.certificates.trees import Cells, Trees
 Cheapest = Callable[[int, int, int], int]
 
 MOST_BITS = 62
-"""Greatest power of two of messages and weights."""
+"""Greatest exponent of the powers of two by which messages are multiplied and weights are divided."""
 SAFE = 2**62
 
 
@@ -47,9 +48,9 @@ class BoxTree:
     trees : the model
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
-    rivals : the classes that it would have to beat, at least one
-    own, prices : (n_columns,) a cell of each column, and per column the price of each cell. Prices do not decrease with
-        the distance from that cell. None: no cell has a price
+    rivals : the classes that the class ``against`` would have to beat, at least one
+    own, prices : (n_columns,) one cell of each column, and for each column the price of each cell. Prices do not
+        decrease with the distance from the cell ``own``. None: no cell has a price
     least : only rows with a lower price than this matter
     shown : (n_columns,) cells of rows that are checked in another way. A box whose rows all reach the leaves of such a
         row needs no bound
@@ -86,7 +87,10 @@ class BoxTree:
             self.most_price = int(self.flat.max(initial=0))
 
     def _weigh(self, against: int, rivals: Sequence[int]) -> None:
-        """Compute, per rival, how far each leaf is below the best leaf of its tree, and how far all trees may be."""
+        """For each rival, compute how far each leaf is below the best leaf of its tree.
+
+        Also compute how far all trees together may be below their best leaves while the class still beats the rival.
+        """
         trees = self.trees
         counts = [len(tree) for tree in trees.leaves]
         first = np.cumsum([0, *counts])[:-1]
@@ -164,7 +168,7 @@ class BoxTree:
         self.option_low, self.option_high = np.concatenate(low), np.concatenate(high)
 
     def _reached(self, low: Cells, high: Cells, among: Cells) -> Cells:
-        """The options among the given ones that overlap the box."""
+        """The options in ``among`` whose boxes overlap the given box."""
         reached = (self.option_low[among] <= high) & (self.option_high[among] >= low)
         return np.asarray(among[np.all(reached, axis=1)])
 
@@ -246,7 +250,7 @@ class BoxTree:
                 f"the units of messages and weights are {unit} and {shift}: expected integers from 0 to {MOST_BITS}"
             )
         if len(weights) != len(self.lacks) or any(type(w) is not int or w < 0 for w in weights):
-            raise ValueError("a box does not have exactly one weight, an integer from 0, for each rival")
+            raise ValueError("a box does not have exactly one weight, a non-negative integer, for each rival")
         steps = Steps(self.trees, edges, self.n_factors)
         price = self.most_price * low.size if priced else 0
         lack = self.most_lack * sum(weights)
@@ -276,7 +280,7 @@ class BoxTree:
 
 
 def rivals_fault(trees: Trees, rivals: Any, targets: Sequence[int]) -> str | None:
-    """The reason why these classes cannot be rivals: expected one class or more, each once, without targets."""
+    """The reason why these classes cannot be rivals; None if they are different classes, and none is a target."""
     known = [k for k in range(trees.n_classes) if k not in targets]
     if type(rivals) is list and rivals and all(type(k) is int and k in known for k in rivals):
         return None if len(set(rivals)) == len(rivals) else "a rival is named twice"
@@ -284,7 +288,10 @@ def rivals_fault(trees: Trees, rivals: Any, targets: Sequence[int]) -> str | Non
 
 
 class Steps:
-    """Messages of a closed box: for pairs of a factor (tree or clause) and a column, a number per cell, as steps."""
+    """The messages of a closed box: each has a factor (tree or clause), a column, and a number for every cell.
+
+    A message is stored as steps: pairs of a cell and the number from this cell on.
+    """
 
     def __init__(self, trees: Trees, edges: Sequence[Sequence[Any]], n_factors: int) -> None:
         self.n = len(edges)
@@ -318,12 +325,12 @@ class Steps:
         """The columns that have messages."""
 
     def got(self, low: Cells, high: Cells, counts: Cells, starts: Cells) -> tuple[Cells, Cells]:
-        """Options, some more than once, and the largest message that each may receive from one of its columns.
+        """For each message and each option of its factor: the option, and the greatest number that it can receive.
 
         Parameters
         ----------
-        low, high : (n_options, n_columns) of the options in the box
-        counts, starts : (n_factors,) of the options of each factor
+        low, high : (n_options, n_columns) least and greatest cells of the options, within the box
+        counts, starts : (n_factors,) number of options of each factor, and position of its first option
         """
         times = counts[self.factor]
         edge = np.repeat(np.arange(self.n), times)
@@ -339,8 +346,8 @@ class Steps:
         Parameters
         ----------
         low, high : (n_columns,) cells of the box
-        unit : the power of two that messages are multiples of
-        cheapest : function that returns the least price of the cells of a column between two cells; a row pays it too.
+        unit : exponent of the power of two by which messages are multiplied
+        cheapest : function that returns the least price of a column between two cells; it is added to what a cell pays.
             By default prices are not counted. Columns without messages are not counted
         """
         total = 0
@@ -366,7 +373,7 @@ class Steps:
 
 
 def _most_between(values: Cells, first: Cells, last: Cells) -> Cells:
-    """The greatest of ``values[first..last]`` for each pair of places, both included."""
+    """For each pair of positions, the greatest of ``values[first..last]``; both positions are included."""
     tables = [values]
     longest = int((last - first).max(initial=0)) + 1
     while 2 ** len(tables) <= longest:

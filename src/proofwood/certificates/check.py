@@ -52,7 +52,7 @@ class RealModel(Protocol):
     """The explained model, as :func:`proofwood.ensembles.explained.explained` returns it."""
 
     def stated_as(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
-        """Return the fields ``STATED`` of this model in the space of a given certificate, and a predictor of codes."""
+        """Return the fields ``STATED`` of this model in the space of ``content``, and an object that predicts codes."""
 
 
 def check_certificate(
@@ -64,7 +64,7 @@ def check_certificate(
     ----------
     certificate : path of a JSON file, or its content
     model : the explained model, with its vote; without it the claim is about the trees in the certificate
-    max_bytes : the most memory that the trees of the certificate may take, by an estimate; 4 GiB by default
+    max_bytes : most bytes of memory for the trees of the certificate, by an estimate; 4 GiB by default
 
     Returns
     -------
@@ -98,7 +98,7 @@ def check_certificate(
 
 
 def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
-    """The content, and the size of its file in bytes; for a content in memory, a size that permits any trees."""
+    """The content, and the size of its file in bytes. Content without a file gets a size that permits any trees."""
     size = MOST
     if isinstance(certificate, Mapping):
         content: Any = certificate
@@ -130,10 +130,10 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a JSON object; refuse two fields of one name, since readers differ in which they use."""
+    """Return the fields of a JSON object; raise ValueError if a name occurs twice, because readers differ then."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError(f"a field occurs twice in one object, among {', '.join(found)}")
+        raise ValueError(f"an object has two fields of the same name; its names are {', '.join(found)}")
     return found
 
 
@@ -145,7 +145,7 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
 
 
 def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | None = None) -> Iterator[Check]:
-    """Yield the checks of a content, given its model over the axes."""
+    """Yield the checks of the content of a certificate; ``stated`` is the model of the certificate over its axes."""
     kind, status = content["kind"], content["status"]
     if kind not in STATUSES or status not in STATUSES[kind]:
         yield Check("kind", False, f"a certificate of kind {kind!r} cannot have the status {status!r}")
@@ -166,9 +166,8 @@ def checks_of(content: Mapping[str, Any], stated: Stated, model: RealModel | Non
             return
         subject.shown.append(("row", subject.row, [subject.label]))
     claim = claim_of(content, stated.space, stated.tested)
-    yield check_of(
-        "claim", None if content["claim"] == claim else f"{content['claim']!r} is not the claim that is checked", claim
-    )
+    fault = f"the certificate claims {content['claim']!r}, but the checked claim is {claim!r}"
+    yield check_of("claim", None if content["claim"] == claim else fault, claim)
     yield from KINDS[kind](subject)
     if model is not None:
         yield from _real_checks(subject, model)
@@ -211,7 +210,7 @@ def _row_check(s: Subject) -> Check:
 
 
 def _real_checks(s: Subject, model: RealModel) -> Iterator[Check]:
-    """Check that trees and space are those of the model, and that the model predicts the stated classes of the rows."""
+    """Check that trees and space are those of ``model``, and that ``model`` predicts the stated classes of the rows."""
     parts, predicts = model.stated_as(s.content)
     differing = [name for name in STATED if parts[name] != s.content[name]]
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None

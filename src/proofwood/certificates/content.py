@@ -35,7 +35,7 @@ def fields(content: Mapping[str, Any], what: str, names: Collection[str]) -> Non
 
 
 def number_or(value: Any, otherwise: float) -> float:
-    """Return a number of a file, or ``otherwise`` for null; CertificateError if it is not exactly a float64."""
+    """Return a number of a file, or ``otherwise`` for null; raise CertificateError if no float64 equals the number."""
     if value is None:
         return otherwise
     if type(value) not in (int, float) or not np.isfinite(value) or float(value) != value:

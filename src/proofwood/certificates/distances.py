@@ -2,8 +2,8 @@
 
 - A *distance*: no row within the limits has another class and a smaller distance than ``least``, and one row has
   another class and at most the distance ``distance``. The check computes the prices of cells from the metric, the
-  weights and the row. For ``"linf"``, and if no row has another class, the near rows form a region, as in other
-  certificates. For sums of prices, messages with prices close the boxes, see :mod:`proofwood.certificates.boxes`.
+  weights and the row. For ``"linf"``, and if no row has another class, the proof is that of other certificates: no row
+  of a region has another class. For sums of prices, the boxes have prices, see :mod:`proofwood.certificates.boxes`.
 - *Possible classes* of a region: a row for each possible class, and a tree of boxes for each impossible one.
 """
 
@@ -29,7 +29,7 @@ MOST_EXPONENT = 2000
 def allowed(
     stated: Stated, own: Mapping[int, int], immutable: Iterable[int], limits: Iterable[Limit], *, counted: bool
 ) -> dict[int, int]:
-    """The region of permitted changes of a row: within the limits, equal in some features, no value becomes missing.
+    """The region of the permitted changes: the limits hold, some features stay equal, and no value becomes missing.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def allowed(
     own : entries of the row
     immutable : features that must stay equal
     limits : limits of columns
-    counted : whether the distance counts changed features: then a value may become missing
+    counted : whether the distance is the number of changed features; if so, a value may become missing
     """
     found = stated.alike(own, immutable)
     for j, entries in enumerate(stated.entries):
@@ -61,7 +61,8 @@ def _distance(s: Subject) -> Iterator[Check]:
     if fault is not None:
         return
     outside = s.stated.inside(s.own, region)
-    yield check_of("limits", None if outside is None else "the row is outside the limits", "the row is within them")
+    fault = None if outside is None else "the row is outside the limits"
+    yield check_of("limits", fault, "the row is within the limits")
     least, status = told["least"], s.content["status"]
     if outside is not None:
         return
@@ -73,7 +74,7 @@ def _distance(s: Subject) -> Iterator[Check]:
         return
     yield from _nearest(s, measure, region)
     if number_or(least, -1) < 0:
-        yield Check("distance", False, f"{least!r} is not a distance: expected a number from 0")
+        yield Check("distance", False, f"{least!r} is not a distance: expected a non-negative number")
     elif least == 0:
         yield Check("distance", not s.content["proofs"], "no distance is less than 0")
     elif measure.metric == "linf":
@@ -108,7 +109,7 @@ def _nearest(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     yield check_of("distance of the row", fault, f"it is {most!r}")
     if s.content["status"] == "optimal":
         gap = most - number_or(told["least"], 0.0)
-        fault = None if gap <= TOLERANCE * most else f"a gap of {gap!r} is left"
+        fault = None if gap <= TOLERANCE * most else f"the two distances differ by {gap!r}"
         yield check_of("gap", fault, "the two distances are equal up to rounding")
 
 
@@ -117,7 +118,7 @@ def _sums(s: Subject, measure: Measure, region: Region) -> Iterator[Check]:
     told, box = s.content["distance"], s.stated.box_of(region)
     unit, bound = told["unit"], told["bound"]
     if type(unit) is not int or abs(unit) > MOST_EXPONENT or type(bound) is not int or not 0 < bound < MOST_PRICE:
-        yield Check("bound", False, f"{bound!r} times 2^{unit!r} is not a sum of prices")
+        yield Check("bound", False, f"{bound!r} times 2^{unit!r} is not a bound: expected integers, the first above 0")
         return
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
     fault = None if enough else "the bound is less than the distance"

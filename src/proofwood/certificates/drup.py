@@ -143,7 +143,7 @@ class _Propagator:
         return False
 
     def _propagate(self, literals: Sequence[int]) -> list[int] | None:
-        """Make literals true and all that follow; return the new true ones, or undo all and return None if it fails."""
+        """Make literals true, and all that follow; return the new ones. If this fails, undo it and return None."""
         new: list[int] = []
         pending = list(literals)
         consistent = True
@@ -176,7 +176,7 @@ class _Propagator:
         return None
 
     def _rewatch(self, clause: list[int], false: int) -> int | None:
-        """Watch another literal instead of ``false``; if no other is possible, return the literal that must be true."""
+        """Watch another literal instead of ``false``; if there is none, return the literal that must be true."""
         if clause[0] == false:
             clause[0], clause[1] = clause[1], clause[0]
         if clause[0] in self._true:

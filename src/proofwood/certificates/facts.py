@@ -1,4 +1,4 @@
-"""Checks of the two facts that claims consist of: no row of a region has another class, or some row of it has one."""
+"""Checks of the two facts in claims: no row of a region has another class, or some row of a region has one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Check:
     name : what was checked
     passed : whether it is true
     detail : what was found
-    open : whether it is true only if rounding is favourable, which only the model itself can decide
+    open : whether it depends on the rounding of the model, so that only the model itself can decide it
     """
 
     name: str
@@ -65,7 +65,10 @@ class Subject:
         self.label: int = content.get("label", -1)
         self.targets: list[int] | None = content.get("targets")
         self.shown: list[tuple[str, FloatArray, list[int] | None]] = []
-        """Rows to predict: name, values and permitted classes of each; None permits all classes that are a change."""
+        """The rows that the model has to predict: for each row its name, its values and its permitted classes.
+
+        None permits all classes that count as a change.
+        """
 
     @cached_property
     def row(self) -> FloatArray:
@@ -122,11 +125,11 @@ class Subject:
             yield self.boxes_check(name, part, self.boxes_fault(part, region))
 
     def boxes_check(self, name: str, part: Part, fault: str | None) -> Check:
-        """Return the check of a tree of boxes, given its fault or None."""
+        """Return the result of a check of boxes; ``fault`` is the reason why the check failed, None if it passed."""
         if fault is not None:
             return Check(name, False, fault)
         shown = len(part.get("shown", ()))
-        doubt = f", if the model does not predict it for {shown} rows" if shown else ""
+        doubt = f", unless the model predicts it for one of {shown} rows that depend on rounding" if shown else ""
         return Check(name, True, f"{len(part['boxes'])} boxes contain no row of the class{doubt}", open=shown > 0)
 
     def classes_fault(self, proofs: Sequence[Part]) -> str | None:
@@ -144,7 +147,7 @@ class Subject:
         return fault or self.shown_in(BoxTree(self.stated, part, *box, part["rivals"]), part).fault()
 
     def shown_in(self, tree: BoxTree, part: Part) -> BoxTree:
-        """Return the tree with the rows of the proof whose class depends on rounding; the model must predict them."""
+        """Add the rows whose class depends on rounding to the tree, and to the rows that the model has to predict."""
         rows = [self.read_row({"values": values}) for values in part.get("shown", ())]
         tree.shown = [self.stated.cells_of(entries) for _, entries in rows]
         others = [k for k in range(self.stated.n_classes) if k != part["against"]]
@@ -154,7 +157,7 @@ class Subject:
     # ------------------------------------------------------------------------------------------------------- some row
 
     def read_row(self, row: Mapping[str, Any]) -> tuple[FloatArray, dict[int, int]]:
-        """Return values and entries of another row; CertificateError if it is outside the space."""
+        """Return values and entries of another row; raise CertificateError if it is outside the space."""
         values = values_of(row["values"], len(self.space.columns))
         return values, self.entries_of(values)
 
@@ -180,7 +183,7 @@ class Subject:
         return found
 
     def has_class(self, values: FloatArray, k: int, before: Sequence[int] | None, name: str) -> Check:
-        """Check that a row may have class ``k``, which must beat the classes ``before``, or all others if None."""
+        """Check that a row may have class ``k``: that ``k`` beats the classes ``before`` (None: all other classes)."""
         sums = [int(score) for score in self.stated.nodes.sums(values[np.newaxis])[0]]
         rivals = [j for j in range(len(sums)) if j != k] if before is None else before
         spare = [sums[k] - sums[j] - self.stated.least_to_win(k, j) for j in rivals]

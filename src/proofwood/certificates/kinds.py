@@ -51,7 +51,7 @@ def _contrastive(s: Subject) -> Iterator[Check]:
 
 
 def _size(s: Subject, sets: Sequence[Sequence[int]]) -> Check:
-    """Check that fewer features than the explanation has cannot hit all sets."""
+    """Check that no set of fewer features than the explanation hits all of ``sets``."""
     features = s.content["features"]
     fault = proof_fault(hitting_clauses(sets, s.content["without"], len(features)), s.content["size_proof"])
     return check_of("size", fault, f"fewer than {len(features)} features cannot hit all of {len(sets)} sets")
@@ -126,7 +126,7 @@ def _maximal(s: Subject, region: Region) -> Iterator[Check]:
 
 
 def _is_empty(s: Subject, wider: Region, region: Region) -> bool:
-    """Whether the part of a wider region that is outside the region contains no row of the space."""
+    """Whether it is proved that a wider region contains no further row of the space than the region."""
     more = {j: mask & ~region.get(j, 0) if j in region and mask != region[j] else mask for j, mask in wider.items()}
     return s.space.denied(more, s.stated.entries)
 
@@ -151,7 +151,7 @@ def _entry(s: Subject, j: int, value: float) -> int:
 
 
 def _next(s: Subject, j: int, mask: int) -> Iterator[int]:
-    """Yield sets of entries that are larger by one value: a number at an end, a category, or the missing value."""
+    """Yield each set of entries with one more value: the next number at an end, a category, or the missing value."""
     entries = s.stated.entries[j]
     if not s.stated.of_column[j]:
         return

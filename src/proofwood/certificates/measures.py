@@ -38,7 +38,7 @@ class Weight:
     Parameters
     ----------
     down, up : price per unit of a decrease and of an increase; for categories both are the price of any change
-    codes : for categories the price of a change to each one, the unknown category last
+    codes : for categories: the price of a change to each of them; the last price is for an unknown category
     """
 
     down: Fraction
@@ -58,7 +58,7 @@ class Weight:
 def _price(value: Any) -> Fraction:
     price = FORBIDDEN if value is None else Fraction(number_or(value, 0.0))
     if price < 0:
-        raise CertificateError(f"{value!r} is not a price: expected a number from 0, or null")
+        raise CertificateError(f"{value!r} is not a price: expected a non-negative number, or null")
     return price
 
 
@@ -67,9 +67,9 @@ class Measure:
 
     Parameters
     ----------
-    content : ``metric``; ``weights``: per column of the table the price per unit, a pair of prices (less, more), or for
-        categories a list ``codes`` of the price of each, the unknown one last; null forbids the change; and ``pays``:
-        for ``"changes"`` the axes with price 1 for each cell other than that of the row
+    content : fields ``metric``, ``weights`` and ``pays``. Each column of the table has a weight: a price per unit, a
+        pair of prices (decrease, increase), or for categories a list ``codes`` with the price of each of them, then of
+        unknown ones; null forbids a change. ``pays``: for ``"changes"``, the axes in which each change of cell costs 1
     stated : the model of the certificate
     row : (n_columns,) values of the row
     own : entries of the row, by column
@@ -95,11 +95,11 @@ class Measure:
 
     @property
     def power(self) -> int:
-        """The exponent of the metric: the distance is this root of the sum of prices."""
+        """The exponent ``p`` of the metric: the distance is the ``p``-th root of the sum of prices."""
         return 2 if self.metric == "l2" else 1
 
     def fault(self) -> str | None:
-        """The reason why this is not a distance, or prices of cells are not lower bounds of it; None if valid."""
+        """The reason why this is no distance, or why prices of cells are not lower bounds on it; None if valid."""
         if self.metric not in METRICS:
             return f"{self.metric!r} is not a metric: expected one of {', '.join(METRICS)}"
         if len(self.weights) != self.row.size:
@@ -233,7 +233,7 @@ class Measure:
         return max(paid) if self.metric == "linf" else sum(paid, start=Fraction(0))
 
     def near(self, least: Fraction) -> dict[int, int]:
-        """The region of the rows in which each column has a price below the limit, for the metric ``"linf"``."""
+        """The region of the rows in which each column has a price below ``least``, for the metric ``"linf"``."""
         found: dict[int, int] = {}
         for g, axis in enumerate(self.stated.axes):
             prices, entries = self.prices(g), self.stated.entries[axis.column]

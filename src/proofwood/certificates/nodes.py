@@ -95,7 +95,7 @@ class Nodes:
     def _scores(self) -> npt.NDArray[Any]:
         """(n_nodes, n_classes) integer scores of the leaves; 0 for splits."""
         if type(self.margin) is not int or self.margin < 0 or type(self.ties_low) is not bool:
-            raise CertificateError("margin is not an integer from 0, or ties_low is not true or false")
+            raise CertificateError("margin is not a non-negative integer, or ties_low is not true or false")
         every = [self.base, *(self.tests[node] for node in np.flatnonzero(self.leaf).tolist())]
         if any(len(one) != self.n_classes for one in (self.classes, *every)):
             raise CertificateError("classes, base and the scores of each leaf do not have one item for each class")
@@ -110,7 +110,10 @@ class Nodes:
         return found
 
     def _members(self, space: Space) -> tuple[npt.NDArray[np.bool_], IntArray]:
-        """The codes that each test of categories sends low, as masks (unknown last), and the mask of each node."""
+        """For each test of categories, a mask of the codes that go low; and for each node, the index of its mask.
+
+        The last item of a mask is for unknown categories.
+        """
         width = max((len(space.columns[j].levels) for j in set(self.column[list(self.codes)].tolist())), default=0)
         member = np.zeros((len(self.codes), width + 1), dtype=bool)
         place = np.full(self.column.size, -1)

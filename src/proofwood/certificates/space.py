@@ -29,7 +29,7 @@ OTHER = -1
 MOST = sys.float_info.max
 FLOAT32 = float(np.finfo(np.float32).max)
 NO_LIMIT = 1e38
-"""Bounds of this size or more are those of float32, in which a model computes; claims do not mention them."""
+"""Claims do not mention bounds of this size or more; such bounds are those of float32, in which a model computes."""
 KINDS = ("number", "ordered", "category")
 """Kinds of columns: numbers, codes with an order, and codes without an order."""
 CHOICES = ("one_hot", "at_most_one")
@@ -124,12 +124,12 @@ class Entries:
 
     @cached_property
     def zeros(self) -> int:
-        """The entry that contains 0, as a set, in a column of 0 and 1; one entry may contain both."""
+        """The entry that contains 0, as a set of one entry, in a column of 0 and 1. It may contain 1, too."""
         return self._holding(0.0)
 
     @cached_property
     def ones(self) -> int:
-        """The entry that contains 1, as a set."""
+        """The entry that contains 1, as a set of one entry."""
         return self._holding(1.0)
 
     def _holding(self, value: float) -> int:
@@ -137,7 +137,7 @@ class Entries:
         return 0 if at is None else 1 << at
 
     def up_to(self, cut: float) -> int:
-        """The entries whose numbers are all at most ``cut``, one of the cuts."""
+        """The entries whose numbers are all at most ``cut``, which must be one of the cuts."""
         return (1 << int(np.searchsorted(self.most, cut, side="right"))) - 1
 
     def among(self, codes: Iterable[int]) -> int:
@@ -164,7 +164,7 @@ class Entries:
         return at if inside else None
 
     def listed(self, mask: int) -> npt.NDArray[np.int64]:
-        """The numbers of the entries in a set, ascending."""
+        """The indices of the entries in a set, in ascending order."""
         bits = np.frombuffer(mask.to_bytes(self.size // 8 + 1, "little"), dtype=np.uint8)
         return np.flatnonzero(np.unpackbits(bits, bitorder="little"))
 
@@ -300,7 +300,7 @@ class Space:
         self.feature_of = {j: f for f, one in enumerate(self.features) for j in one.columns}
 
     def position(self, column: Any) -> int:
-        """Return the number of a column, unchanged; CertificateError if no column has this number."""
+        """Return the number of a column, unchanged; raise CertificateError if no column has this number."""
         if type(column) is not int or not 0 <= column < len(self.columns):
             raise CertificateError(f"{column!r} is not the number of a column of the table")
         return column
@@ -362,9 +362,10 @@ class Space:
         return math.isnan(value) if "gap" in formula else bool(value <= formula["upto"])
 
     def denied(self, sets: Mapping[int, int], entries: Sequence[Entries]) -> bool:
-        """Whether a check proves that no row of the space is in the given sets of entries, one for each named column.
+        """Whether a check proves that no row of the space has its entries in the given sets.
 
-        Other columns may have any value. The check looks at choices and conditions one by one, not at combinations.
+        ``sets`` maps columns to sets of entries; other columns may have any value. The check looks at choices and
+        conditions one by one, not at combinations.
         """
         if not all(sets.values()):
             return True
@@ -382,7 +383,7 @@ class Space:
         return any(self._certainly(formula, of, entries) is False for formula in self.knowledge)
 
     def _certainly(self, formula: Formula, of: Any, entries: Sequence[Entries]) -> bool | None:
-        """Whether a condition is true for all values in sets of entries, or false; None if it depends (Kleene 1938)."""
+        """True or False if a condition has this value for the whole sets of entries; else None (Kleene 1938)."""
         if "not" in formula:
             part = self._certainly(formula["not"], of, entries)
             return None if part is None else not part
@@ -407,7 +408,7 @@ def _codes(codes: Sequence[Any]) -> list[int]:
 
 
 def values_of(row: Sequence[float | str | None], n_columns: int) -> FloatArray:
-    """Read the numbers of a row from a file; CertificateError if it does not have one value for each column."""
+    """Read the numbers of a row from a file; raise CertificateError unless there is one value for each column."""
     if len(row) != n_columns:
         raise CertificateError(f"a row has {len(row)} values: expected one, or null, for each of {n_columns} columns")
     return np.array([number_or(value, math.nan) for value in row])

@@ -23,7 +23,7 @@ from proofwood.certificates.trees import Cells, Trees
 
 ALWAYS, NEVER = -2, -3
 Region = Mapping[int, int]
-"""Per column of the table the set of entries that rows may have; other columns may have any entry."""
+"""For some columns of the table, the entries that rows may have, as a set; in other columns they may have any entry."""
 BITS_OF_AN_ENTRY = 64
 
 
@@ -55,7 +55,7 @@ class Axis:
         fields(content, "axis", ("column", kind, *{"cuts": ("gap_high",), "codes": ("single",)}.get(kind, ())))
         j, none = space.position(content["column"]), np.zeros(0)
         if (kind == "codes") is not space.columns[j].is_category:
-            raise CertificateError("an axis has codes for a column of numbers, or none for a column of categories")
+            raise CertificateError("an axis has codes for a column of numbers, or no codes for a column of categories")
         if kind == "cuts":
             cuts = np.array([number_or(cut, np.nan) for cut in content["cuts"]], dtype=np.float64)
             if not np.all(np.diff(cuts) > 0) or np.isnan(cuts).any() or type(content["gap_high"]) is not bool:
@@ -166,7 +166,7 @@ class Stated(Trees):
         ]
 
     def _flags(self) -> list[tuple[list[int], int]]:
-        """For each column with a flag axis (the number is missing): its axes of numbers, and the flag axis."""
+        """For each column with a flag axis, which shows a missing number: the axes of numbers, and the flag axis."""
         found = []
         for mine in self.of_column:
             flags = [g for g in mine if self.axes[g].flag]
@@ -184,7 +184,7 @@ class Stated(Trees):
                 raise CertificateError(f"the lemma {list(clause)} does not follow from the space")
 
     def _check_far(self) -> None:
-        """Raise CertificateError if a test or condition is beyond a bound that claims do not mention."""
+        """Raise CertificateError if a number in a test or condition is outside bounds that claims do not mention."""
         known = [one for formula in self.space.knowledge for one in cuts_of(formula)]
         column = np.append(self.nodes.column, np.array([j for j, _ in known], dtype=np.int64))
         cut = np.append(self.nodes.cut, [cut for _, cut in known])  # nan at leaves
@@ -192,10 +192,11 @@ class Stated(Trees):
         below = (low <= -NO_LIMIT) & (cut > -MOST) & (cut < low)
         above = (high >= NO_LIMIT) & (high <= cut) & (cut < MOST) & (cut != FLOAT32)
         for j in column[below | above].tolist():
-            raise CertificateError(f"column {self.space.columns[j].name!r} has a test or condition beyond its bounds")
+            name = self.space.columns[j].name
+            raise CertificateError(f"a test or condition compares column {name!r} with a number outside its bounds")
 
     def _where_false(self, clause: Iterable[int]) -> dict[int, int]:
-        """Per column of a clause, the set of entries that make all its literals false."""
+        """For each column of a clause, the entries for which every literal about this column is false, as a set."""
         found: dict[int, int] = {}
         for literal in clause:
             j = self.axes[self.column[literal >> 1]].column

@@ -43,7 +43,7 @@ class Trees:
 
     @cached_property
     def first(self) -> list[int]:
-        """The number of the first threshold of each column, and last the number of all thresholds."""
+        """The index of the first threshold of each column; the last item is the number of all thresholds."""
         return [0, *np.cumsum(self.q).tolist()]
 
     @cached_property
@@ -96,5 +96,5 @@ class Trees:
         return True
 
     def least_to_win(self, k: int, label: int) -> int:
-        """The least lead of class ``k`` over ``label`` with which ``k`` may win, including rounding."""
+        """The least lead of class ``k`` over ``label`` with which ``k`` wins, or may win by rounding."""
         return (0 if (k < label) == self.ties_low else 1) - self.margin

@@ -133,7 +133,7 @@ class _Words:
 
     @property
     def stays(self) -> str:
-        """The phrase that the class does not change, such as "has class yes"."""
+        """The phrase for a class that does not change, such as "has class yes"."""
         targets = self.content["targets"]
         if targets is None:
             return f"has class {self.label(self.content['label'])}"
@@ -141,7 +141,7 @@ class _Words:
 
     @property
     def changes(self) -> str:
-        """The phrase that the class changes, such as "another class than yes"."""
+        """The phrase for a class that changes, such as "another class than yes"."""
         label, targets = self.label(self.content["label"]), self.content["targets"]
         if targets is None:
             return f"another class than {label}"
@@ -155,7 +155,7 @@ class _Words:
 
     @property
     def fewer(self) -> str:
-        """The phrase that no fewer features are enough."""
+        """The phrase which says that no fewer features are enough."""
         without = self.content["without"]
         return "no fewer features" + (f" without {self.names(without)}" if without else "") + " are enough for that"
 

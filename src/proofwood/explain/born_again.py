@@ -187,9 +187,10 @@ class BornAgain:
 def _other(
     model: Explained, oracle: Oracle, box: tuple[IntArray, IntArray], label: int, clock: Clock
 ) -> tuple[bool, FloatArray | None]:
-    """Whether the search finished, and a row of a box that has another class (None if it found none).
+    """Search a box for a row of another class: return whether the search finished, and the row or None.
 
-    If only rounding may give a row another class, the model itself predicts it, cell by cell.
+    If rounding may decide the class of a row, the model itself predicts this row. If its class is ``label``, the search
+    goes on in the box without the cell of the row.
     """
     waiting = [box]
     while waiting:
@@ -254,9 +255,9 @@ def born_again(
 
     Notes
     -----
-    The tree uses the tests of the model: its thresholds, whether a value is missing (it sends missing values where the
-    model sends them), and for categories, the sets that the model tests and the single categories that it treats
-    differently from all others. For numbers no other tests would help; a tree that groups categories in other ways may
+    The tree uses these tests: the thresholds of the model; whether a value is missing (missing values go where the
+    model sends them); the sets of categories that the model tests; and each single category that the model treats
+    differently from all others. For numbers, no other tests would help. A tree that groups categories in other ways may
     be smaller.
 
     The smallest tree grows fast with the ensemble: five trees of depth 3 need hundreds of leaves. For larger ensembles,

@@ -103,8 +103,8 @@ class Explainer:
     knowledge : conditions that every possible row satisfies, written as for ``pandas.DataFrame.query``, such as
         ``"age >= 18 or job == 'student'"``, or as ``"age < 18 -> income == 0"``. Other rows are not considered
     plausible : a fitted ``IsolationForest`` over the same columns, or a pipeline that ends with one; or a pair of such
-        a model and the least score (as ``score_samples`` returns it) of a plausible row. Rows that are outliers to it
-        are not considered. If the explained row is itself an outlier, only changes of its class can be asked for
+        a model and the least score (as ``score_samples`` returns it) of a plausible row. Rows that are not plausible
+        are not considered. If the explained row itself is not plausible, only changes of its class can be explained
     X : rows on which the conversion is checked, in addition to random ones; a data frame also says which columns are
         integers. If CatBoost has categorical columns, all categories that its trees test must occur in these rows
     output : of a model that predicts several targets (outputs, labels): index of the one to explain, from 0. Without
@@ -310,10 +310,10 @@ class Explainer:
         weights : price of a change by 1 in a column, or of another category in a feature; one number sets all prices.
             By default 1 divided by the range of the model's thresholds in the column, and 1 for a category. A value
             never becomes missing; a missing value becomes any value for the price 1. A numeric column may also have two
-            prices, ``(down, up)``; a categorical column, or a group of 0/1 columns (by their names), a mapping
-            ``{to: price}`` or ``{(from, to): price}`` in which changes that are not named cost 1. Each may have a
-            function of the row's value and the new value; for numbers it must not decrease with the distance from the
-            row, which is assumed between thresholds. ``math.inf`` forbids a change
+            prices, ``(down, up)``. A categorical column, or a group of 0/1 columns (by their names), may have a mapping
+            ``{to: price}`` or ``{(from, to): price}``; changes that it does not name cost 1. Any column may have a
+            function of the row's value and the new value. For numbers, its prices must not decrease with the distance
+            from the row; this is not checked between thresholds. ``math.inf`` forbids a change
         immutable : as in every method
         within : mapping from columns to their permitted new values: ``"up"`` or ``"down"`` from the row's own value,
             ``(low, high)``, or a list of categories (ordered ones: the first and the last); for a group of 0/1 columns,
@@ -367,10 +367,10 @@ class Explainer:
         Returns
         -------
         list of Explanation
-            Sorted by distance. The first is that of :meth:`counterfactual`. Each later one is the nearest row that, for
-            each earlier one, keeps at least one of its changed features unchanged; ``immutable`` lists the features
-            kept, and status ``"optimal"`` means proved nearest. Fewer than ``limit`` if there are no others or the time
-            runs out.
+            Sorted by distance. The first is that of :meth:`counterfactual`. Compared with each earlier row, a later one
+            keeps unchanged at least one of the features that the earlier one changes; it is the nearest such row.
+            ``immutable`` lists the unchanged features, and status ``"optimal"`` means proved nearest. The list has
+            fewer than ``limit`` rows if no others exist or the time runs out.
         """
         question = self._question(x, target, time_limit, change=True)
         return counterfactuals(
@@ -472,7 +472,7 @@ class Explainer:
         Returns
         -------
         Range
-            Each end with a row that has it, and with a proved bound for all rows of the region.
+            The least and the greatest prediction found, each with its row and with a proved bound for the whole region.
 
         Raises
         ------
@@ -588,7 +588,8 @@ class Explainer:
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """For each feature, by name: whether it is in every abductive explanation of the row; None if time ran out.
 
-        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        The explanations are those that :meth:`enumerate` lists: a change of class that only rounding
+        might allow counts as a change.
 
         Parameters
         ----------
@@ -601,7 +602,8 @@ class Explainer:
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """For each feature, by name: whether it is in some abductive explanation of the row; None if time ran out.
 
-        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        The explanations are those that :meth:`enumerate` lists: a change of class that only rounding
+        might allow counts as a change.
 
         Parameters
         ----------
@@ -616,7 +618,8 @@ class Explainer:
     ) -> Attribution:
         """The share of the row's abductive explanations in which each feature occurs, with bounds.
 
-        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        The explanations are those that :meth:`enumerate` lists: a change of class that only rounding
+        might allow counts as a change.
 
         Parameters
         ----------

@@ -97,8 +97,8 @@ class Explanation(Rejoined):
         - ``"wide"``: correct, but a limit was reached: a range may be narrower than it could be
 
     filled : inputs in which the row lacks a value; ``row`` has the value that a step of the pipeline fills in
-    found_row : (n_inputs,) the row of a counterfactual, if prices or constraints choose another row than the nearest
-        one (by value) of its cells; else None
+    found_row : (n_inputs,) the row of a counterfactual, if prices or constraints lead to another row than the
+        nearest one with the same cells; else None
     constraints : texts of the constraints between columns that a counterfactual satisfies
     reading : how it was checked that the model reads the row in the same way as this package
 
@@ -107,8 +107,8 @@ class Explanation(Rejoined):
           same values in another container, such as a pandas data frame
         - ``"not checked: ..."``: nothing that can predict rows was given, as with trees from a file
 
-        followed by ``"; columns by place"`` if the model has no column names, so that those of a data frame were
-        ignored
+        followed by ``"; columns by place"`` if the model has no column names, so that the names of the columns of a
+        data frame were ignored
     """
 
     kind: ExplanationKind
@@ -177,10 +177,10 @@ class Explanation(Rejoined):
         Parameters
         ----------
         digits : least number of significant digits of thresholds. A threshold with more digits is rounded inwards, so
-            that the rule claims no more than what is proved, and still covers the row: if the model compares in
-            float32, ``x <= 35.5``, and on the other side ``x >= 35.5001``. A changed value is rounded so that the row
-            still gets the named class; with constraints it is not rounded. The float64 next to a short number is shown
-            as "just above" or "just below" it. None shows the float64 numbers themselves
+            that the rule claims no more than what is proved, and still covers the row. If the model compares in
+            float32, the two sides of a test are ``x <= 35.5`` and ``x >= 35.5001``. A changed value is rounded so that
+            the row still gets the named class; with constraints it is not rounded. The float64 next to a short number
+            is shown as "just above" or "just below" it. None shows the float64 numbers themselves
         """
         arguments.count(digits, "digits", least=1)
         return printable(self._rule(digits))
@@ -246,8 +246,8 @@ class Explanation(Rejoined):
     def bounds_text(self) -> tuple[str, str]:
         """The proved least distance, rounded down, and the distance, rounded up, both in few digits.
 
-        The possible rounding error of their float64 sums is subtracted from the first and added to the second, unless
-        the exact distance of the row found, with weight 1 for each column, equals the number.
+        Both are sums in float64, so their possible rounding error is subtracted from the first and added to the second.
+        A number is not changed if it equals the exact distance of the row found, with weight 1 for each column.
         """
         exact = None if self.witness is None else self._square()
         found = []
@@ -293,7 +293,7 @@ class Explanation(Rejoined):
 
     @property
     def witness(self) -> FloatArray | None:
-        """A row of another class (of an abductive explanation, that for its first feature); None if none is known."""
+        """A row of another class, for an abductive explanation the row for its first feature; None if none is known."""
         return next(iter(self.witnesses.values()), None)
 
     @cached_property
@@ -382,7 +382,7 @@ class Explanation(Rejoined):
         if model is not None or isinstance(self.model, Outline):
             return self.with_model(model).verify(seconds=seconds)
         if self.status == "unknown" and self.lower_bound > 0:
-            return Verified((), not_checked=("the bound, without a row",))
+            return Verified((), not_checked=("the lower bound, because no row was found",))
         if self.status in ("unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} makes no claim: there is nothing to verify")
         return verify(Claim(**{one.name: getattr(self, one.name) for one in fields(Claim)}), Clock.of(seconds))

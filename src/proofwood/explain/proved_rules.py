@@ -131,7 +131,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
 
     Parameters
     ----------
-    rules : the rules, sorted by the number of rows that each adds to those before it
+    rules : the rules, sorted by the number of rows that each covers and no earlier rule covers
     model : the model that obeys them. Pickled rules have its outline instead: all texts remain available, and
         :meth:`with_model` restores the model, for :meth:`rule_of`, :meth:`predict` and :meth:`check`
     n_rows : number of rows of the table
@@ -228,7 +228,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
     def _met(self, rows: FloatArray) -> BoolArray:
         """(n_rules, n_rows) whether each row meets each rule.
 
-        A row with a missing value in a column for which none is considered meets no rule.
+        A row meets no rule if a value is missing in a column for which missing values are not considered.
         """
         known = np.ones(len(rows), dtype=bool)
         for j in set(self.model.with_gaps_of(rows).missing) - set(self.model.missing):
@@ -309,7 +309,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         }
 
     def export_text(self, digits: int | None = DIGITS) -> str:
-        """The rules as text: one line each, with the number of rows that meet the rule, and of those that are new.
+        """The rules as text: a line each, with the number of rows that meet it, and of those that meet no earlier one.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         return "\n".join(f"{line:<{width}}{rule.text(digits)}" for line, rule in zip(lines, self.rules, strict=True))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw a bar per rule in the colour of its class: the rows that are new, and those that earlier rules cover.
+        """Draw a bar per rule in the colour of its class; a pale part shows the rows that earlier rules cover, too.
 
         Parameters
         ----------
@@ -386,8 +386,8 @@ def proved_rules(
     class, the nearest first, as long as the model is proved to have one class in the region. Then superfluous
     conditions are dropped, and the others are widened. The next rule starts from a row that no rule covers yet. From
     all these candidates, the rules that cover most rows are chosen; ``most_covered`` bounds how much better another
-    choice could be. A question that takes longer than a second counts as answered with no, so the rules for large
-    models depend on the machine.
+    choice could be. A proof that takes longer than a second is given up, so the rules for large models depend on the
+    machine.
 
     Examples
     --------
@@ -448,7 +448,7 @@ def _lead(sums: IntArray) -> IntArray:
 
 
 def _read(model: Any, X: Any, output: int | None) -> Explained:
-    """Return the model as explained; raise ValueError if its classes differ between rows."""
+    """Return the explained model; raise ValueError if the meaning of its classes depends on the row."""
     if isinstance(model, Explainer | Explained):
         arguments.unstated(output=output)
         read = model.model if isinstance(model, Explainer) else model

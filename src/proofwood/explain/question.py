@@ -22,7 +22,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 SURE_TURNS = 5
 """Limit, in turns, of a search for a change that does not depend on rounding: about a second."""
 SURE_TURNS_LATER = 2
-"""Limit, in turns, of these searches after one of them has found nothing."""
+"""Limit, in turns, of such a search after an earlier one has found nothing."""
 
 
 class OutlierError(ValueError):
@@ -75,12 +75,12 @@ class Engines:
 
 # One object instead of six: decisions/0080-one-question-one-measure-one-tree.
 class Question(Questions):
-    """A question about one row of a table, with all that is needed to make answers to it.
+    """A question about one row of a table, with everything that is needed to answer it.
 
     Parameters
     ----------
     engines : the model and its engines
-    given : the row, as it was read
+    given : the row in numbers, with its class
     clock : clock of the question; it includes the time to read the row and to build the engine
     target : the target class or classes, as the user states them; None for all other classes
 
@@ -88,7 +88,8 @@ class Question(Questions):
     ----------
     row : (n_inputs,) the row; its ``cells``, ``label`` and ``targets`` are those of :class:`Questions`
     filled : inputs in which the row lacks a value; ``row`` has the value that a step of a pipeline fills in
-    reading : how the reading was checked, see :attr:`proofwood.explain.explanation.Explanation.reading`
+    reading : how it was checked that the model reads the row in the same way, see
+        :attr:`proofwood.explain.explanation.Explanation.reading`
     stated : ``weights`` and ``within``, if they are part of the question
     """
 
@@ -129,7 +130,7 @@ class Question(Questions):
         witnesses: Mapping[int, IntArray],
         **more: Any,
     ) -> Explanation:
-        """Return the explanation; its status says so if it depends on a change that only rounding might allow.
+        """Return the explanation; its status is "... up to rounding" if a change of class may depend on rounding.
 
         Parameters
         ----------
@@ -231,9 +232,9 @@ class Question(Questions):
         return None
 
     def sure_change(self, fixed: Iterable[int]) -> IntArray | None:
-        """A row that agrees on ``fixed`` and gets another class from the model itself; None if none is found.
+        """A row with unchanged ``fixed`` features to which the model itself gives another class; None if none is found.
 
-        The effort is limited: such a question may be far harder than those before it, and its answer decides only
+        The effort is limited, because this search may be far harder than the earlier ones, and its result only decides
         whether the status says "up to rounding".
         """
         seconds = self.clock.seconds_left
@@ -247,7 +248,7 @@ class Question(Questions):
     def _shown(
         self, kind: str, features: tuple[int, ...], witnesses: Mapping[int, IntArray], real: Mapping[int, bool]
     ) -> Mapping[int, IntArray]:
-        """The witnesses. One that changes the class only up to rounding is replaced if a better one is found."""
+        """The witnesses. If the model itself does not give a witness another class, a search tries to replace it."""
         shown = dict(witnesses)
         for feature, cells in witnesses.items():
             if cells is not shown[feature] or real[id(cells)]:
@@ -294,12 +295,12 @@ def read_one(model: Explained, x: Any) -> tuple[Explained, Admitted]:
 
     Returns
     -------
-    the model with the types of the row, and the row as it was read
+    the model, with the types of the columns of the row; and the row in numbers, with its class
 
     Raises
     ------
     DataError
-        If the row does not fit the model; MisreadError if the model predicts another class for it than its reading.
+        If the row does not fit the model; MisreadError if the model predicts another class than proofwood does.
     ValueError
         If ``x`` does not have exactly one row.
     """

@@ -30,7 +30,7 @@ _BELOW_ZERO = math.nextafter(0.0, -math.inf)
 Plain = bool | int | float | str | None
 """A value for JSON; None if it is missing."""
 Limits = tuple[float, float] | frozenset[int]
-"""Least and greatest number, or codes of categories."""
+"""The limits of a column: its least and greatest number, or the codes of its categories."""
 Within = Mapping[int, Limits]
 """The permitted values of a region, by index of input."""
 
@@ -49,10 +49,10 @@ class Condition:
     only_missing : whether only a missing value is permitted
     shown_as : what the numbers stand for: dates, times or durations, true or false; else None
     levels : texts of the numbers 0, 1, ... if these are ordered categories
-    inside : the number of the explained row, which every text includes; nan if there is no row
+    inside : the value of the explained row, which every text permits; nan if there is no row
     treated_as : text of the value that a step of a pipeline fills in, if the row lacks this value
     for_missing : the number that the model treats as a missing value, if only this number is permitted; else nan
-    own_numbers : whether the ends are always shown with all their digits, as by the model, whatever ``digits`` is
+    own_numbers : whether thresholds are shown exactly as in the model's own texts, whatever ``digits`` is
     zone : time zone in which moments are shown, if they have one
     """
 
@@ -286,7 +286,7 @@ def value_text(
     filled: Collection[int] = (),
     within: Within | None = None,
 ) -> str:
-    """The value of a feature in a row as text, shortened as long as it stays on its side of each model threshold.
+    """The value of a feature in a row as text, rounded to few digits that keep it on its side of each threshold.
 
     Parameters
     ----------

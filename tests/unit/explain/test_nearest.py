@@ -130,5 +130,5 @@ def test_wrong_prices_are_refused():
     with pytest.raises(ValueError, match="be 0 at the cell"):
         cheapest(case.questions(), [p + 1 for p in good])
     falling = [-abs(np.arange(float(p.size)) - c) for p, c in zip(good, case.cells, strict=True)]
-    with pytest.raises(ValueError, match="falls away"):
+    with pytest.raises(ValueError, match="decreases with the distance"):
         cheapest(case.questions(), falling)

@@ -111,7 +111,7 @@ def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tu
 
 
 def _least_size(q: Question, keep: Iterable[int], free: Iterable[int]) -> int:
-    """Lower bound on the size of an explanation, from those known changes of class that the model itself shows."""
+    """Lower bound on the size of an explanation, from the known rows to which the model itself gives another class."""
     allowed = q.all & ~mask_of(free)
     hitting = HittingSets(q.n, q.clock)
     for feature in keep:

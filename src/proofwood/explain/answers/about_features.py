@@ -14,7 +14,7 @@ from proofwood.explain.search.questions import Questions, mask_of
 
 
 def is_sufficient(q: Question, features: Iterable[Key]) -> bool | None:
-    """Whether the class stays as long as the given features do; None if the search or rounding leaves this open."""
+    """Whether the given features suffice for the class; None if a limit or rounding leaves this undecided."""
     q.require_plausible()
     fixed = q.features(features, "features")
     changes = q.ask(mask_of(fixed))

@@ -55,7 +55,7 @@ def contrastive(
 
 
 def _smallest(q: Question, fixed: list[int], start: Found) -> Found:
-    """The fewest features whose change can change the class, found as a nearest row if prices can count changes."""
+    """The fewest features whose change can change the class, from a nearest row if prices can count features."""
     prices = count_prices(q.model, q.cells) if isinstance(q.oracle, SearchOracle) else None
     if prices is not None:
         near = cheapest(q, prices, q.box(fixed), starts=[next(iter(start.witnesses.values()))])

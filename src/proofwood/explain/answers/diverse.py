@@ -92,7 +92,7 @@ def counterfactuals(
 
 
 def _claimed(found: Explanation, open_bound: float) -> Explanation:
-    """The answer; if an open branch might contain a nearer row, its status and lower bound say so."""
+    """The explanation; its status and lower bound say so if an unfinished branch might contain a nearer row."""
     if found.distance <= open_bound:
         return found
     ending = UP_TO_ROUNDING if found.status.endswith(UP_TO_ROUNDING) else ""

@@ -158,7 +158,7 @@ class _Asked:
         return (None if doubtful else True), None
 
     def _differ(self, two: TwoCopies, first: int, second: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
-        """Whether some row has class ``first`` with one value and ``second`` with the other, and two rows that show it.
+        """Whether a row has class ``first`` with one value and ``second`` with the other; and two such rows, or None.
 
         If only rounding would make the difference, the search continues with rows for which rounding does not matter.
         """

@@ -1,12 +1,12 @@
-"""Conditions that every row of a table satisfies, and hardly by chance: candidates for the option ``knowledge``.
+"""Conditions that every row of a table satisfies, probably not by chance: candidates for the option ``knowledge``.
 
-Each column gives a few yes-or-no statements: its categories, true, a missing value, and numbers that many rows share,
-such as 0. A condition "if one statement, then another" about two features is kept if every row satisfies it, enough
-rows satisfy its first part, and it is unlikely to hold by chance: if the two statements were independent, the
-probability that all these rows satisfy the second part, times the number of pairs, is below :data:`CHANCE`. Thresholds
-are not used: every table has greatest values that none of its rows exceed, so such conditions would mean nothing. After
-Yu, Ignatiev, Stuckey, Narodytska, Marques-Silva (2023), Eliminating the impossible, whatever remains must be true,
-AAAI, which also learns rules from rows.
+Yes-or-no statements are made about each column: its value is a certain category, true, missing, or a number that many
+rows share, such as 0. A condition "if one statement, then another" about two features is kept if every row satisfies
+it, enough rows satisfy its first part, and it is unlikely to hold by chance: if the two statements were independent,
+the probability that all these rows satisfy the second part, times the number of pairs, is below :data:`CHANCE`.
+Thresholds are not used: no row exceeds the greatest values of a table, so such conditions mean nothing. After Yu,
+Ignatiev, Stuckey, Narodytska, Marques-Silva (2023), Eliminating the impossible, whatever remains must be true, AAAI,
+which also learns rules from rows.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Listing(Iterator[Explanation]):
 
     @property
     def complete(self) -> bool:
-        """Whether it is proved by now that all explanations were found; what rounding may change counts as a change."""
+        """Whether it is proved that all explanations were found; changes that only rounding might allow count."""
         return self._run.complete
 
     @property

@@ -76,7 +76,7 @@ class Range(Kept):
 
 
 class Sum:
-    """The sum of the trees of a model, as the score of class 1 against class 0 with the score 0.
+    """The sum of the trees of a model, as the score of a class 1; a class 0 has the score 0.
 
     Parameters
     ----------
@@ -121,7 +121,10 @@ class Sum:
         return float(given if self.label is None else given[self.label])
 
     def bound(self, total: int, up: bool) -> float:
-        """Upper (``up``) or lower bound on predictions whose sum is at most (or at least) ``total``, with rounding."""
+        """A bound on the predictions of the model, including rounding.
+
+        With ``up``, an upper bound for sums up to ``total``; otherwise a lower bound for sums from ``total`` on.
+        """
         exact = total / self.scale
         exact += (self.slack + abs(exact) * 2**-50) * (1 if up else -1)
         number, slop = self.link.number(exact)
@@ -129,7 +132,7 @@ class Sum:
         return number if self.label is None else min(max(number, 0.0), 1.0)
 
     def greatest(self, region: Region, sign: int, clock: Clock) -> tuple[IntArray, int, int]:
-        """Cells of the best row found, its sum times ``sign``, and an upper bound on such products in the region.
+        """Cells of the best row found, its sum times ``sign``, and an upper bound on this product for all rows.
 
         Parameters
         ----------
@@ -179,7 +182,7 @@ class Sum:
         return answer.witness
 
     def _box_bounds(self, region: Region, sign: int) -> tuple[int, int]:
-        """Bounds on the sums in a region: sums over trees of the least, and of the greatest, leaf that it reaches."""
+        """Bounds on the sum times ``sign`` in a region, from the least and the greatest reachable leaf of each tree."""
         scores = self.scores
         variable = scores.needs >> 1
         column = scores.column_of[variable]

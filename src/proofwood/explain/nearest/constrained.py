@@ -39,7 +39,7 @@ class Tied:
     input : index of the column
     grids : grid columns of its values
     low, high : least and greatest permitted value
-    priced : whether its values have prices, instead of its cells
+    priced : whether prices depend on its values; otherwise they depend on its cells
     column : the column in the linear program, with its prices
     """
 
@@ -64,8 +64,8 @@ class Task:
     box : least and greatest cells of the rows to search
     find : function of prices, a box and cells near which to search (with price 0, unless "linf"); it returns the
         nearest row of another class
-    made : function of cells and values of ``tied``; it returns a row of the table and its price, None if it does not
-        count
+    made : function of cells and values of ``tied``; it returns a row of the table and its price, None if the row
+        does not count
     holds : whether values of ``tied`` satisfy the constraints when computed in float64
     clock : clock of the search
     """
@@ -202,7 +202,7 @@ class _Search:
         self._push(bound, _Node(above, node.high))
 
     def _cut(self, node: _Node) -> tuple[int, int]:
-        """Where to split a box: in the column in which its nearest row and its cheapest values are farthest apart."""
+        """A column and the cell after which to split it: where nearest row and cheapest values are farthest apart."""
         assert node.cells is not None
         best, chosen = -1, (-1, -1)
         for i, one in enumerate(self.task.tied):
@@ -238,7 +238,7 @@ class _Search:
     def _nearest(
         self, node: _Node, values: Sequence[tuple[float, float]], of_values: float | None
     ) -> tuple[Nearest, float]:
-        """The nearest row of a box, which may violate the constraints, and the price to add to its own.
+        """The nearest row of a box, which may violate the constraints, and a price to add to the price of this row.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class _Search:
 
 
 def _least_term(factor: Fraction, slack: Fraction, low: float, high: float) -> Fraction | None:
-    """Lower bound on a term of a constraint, with its rounding slack; None if the term is not bounded below."""
+    """Lower bound on a term of a constraint, including rounding slack; None if the term is not bounded below."""
     if (factor > 0 and math.isinf(low)) or (factor < 0 and math.isinf(high)):
         return None
     if factor == 0 and slack and (math.isinf(low) or math.isinf(high)):

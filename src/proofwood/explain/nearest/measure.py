@@ -1,8 +1,8 @@
 """Prices of changes: a price for each cell of the grid, and the distance of two rows in the units of the table.
 
-:func:`measure_of` makes one :class:`Measure` per question, from the metric and all options about prices. To add a new
-sum of powers, change this file, :mod:`.values` (exact values under constraints) and ``certificates/measures`` (the
-checker, which shares no code with this side).
+:func:`measure_of` makes one :class:`Measure` per question, from the metric and all options about prices. To add a
+metric that sums powers, change this file, :mod:`.values` (exact values under constraints) and
+``certificates/measures`` (the checker, which shares no code with this file).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Measure:
     def nearest_in(self, cells: IntArray) -> FloatArray:
         """The nearest row (n_inputs,) with given cells (n_columns,).
 
-        Among categories that the model does not distinguish, it has the cheapest permitted one.
+        Among categories that the model does not distinguish, the row has the cheapest permitted one.
         """
         model, tariff, permitted = self.model, self.tariff, self.permitted
         found = model.row(cells, like=self.row)
@@ -187,7 +187,8 @@ def _codes_of(model: Explained, g: int) -> list[int]:
 def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
     """Price of the cell that the row is not in, for a column in a group of 0/1 columns.
 
-    A column that becomes 0 costs the price of no category; one that becomes 1 costs the rest of its own price.
+    If the column becomes 0, this is the price of a change to no category. If the column becomes 1, it is the price of
+    its category minus the price of a change to no category (for "linf" and infinite prices, nothing is subtracted).
     """
     none = float(raised(table.none, metric))
     if own == 1:
@@ -441,7 +442,7 @@ Some = TypeVar("Some", float, FloatArray)
 
 
 def raised(price: Some, metric: Metric) -> Some:
-    """The term of a price in the sum that is minimised: its square for "l2". Raises ValueError if it is too great."""
+    """A price as a term of the sum to minimise: squared for "l2", else unchanged; ValueError if it is too great."""
     with np.errstate(over="ignore"):
         found = price * price if metric == "l2" else price
     if np.any(np.isfinite(price) & ~(np.asarray(found) <= MOST)):

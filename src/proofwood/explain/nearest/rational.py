@@ -14,7 +14,7 @@ Row = tuple[Sequence[Fraction], Fraction]
 def least(
     cost: Sequence[Fraction], rows: Sequence[Row], clock: Clock = ENDLESS
 ) -> tuple[Fraction, list[Fraction]] | None:
-    """The least cost over non-negative variables, and variables with this cost; None if none satisfy the rows.
+    """The least cost of non-negative variables that satisfy the rows, and such variables; None if there are none.
 
     All costs are 0 or more, so that the basis of slack variables is dual feasible and no first phase is needed. The
     variable of least index leaves; among those with the least ratio, the one of least index enters (Bland's rule).

@@ -106,7 +106,7 @@ def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | No
     if odd.size:
         column = int(np.searchsorted(np.cumsum(sizes), odd[0], side="right"))
         raise ValueError(
-            f"prices[{column}] falls away from the row: expected prices that do not decrease with the distance"
+            f"prices[{column}] decreases with the distance from the row: expected prices that do not decrease"
         )
     return given
 
@@ -392,7 +392,7 @@ class _Bisection:
     def accepted(
         self, radius: float, near: IntArray | None, accept: Accept | None, starts: Sequence[IntArray]
     ) -> _Reply:
-        """A row that counts and costs at most ``radius``, found by :func:`cheapest` with price 0 up to the radius."""
+        """A row that counts and costs at most ``radius``, found by :func:`cheapest` with price 0 for all such rows."""
         within = [np.where(price <= radius, 0.0, np.inf) for price in self.prices]
         inside = [row for row in starts if all(price[cell] == 0 for price, cell in zip(within, row, strict=True))]
         found = cheapest(self.q, within, (self.low, self.high), near=near, accept=accept, starts=inside)

@@ -51,7 +51,7 @@ class Tariff:
     Parameters
     ----------
     row : (n_inputs,) the row
-    down, up : (n_inputs,) price per unit of decrease and of increase; for categories, both are the price of another one
+    down, up : (n_inputs,) price per unit of decrease and of increase; for categories, both are the price of any change
     values : mapping from ordered columns to the price of each value, which does not decrease with the distance from the
         row's value
     codes : mapping from columns of categories to (n_levels + 1,) prices, the last one for unknown categories
@@ -122,9 +122,9 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
     ----------
     model : Explained
     row : (n_inputs,) the row
-    weights : one price per unit for all columns; or a mapping from columns or features to prices: a number, two numbers
-        (down, up), a mapping from a category, or from a pair of categories, to a price, or a function of the row's
-        value and the new value. Infinite prices forbid a change
+    weights : one price per unit for all columns, or a mapping from columns or features to prices. Each price is a
+        number; two numbers (down, up); a mapping from categories, or from pairs of categories, to numbers; or a
+        function of the row's value and the new value. Infinite prices forbid a change
 
     Raises
     ------
@@ -271,7 +271,7 @@ class _Reader:
 def _table(
     value: Mapping[Any, float], levels: Sequence[Any], now: str | None, what: str, *, none: bool = False
 ) -> dict[Any, float]:
-    """The price of each named category, for a change from the row's own; pairs take precedence over single ones."""
+    """The price of a change from the row's category to each named one; prices of pairs take precedence."""
     known = [*levels, None]
     single: dict[Any, float] = {}
     pairs: dict[Any, float] = {}
@@ -286,7 +286,7 @@ def _table(
             )
         unknown = [end for end in read if end not in known]
         if unknown:
-            raise ValueError(f"{what} names {unknown[0]!r}, which is not one of its categories: {shown(levels)}")
+            raise ValueError(f"{what} names {unknown[0]!r}: expected one of the categories {shown(levels)}")
         number = arguments.price(price, f"{what}[{key!r}]")
         if len(read) == 1:
             single[read[0]] = number

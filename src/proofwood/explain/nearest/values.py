@@ -63,7 +63,7 @@ class Values:
 
 @dataclass(frozen=True)
 class _Variable:
-    """Variable of the linear program: how far a column is from its anchor, in one direction."""
+    """Variable of the linear program: how far a column moves in one direction from its anchor, see ``_anchors``."""
 
     column: int
     sign: int
@@ -130,7 +130,7 @@ class Program:
         return None if found is None else Values(sum(paid, ZERO) + found[0], self._moved(anchors, variables, found[1]))
 
     def cheapest(self, box: Box, holds: Callable[[list[float]], bool] | None = None) -> Values | None:
-        """The least price of values of the box, with integers in integer columns; None if there are none.
+        """The least price of values of the box, with integers in integer columns; None if no such values exist.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Program:
         return Values(min(left), None if best is None else best.point) if left else None
 
     def _better(self, best: Values | None, box: Box, point: Sequence[Fraction]) -> Values | None:
-        """The cheaper of ``best`` and the cheapest values that have the rounded integers of a point."""
+        """The cheaper of ``best`` and the cheapest values whose integer columns have the values of a point, rounded."""
         fixed: Box = list(box)
         for i in self.whole:
             fixed[i] = (Fraction(round(point[i])),) * 2
@@ -361,7 +361,7 @@ class Program:
 
 
 def _parts(box: Box, i: int, x: Fraction) -> list[Box]:
-    """Split a box in an integer column: below and above a number; for an integer, also at it."""
+    """Split a box at a number in an integer column: one part below it, one above, and one at it if it is an integer."""
     low, high = box[i]
     if x.denominator == 1:
         ends = [(low, x - 1), (x, x), (x + 1, high)]

@@ -15,8 +15,8 @@ from proofwood.papers.rfxpl.formula import Formula
 class PaperOracle(Oracle):
     """Answers questions about majority votes, with the encoding of Izza and Marques-Silva (2021).
 
-    The formula of a class is built at its first question and kept for all rows. The limits of a box are literals of its
-    order variables.
+    The formula of a class is built at its first question and kept for all rows. The limits of a box are literals of the
+    order variables of the formula.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
 KEPT = 8
-"""Number of last proofs about a row that are stored for each target class."""
+"""Number of proofs about a row that are stored for each target class: the most recent ones."""
 LOOK = 0
 """Limit, in turns, of a question that is given up after the first conflicts."""
 _Reply = tuple[int, list[int], list[int], int]
@@ -57,12 +57,12 @@ class SearchOptions:
     ----------
     clauses, messages : which searches are used, at least one. Messages handle only one pair of classes; if a target has
         to come before several classes, only clauses are used
-    propagate_scores : whether bounds on cells that the sum of scores forces are set at once
+    propagate_scores : whether a bound on cells is set as soon as the sum of scores implies it
     slack : whether explanations of conflicts omit bounds that are not needed because the sum is far from a change
     climb : whether local search looks for a row of another class, before and between the conflicts
     local : whether a question with many conflicts continues in a small ensemble of the leaves that its box reaches
     join : whether the trees of this ensemble are joined in pairs, whose best compatible leaves give a better bound
-    patience : conflicts of the first turn of the clauses; questions about boxes near a row have no such turn
+    patience : conflicts in the first turn of the clauses; this turn is left out in the search for a nearest row
     sweeps : whether messages are improved; otherwise, boxes are bounded by the best leaf of each tree
     share : whether the messages of a box start from those of its parent box, or of the last proof
     """
@@ -101,7 +101,7 @@ class PriceOptions:
     settle : whether leaves, and cells at the ends of columns, are excluded from a box if they make rows too expensive
     climb : whether local search looks for cheap rows
     first_rounds, further_rounds : number of sweeps in the first box, and in each further one
-    large : number of conditions of leaves from which on local search starts in small parts of the ensemble
+    large : least number of conditions of leaves for which local search starts in small parts of the ensemble
     """
 
     sweeps: bool = True
@@ -237,7 +237,7 @@ class SearchOracle(Oracle):
         low, high : (n_columns,) least and greatest cell of each column
         winner : the class that has to lead
         contests : pairs of another class and the least lead over it. With ``clauses``, a winner must always get the
-            same contests, because clauses are learned for one least lead
+            same contests, because what a clause says depends on the least lead
         seconds : time limit, None for none
         near : (n_columns,) cells at which the search for rows starts; the least ones by default
         """

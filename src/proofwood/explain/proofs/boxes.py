@@ -104,8 +104,8 @@ class BoxProver:
         own : (n_columns,) cells of a row; prices do not decrease with the distance from them
         prices : for each column the price of each cell, a non-negative integer
         bound : the bound to prove; if a row costs less, a smaller bound is proved
-        counts : whether a row (n_columns,) counts if its class depends on rounding; the answer holds for all rows that
-            reach its leaves. By default all such rows count
+        counts : function that returns whether a row (n_columns,) counts whose class depends on rounding. It must return
+            the same for all rows that reach the same leaves. By default all such rows count
 
         Returns
         -------
@@ -151,7 +151,7 @@ class BoxProver:
         ], int(found["upper"])
 
     def _contest(self, k: int, other: int, *, sure: bool) -> tuple[int, int, int, int]:
-        """Two classes, the least lead of the first, and the least lead with which a row counts without a question."""
+        """Two classes, the least lead with which the first may win, and the least that needs no call of ``counts``."""
         least, scores = self.scores.threshold_of_win(k, other), self.scores
         beyond = least if sure else scores.threshold_of_win(k, other, margin=False) + scores.margin
         return int(k), int(other), least, beyond
@@ -162,7 +162,7 @@ def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _boxes(numbers: list[int]) -> list[list[Any]]:
-    """Decode the output of the search: for each box ``[column, cut]`` or ``[unit, edges, weights, shift]``."""
+    """Decode boxes: ``[column, cut]`` of a split box, ``[unit, edges, weights, shift]`` of a closed one."""
     boxes: list[list[Any]] = []
     at = 0
     while at < len(numbers):

@@ -7,9 +7,9 @@ only to compare it with the one in the file.
 
 - **Abductive**: a proof that the features suffice, and for each feature a row which shows that it cannot be left out.
   *Smallest*: rows of another class give sets of features that every sufficient set must intersect, and a proof shows
-  that no set of fewer features does.
+  that no set of fewer features intersects all of them.
 - **Contrastive**: a row of another class, and for each feature a proof that the other features alone cannot change the
-  class. *Smallest*: sufficient sets, which every changing set must intersect.
+  class. *Smallest*: the same with sufficient sets, which every changing set must intersect.
 - **Enumeration**: every abductive explanation with its proof, every contrastive one with its row, and a proof that no
   other explanations exist. It follows that each explanation is minimal, and that both lists are complete
   (docs/theory/explanations.md).
@@ -67,7 +67,7 @@ class Certifier:
     known : cells of known rows of other classes that may be used
     clock : clock of everything that the certifier does
     targets : codes of the target classes of the explanation, in ascending order; all other classes by default
-    signed : whether contents get their digest, as a file needs it
+    signed : whether certificates get the digest that a file needs
 
     Raises
     ------
@@ -280,7 +280,7 @@ class Certifier:
         return proofs
 
     def _counts(self, cells: IntArray) -> bool:
-        """Whether the model itself gives another class to a row of uncertain class; if not, the row is stored."""
+        """Whether the model itself gives another class to a row whose class depends on rounding; if not, store it."""
         values = self.model.row(cells, like=self.x)
         changes = self._changes_model(values)
         if not changes:
@@ -288,7 +288,7 @@ class Certifier:
         return changes
 
     def _with_rows(self, proofs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The proofs, with the rows of uncertain class to which the model itself gives no other class."""
+        """The proofs, with the stored rows: rounding might change their class, but the model itself does not."""
         shown, self._refused = self._refused, []
         return [{**part, "shown": shown} for part in proofs] if shown else proofs
 
@@ -305,7 +305,7 @@ class Certifier:
     def _no_row_in(
         self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()
     ) -> list[dict[str, Any]] | None:
-        """For each other class, a proof that no row of a box has it; None if some row has one of them."""
+        """For each other class, a proof that no row of a box has it; None if some row has one of these classes."""
         asked: dict[str, Any] = {"clauses": clauses, "counts": self._counts, "clock": self.clock}
         proofs: list[dict[str, Any]] | Literal[False] = self._closed(
             "that no row has another class",
@@ -330,7 +330,7 @@ class Certifier:
         return [{key: value for key, value in part.items() if key != "boxes"} for part in together]
 
     def _needed(self, sets: list[list[int]], without: Sequence[int], size: int) -> list[list[int]]:
-        """A part of the sets, which no set of fewer than ``size`` features hits: those that a solver's proof used."""
+        """Those of the sets that a solver's proof used: no set of fewer than ``size`` features hits all of them."""
         if size == 0:
             return []
         clauses = hitting_clauses(sets, without, size)
@@ -401,7 +401,7 @@ class Certifier:
         return change
 
     def _change(self, low: IntArray, high: IntArray, ask: Callable[[], Answer], what: str) -> dict[str, Any] | None:
-        """A row of another class in a region, a known one or the answer to ``ask``; None if there is none."""
+        """A row of another class in a region: a known row, or one that ``ask`` finds; None if no such row exists."""
         for row in self.known:
             if in_region(self.scores, row, low, high) and (change := self._as_change(row)) is not None:
                 return change
@@ -442,7 +442,7 @@ class Certifier:
         return max(able, key=lead.__getitem__, default=None)
 
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
-        """The certificate's entry for a row of another class; None if the model itself does not give it one."""
+        """The certificate's entry for a row of another class; None if the model itself predicts no other class."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
@@ -538,7 +538,7 @@ def check_certificate(
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a certificate as a JSON file; raises TypeError without content, as if ``certificate=True`` was left out."""
+    """Write a certificate as a JSON file. Raises TypeError for None, which explanations without a certificate have."""
     if not isinstance(content, Mapping):
         raise TypeError(
             f"content is a {type(content).__name__}: expected the attribute certificate of an explanation made "

@@ -24,8 +24,8 @@ NAME = "boxes"
 class CheckedOracle(Oracle):
     """Answers questions about any ensemble. A new engine ``"auto"`` searches for rows.
 
-    If only some classes are targets, a target may come before the label but not before all other classes. Then each box
-    names rivals before which the target does not come.
+    If only some classes are targets, a target has to come before every class that is not a target. The boxes then prove
+    for each target that it does not come before all of these classes.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class DistanceCertifier(Certifier):
         Returns
         -------
         dict
-            Its status is "optimal" if bound and distance are equal up to rounding, else "feasible"; "none" without a
-            row.
+            Its status is "none" without ``found``, "optimal" if bound and distance are equal up to rounding, otherwise
+            "feasible".
         """
         fixed = sorted(int(feature) for feature in immutable)
         low, high = self._limits(prices, fixed)
@@ -224,7 +224,7 @@ class DistanceCertifier(Certifier):
 
 
 def _floor(price: Fraction, most: Fraction, scale: Fraction) -> int:
-    """A price in integer units, rounded down; prices above ``2 * most`` are replaced by this."""
+    """A price in integer units, rounded down; prices above ``2 * most`` are reduced to ``2 * most``."""
     return math.floor(min(price, 2 * most) * scale)
 
 

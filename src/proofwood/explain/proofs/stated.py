@@ -82,7 +82,7 @@ def model_content(
 
 
 def _tests(stack: Stack, inputs: Sequence[Input], sources: Sequence[Source]) -> tuple[IntArray, Any, list[Any], Any]:
-    """For each node its column, whether a missing value goes low, its cut or codes, and whether its children swap."""
+    """For each node: column, whether a missing value goes low, cut or codes, and whether its children are swapped."""
     column, gap_low = np.full(stack.feature.size, LEAF), np.zeros(stack.feature.size, dtype=bool)
     swapped = np.zeros(stack.feature.size, dtype=bool)
     tests: list[Any] = [None] * stack.feature.size
@@ -143,7 +143,8 @@ def limits_of(
     model : the model of the grid
     low, high : (n_columns of the grid,) see :mod:`proofwood.ensembles.regions`
     features : features whose columns are converted; all by default
-    plain : whether the region is a plain box, which contains a missing value only if it contains its cells of numbers
+    plain : whether the region is a plain box. It contains a missing value only if, in each grid
+        column of numbers, it contains the cell for a missing value
     """
     grid = model.grid
     chosen = range(len(grid.columns)) if features is None else [g for f in features for g in grid.features[f]]

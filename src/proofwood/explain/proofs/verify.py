@@ -309,7 +309,7 @@ class _Second:
             self.not_checked.append("the least number of features")
 
     def _none(self) -> Content:
-        """Certificate that no row that the options permit has another class."""
+        """A certificate that none of the rows that the options permit has another class."""
         found = self.found
         maker = self._make(DistanceCertifier)
         assert isinstance(maker, DistanceCertifier)

@@ -6,7 +6,7 @@ Every search uses one ``Questions`` object, which passes only questions with unk
 - ``seed``: a first sufficient set, found greedily with a bound per tree (majoritary reasons)
 - ``smallest``: an explanation with the fewest features, by hitting sets (implicit hitting set dualization)
 - ``enumerate``: all explanations of both kinds (MARCO: map, seed, grow, shrink, block up and down)
-- ``relevance``, ``attribution``: features in all explanations, in some, and in which share of them
+- ``relevance``, ``attribution``: whether a feature is in all explanations or in some, and in which share of them
 - ``inflate``: values widened to ranges
 - ``grow``, ``rules``, ``cover``: regions that grow over the rows of a table, and a choice of few that cover most rows
 - ``restarts``: other orders of features, if questions about a small set are hard

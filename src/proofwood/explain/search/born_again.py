@@ -64,12 +64,13 @@ def smallest_tree(
     Returns
     -------
     Result
-        The tests of its tree are on the inputs of ``model``. Its unit is "leaves" or "depth"; its parts are both.
+        The tests of its tree are on the inputs of ``model``. Its ``unit`` is "leaves" or "depth"; its ``parts`` have
+        the size in both units.
     """
     scores, switches = model.scores, options or BornAgainOptions()
 
     def ask(cells: list[int]) -> int:
-        """The model's own class for rows with the given cells; needed if their sums are equal up to rounding."""
+        """The class that the model itself predicts for rows with the given cells, where rounding may decide it."""
         row = model.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
         return int(model.predict_codes(row[np.newaxis])[0])
 

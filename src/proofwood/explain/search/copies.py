@@ -151,7 +151,7 @@ class TwoCopies:
         return self.scores.threshold_of_win(first, second) + self.scores.threshold_of_win(second, first)
 
     def _cancelled(self, first: int, second: int) -> SearchOracle:
-        """An engine for the sum of the two leads, as the lead of class 0 over class 1."""
+        """An engine for an ensemble in which the sum of the two leads is the lead of class 0 over class 1."""
         gains = [
             sign * (self.scores.scores[part, second] - self.scores.scores[part, first])
             for part, sign in zip(self._apart, (1, -1), strict=True)
@@ -161,7 +161,10 @@ class TwoCopies:
         return self._oracle(self._apart, values, np.zeros(2, dtype=np.int64))
 
     def _contests(self, first: int, second: int) -> tuple[SearchOracle, list[int]]:
-        """An engine in which class 0 must lead several classes, and the least lead over each; first copy first."""
+        """An engine for both copies at once, and the least leads that class 0 must have over its other classes.
+
+        Each of these classes stands for a comparison in one copy; the comparisons of the first copy come first.
+        """
         n, base = self.scores.n_classes, self.scores.base
         others = [np.delete(np.arange(n), own) for own in (first, second)]
         parts = [self._together, *self._apart]

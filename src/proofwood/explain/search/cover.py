@@ -23,7 +23,7 @@ from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, IntArray
 
 MOST_NODES = 2000
-"""Most branches; the search then ends with a bound, as when the time is over."""
+"""Most branches; after these, the search ends with a bound, as it does when the time is over."""
 ROUNDS = 300
 """Number of subgradient steps for the multipliers."""
 UNIT = 2**16

@@ -119,5 +119,5 @@ def _leads(sums: FloatArray) -> FloatArray:
 
 
 def _gaps(sums: FloatArray) -> FloatArray:
-    """(n_rows,) the least lead of each row's class over all values of the feature: how near it is to a change."""
+    """(n_rows,) the least lead in each row, over all values of the feature: the smaller, the nearer to a change."""
     return np.asarray(_leads(sums).min(axis=1))

@@ -152,7 +152,7 @@ def shrink(
     """Release features of a sufficient set until none can be left out, or the time is over.
 
     If there is a time limit, hard questions are postponed: each question first gets a small share of the remaining
-    time, and open questions are asked again with more.
+    time, and unanswered questions are asked again with more time.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ def _again(
     ranked: list[int],
     tried: Callable[[int, list[int], float | None], tuple[int, list[int]]],
 ) -> tuple[int, bool]:
-    """Shrink a set in passes over its candidates, each with more time, until none is open or the time is over.
+    """Shrink a set in passes over undecided candidates, each pass with more time, until all are decided or time is up.
 
     Parameters
     ----------
     tried : one pass: a function of the set, its candidates and the seconds for each candidate; it returns the smaller
-        set and the candidates that are still open
+        set and the candidates that are still undecided
     """
     share = 0.25
     while ranked:
@@ -203,7 +203,7 @@ def _pass(
     strict: bool,
     turns: int | None = None,
 ) -> tuple[int, list[int]]:
-    """Ask once for every candidate, singly or in groups; return the set and the candidates that are still open."""
+    """Ask once for every candidate, singly or in groups; return the set and the undecided candidates."""
     left, size, grouped = list(ranked), 1, len(ranked) >= MANY
     opened: list[int] = []
     while left:
@@ -292,7 +292,7 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
 
 
 def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
-    """Undo changes of a known witness feature by feature, as long as it keeps another class; the oracle is not asked.
+    """Undo changes of a known witness feature by feature, as long as it has another class, without the oracle.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
 
 
 def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:
-    """Mapping from features of a set to a known row of another class that agrees on all its other features, if any."""
+    """For features of a set: a known row of another class that agrees on all other features of the set, if any."""
     found: dict[int, IntArray] = {}
     for changed, cells in q.changing.items():
         spared = changed & features

@@ -109,7 +109,7 @@ class Grower:
         return memory.lacked() or self.clock.over
 
     def may(self, label: int, low: IntArray, high: IntArray) -> bool:
-        """Whether it is proved that every row of a region has a class; counterexamples are stored."""
+        """Whether it is proved that every row of a region has the class ``label``; counterexamples are stored."""
         limited = np.flatnonzero((low > 0) | (high < self.top))
         if any(known.any_inside(low, high, limited) for known in self._known(label)) or self.over:
             return False
@@ -194,7 +194,7 @@ class Grower:
         return low, high
 
     def _region(self, low: IntArray, high: IntArray, seed: int) -> tuple[IntArray, IntArray]:
-        """The region for a hull of rows; where a range has only the missing value, its numbers get the row's cells."""
+        """The region for a hull of rows; a range with only the missing value gets the cells of the row ``seed``."""
         none = low > high
         if not none.any():
             return low, high

@@ -52,7 +52,7 @@ def inflate(
     q : questions about the row. If their time runs out, the region is correct but perhaps not maximal
     features : a set that suffices; this is not proved again
     order : features in the order in which to widen them; ascending by default
-    witnesses : cells of known rows of other classes; about regions that contain one, no question is asked
+    witnesses : cells of known rows of other classes; regions that contain one are rejected without a question
     """
     against, complete = list(witnesses), True
 
@@ -135,7 +135,7 @@ class Widening:
         return first < last and (self._anchor(unit, first, middle) or self._anchor(unit, middle + 1, last))
 
     def _gallop(self, start: int, last: int, take: Callable[[int], bool]) -> None:
-        """Call ``take`` with places from ``start`` towards ``last``, to reach the last one for which it says yes."""
+        """Call ``take`` at places from ``start`` to ``last`` so that it ends at the last one for which it is true."""
         good, bad, step = start, last + 1, 1
         if start < last and take(last):
             return

@@ -116,7 +116,7 @@ class Questions:
         return self.known.bounds
 
     def release_order(self) -> list[int]:
-        """All features, those of least effect first; in the order of their numbers if the time runs out first."""
+        """All features, those of least effect first; in ascending order if the time runs out before this is known."""
         bounds = self._tree_bounds()
         return list(range(self.n)) if bounds is None else bounds.release_order
 

@@ -1,7 +1,7 @@
 """Restarts of deletion with other orders of the features, if questions about a small set are hard.
 
 Deletion may lead to a set of few features for which both a proof that it suffices and a counterexample take long.
-Larger sets of weaker features are often easy at every step. So if a first pass leaves questions open, features are
+Larger sets of weaker features are often easy at every step. So if a first pass leaves questions undecided, features are
 released in the reverse order, the strongest first, and then in random orders near it. Each question gets a small
 effort, which is counted rather than timed, so that the answer is the same on every machine. Each attempt uses what the
 searches learned in earlier ones.
@@ -22,19 +22,19 @@ ATTEMPTS = 6
 SPREAD = 3.0
 """Standard deviation of the noise that is added to the ranks of the features."""
 MOST_OPEN = 1
-"""Most questions that an attempt may leave open; with more, it is given up."""
+"""Most questions that an attempt may leave undecided; with more, the attempt is given up."""
 MOST_FEATURES = 100
 """Most features of a row for which other orders are tried: each attempt computes a bound for every feature."""
 
 
 def easier(q: Questions, current: int, left: Sequence[int], kept: int, allowed: int) -> int:
-    """A sufficient set with fewer open features than ``current``, if one is found.
+    """A sufficient set with fewer undecided features than ``current``, if one is found.
 
     Parameters
     ----------
     q : Questions
     current : mask of a set that is known to suffice
-    left : open features of this set: a first pass did not decide whether they can be left out
+    left : undecided features of this set: a first pass did not show whether they can be left out
     kept : mask of features that stay in the set
     allowed : mask of features that the set may contain; they are known to suffice
 
@@ -59,7 +59,7 @@ def easier(q: Questions, current: int, left: Sequence[int], kept: int, allowed: 
 
 
 def _attempt(q: Questions, order: list[int], kept: int, allowed: int) -> tuple[int, list[int]]:
-    """Release features in an order, with little effort for each; return a sufficient set and its open features."""
+    """Release features in an order, with little effort for each; return a sufficient set and its undecided features."""
     current = mask_of(q.greedy_seed(members(kept), order))
     if current & ~allowed:
         current = allowed

@@ -48,7 +48,7 @@ class Found:
     ----------
     regions : the regions, in the order in which they were chosen
     status : "covered", "max_rules", "exhausted", "time_limit" or "memory_limit"
-    chosen : the weight that they cover, and an upper bound for the same number of candidates
+    chosen : the weight that the regions cover, and an upper bound on what the same number of candidates can cover
     n_candidates : number of regions from which they were chosen
     asked, undecided : number of questions to the engine, and of those that it did not answer in time
     """
@@ -146,7 +146,7 @@ class _Search:
         return "covered"
 
     def _seeds(self) -> list[int]:
-        """Rows to start from: one of each class with most uncovered rows, and one at random."""
+        """Rows to start from: one from each of the classes with most uncovered rows, and a random one."""
         rows = np.flatnonzero(self.left & ~self.tried)
         if not rows.size:
             return []

@@ -5,8 +5,8 @@ larger than a smallest abductive explanation, and is itself one if it suffices. 
 counterexample gives further changing sets. Contrastive explanations are found in the same way with the two kinds
 exchanged.
 
-A depth-first search in C++ finds hitting sets of increasing size. New sets are added while it runs: a branch that is
-closed for the known sets stays closed with more of them. Each size that is finished gives a lower bound.
+A depth-first search in C++ finds hitting sets of increasing size. New sets are added while it runs: a branch that the
+known sets exclude stays excluded when more sets are added. Each size that is finished gives a lower bound.
 
 Changing sets need not be minimal. To prove that one is minimal takes longer than to find several others; so features
 are removed from it only as long as the class of a single known row shows that this is correct.
@@ -114,7 +114,7 @@ def smallest(
 
 
 class _Search:
-    """The search for either kind; dual sets, those of the other kind, have to be hit by the wanted set."""
+    """The search for either kind. The wanted set has to hit all dual sets, which are sets of the other kind."""
 
     def __init__(self, q: Questions, kind: Kind, keep: int, free: int) -> None:
         if kind not in ("abductive", "contrastive"):
@@ -196,7 +196,7 @@ class _Search:
         return number
 
     def _dual_of(self, chosen: int) -> bool:
-        """Find dual sets that ``chosen`` does not hit, and extend it by each, until it is of the wanted kind.
+        """Find dual sets that ``chosen`` does not hit, and add each to ``chosen``, until it is of the wanted kind.
 
         Returns
         -------

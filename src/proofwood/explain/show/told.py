@@ -119,7 +119,7 @@ def as_frame(found: Sequence[Line], changed: bool) -> pl.DataFrame:
 
 
 def _end(line: Line, name: str) -> float | None:
-    """The exact end (``"low"`` or ``"high"``) of the interval in a line; None if it has none, or if it is of dates."""
+    """The exact end ``name`` ("low" or "high") of the interval in a line; None unless the line has such a number."""
     if len(line.conditions) != 1:
         return None
     end = line.conditions[0].to_dict()[name]

@@ -142,7 +142,7 @@ def explain_rows(
     ValueError
         If an option is wrong, or ``path`` contains results for other rows, another model or other options.
     DataError
-        If the rows do not fit the model; MisreadError if it predicts another class for a row than its reading.
+        If the rows do not fit the model; MisreadError if it predicts another class for a row than proofwood does.
     WorkersLostError
         If workers die again and again.
     """
@@ -220,7 +220,7 @@ def _check_weights(weights: Any) -> None:
 
 
 def _cut(explainer: RowExplainer, admitted: Admitted, by_value: bool) -> Iterator[Piece]:
-    """Sort the rows by class and cells, group equal ones, and cut them into pieces of a size that the table decides."""
+    """Sort the rows by class and cells, group equal rows, and cut the groups into pieces; only the table matters."""
     rows, filled, labels = admitted.values, admitted.filled, admitted.codes
     if not len(rows):
         return

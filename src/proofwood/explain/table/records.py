@@ -170,7 +170,8 @@ def _moved(record: Record, low: Callable[[int, int], int], high: Callable[[int, 
     Parameters
     ----------
     record : a record from :func:`record_of`
-    low, high : functions from a column and a cell to the least, and the greatest, cell of the other grid inside it
+    low, high : functions of a column and a cell; they return the least, and the greatest, cell of the other grid inside
+        this cell
     """
     moved = dict(record)
     if "box" in record:
