@@ -225,9 +225,13 @@ class ProvedClassifier(FittedClassifier):
         """Return the training rows as numbers, and set the fitted attributes that describe the table."""
         self.target_name_ = target_name(y)
         columns, labels = training_data(self, *features_and_labels(X, y), self._read_training)
-        labels, self.bands_ = banded(labels, self.bands)
-        classes, codes = classes_and_codes(labels)
         hints = [*order_hints(X, y), *self.hints_]
+        try:
+            labels, self.bands_ = banded(labels, self.bands)
+            classes, codes = classes_and_codes(labels)
+        except ValueError:
+            self._hint(hints)  # what the columns say may be why
+            raise
         if self.schema_.by_name:
             hints += target_hints(columns, self.schema_.columns, self.schema_.left_out, codes)
         self._hint(hints)
