@@ -24,7 +24,7 @@ class Recorded:
     Parameters
     ----------
     file : file from which the records are read and to which they are written
-    search : name of the search: a digest of everything that its claims depend on and that is not in the file's header
+    search : name of the search: a digest of everything that its proofs depend on, except what is in the file's header
     kinds : kinds of rows in the order of writing: a claim is written before other claims that need it
     """
 

@@ -31,7 +31,7 @@ SECONDS = 30.0
 
 
 class SearchFile(RecordFile):
-    """Records of the searches of one fit; each names its ``kind``, and as ``of`` the search that it belongs to.
+    """Records of the searches of one fit. Each has the key ``kind``, and the key ``of``: the search that wrote it.
 
     The file is locked while it is open.
 

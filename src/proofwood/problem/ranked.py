@@ -61,7 +61,7 @@ class RankedRows:
     unit: Fraction = Fraction(1)
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     rounding: Rounding | None = None
-    _index: list[IntArray] = field(default_factory=list, init=False, repr=False)  # of the groups, once it is known
+    _index: list[IntArray] = field(default_factory=list, init=False, repr=False)  # of the groups, once they are known
 
     @classmethod
     def with_tests(
@@ -99,7 +99,7 @@ class RankedRows:
         places: list[tuple[IntArray, int]] = []  # ranks of a column; or level of each row, and how many have a test
         tests_of: list[int] = []
         thinned = set()
-        sorted_in = 0.0  # seconds that the column before took, as the next one will
+        sorted_in = 0.0  # seconds that the previous column took; the next one takes about as long
         for j in range(values.shape[1]):
             require_time(deadline, sorted_in)
             begun = time.monotonic()
@@ -268,7 +268,7 @@ class RankedRows:
                 require_time(deadline)
                 distinct, index = np.unique(index, return_inverse=True)
                 size, dense = int(distinct.size), True
-                if size == self.n_rows:  # later columns part nothing
+                if size == self.n_rows:  # later columns separate nothing
                     break
             index = index * (tests + 1) + self.ranks[:, j]
             size, dense = size * (tests + 1), False
@@ -296,7 +296,7 @@ class RankedRows:
 
     @property
     def unclear_majority(self) -> int | None:
-        """A group of equal rows whose heaviest classes differ between integer and real weights; None if none does."""
+        """A group of equal rows whose heaviest classes differ between integer and real weights; None if all agree."""
         if self.rounding is None:
             return None
         index, weights = self.groups
@@ -331,7 +331,7 @@ class RankedRows:
         """Largest integer weight that a model can misclassify if the real weight is at most ``weight``.
 
         With ``surely``: the integer weight up to which the misclassified real weight is certainly at most ``weight``,
-        or -1 if it never is. The two are equal if weights are not rounded.
+        or -1 if no integer weight ensures this. The two are equal if weights are not rounded.
         """
         if self.rounding is None:
             return min(self.total, math.floor(weight / self.unit))

@@ -96,9 +96,9 @@ class CellTable:
 
 
 def beads(labels: Sequence[int] | npt.NDArray[np.integer]) -> list[tuple[int, ...]]:
-    """The beads of a truth table, largest first: its subtables whose two halves differ, and its single labels.
+    """The beads of a truth table, largest first. A bead is a subtable whose halves differ, or a single label.
 
-    They are the nodes of the ordered reduced diagram [1]_.
+    Beads are the nodes of the ordered reduced diagram [1]_.
 
     References
     ----------
@@ -153,7 +153,7 @@ def _halves(table: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _essential(table: tuple[int, ...]) -> tuple[int, ...]:
-    """The bead of a subtable; as long as its two halves are equal, the subtable is replaced by one half."""
+    """The bead of a subtable: while the two halves are equal, one half replaces the subtable."""
     while len(table) > 1:
         first, second = _halves(table)
         if first != second:

@@ -180,7 +180,7 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
             lambda: problem.real_cost(table),
             complete=least == errors,
         )
-        if status is Status.WITHIN_GAP:  # because of rounding, it is open which sets have equally few errors
+        if status is Status.WITHIN_GAP:  # because of rounding, it is not known which sets have equally few errors
             size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     final = ProgressEvent(clock.seconds, objective, lower)
     trace = ended(chosen.trace, final)
@@ -192,12 +192,12 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
 
 @dataclass(frozen=True, slots=True)
 class SizeClock(Clock):
-    """A clock that also divides the time between the main goal and the secondary one, a small diagram."""
+    """A clock that divides the time between two goals: the best set of tests, and then a small diagram."""
 
     size_ends: float | None = None  # seconds from the start at which the search for a small diagram ends
 
     def main_over(self) -> SizeClock:
-        """A copy that limits the remaining time to the share for the secondary goal, a small diagram."""
+        """A copy that also ends the search for a small diagram, after a share of the time."""
         taken = self.seconds
         share = self.limits.secondary(taken).seconds
         return self if share is None else replace(self, size_ends=taken + share)

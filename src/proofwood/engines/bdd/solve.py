@@ -28,7 +28,7 @@ def solve(
     problem : BDDProblem
     limits : wall-clock seconds and threads
     progress : called when the errors, or the number of tests, improve
-    checkpoint : file with what earlier searches proved; this search writes its proofs there, too
+    checkpoint : file with the proofs of earlier searches, to which this search adds its proofs
 
     Returns
     -------

@@ -24,8 +24,8 @@ def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
     """An ordered reduced diagram over ``tests``, top to bottom, with as few errors as their truth table.
 
-    If no row takes a branch, it leads to the same node as its sibling. A branch ends in a leaf as soon as one class is
-    a heaviest class of all its cells. Equal nodes are shared. The diagram need not be the smallest.
+    A branch that no row takes leads to the same node as its sibling. A branch ends in a leaf as soon as all its cells
+    share a heaviest class. Equal nodes are shared. The diagram need not be the smallest.
 
     Raises
     ------

@@ -28,17 +28,18 @@ def construct(
     """Build many diagrams from the top down, and return the best one (Step 1 of [1]_).
 
     Each node takes the split with the greatest information gain among a random share of the columns. Rows of only one
-    class go directly to the leaf of this class. If more arcs leave a layer than the next layer has nodes, the two whose
-    rows lose the least information together are merged, until they fit. Rows that leave the last layer go to the leaf
-    of their cheapest class. Finally, from the bottom up, nodes with two leaves are removed if the cost does not rise.
-    The starts differ in the columns drawn; the first uses all columns. Diagrams without nodes are compared, too.
+    class go directly to the leaf of this class. If more arcs leave a layer than the next layer has nodes, arcs are
+    merged in pairs until they fit, each time the pair that loses the least information. Rows that leave the last layer
+    go to the leaf of their cheapest class. Finally, from the bottom up, nodes with two leaves are removed if the cost
+    does not rise. The first start uses all columns; each other start draws columns at random. Diagrams without nodes
+    are compared, too.
 
     Parameters
     ----------
     problem : DiagramProblem, univariate
     random_state : int from 0
     seconds : wall-clock limit
-    n_starts : number of starts; 100 if ``seconds`` is None, too
+    n_starts : number of starts; 100 if this and ``seconds`` are both None
     costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
 
     Returns
@@ -59,7 +60,7 @@ def construct(
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
     if n_starts is not None and n_starts < 0:
-        raise ValueError(f"n_starts={n_starts!r} is negative: expected an integer from 0")
+        raise ValueError(f"n_starts={n_starts!r} is negative: expected a non-negative integer")
     kernel = kernel_of(problem, costs, random_state)
     starts = n_starts if n_starts is not None else 100 if seconds is None else _MOST
     found = _native.construct_layered(
@@ -98,7 +99,7 @@ def improve(
     random_state : int from 0
     seconds : wall-clock limit
     target : stop at a diagram of at most this cost
-    max_rounds : number of random changes; 1000 if ``seconds`` is None, too
+    max_rounds : number of random changes; 1000 if this and ``seconds`` are both None
 
     Returns
     -------
@@ -115,7 +116,7 @@ def improve(
         On Ctrl-C; the exception contains the best diagram so far.
     """
     if max_rounds is not None and max_rounds < 0:
-        raise ValueError(f"max_rounds={max_rounds!r} is negative: expected an integer from 0")
+        raise ValueError(f"max_rounds={max_rounds!r} is negative: expected a non-negative integer")
     kernel = kernel_of(problem, costs, random_state)
     check_skeleton(problem, diagram)
     rounds = max_rounds if max_rounds is not None else 1000 if seconds is None else _MOST

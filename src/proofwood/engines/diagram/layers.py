@@ -45,7 +45,7 @@ class LayerOptions:
     Parameters
     ----------
     caps : bound by trees with capped numbers of inner children; if off, by the errors that no split avoids
-    merged : bound the rows of arcs that meet as one set, as soon as they meet, if this is cheap
+    merged : as soon as arcs meet in a node, bound all their rows together, if this takes little time
     states : store the lower bound of each state, and use it if the state is reached again
     ranges : bound the cuts between two evaluated cuts by the values of these two
     """

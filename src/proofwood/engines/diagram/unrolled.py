@@ -54,7 +54,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """The question whether a tree of ``depth`` costs less than ``below``; a split costs ``price / 4`` node prices."""
+    """The question whether a tree of ``depth`` costs less than ``below``; a split costs ``price / 4`` of a node."""
 
     depth: int
     price: int
@@ -170,7 +170,7 @@ class Unroller:
         return min(self.scale * errors + node_price * size for deep, errors, size in self.trees if deep <= depth)
 
     def next_question(self) -> Priced | Sized | None:
-        """The next question: the shallowest one that can close kinds of diagrams, or else one that raises bounds."""
+        """The next question: the shallowest one that can rule out kinds of diagrams, or else one that raises bounds."""
         open_kinds = [kind for kind in self.kinds if self.is_open(kind)]
         depths = sorted({kind.layers for kind in open_kinds})
         for depth in depths:
@@ -186,7 +186,7 @@ class Unroller:
         return None
 
     def next_priced(self, depth: int, here: list[Kind]) -> Priced | None:
-        """The next question about a price, with a cost that closes all kinds of ``depth`` which suit this price."""
+        """The next question about a price; its cost is enough to rule out all kinds of ``depth`` with this price."""
         goals: dict[int, int] = {}
         for kind in here:
             price = self.price_for(kind)
@@ -197,7 +197,7 @@ class Unroller:
         return min(questions, key=lambda one: one.below / max(1, self.reach(depth, one.price)), default=None)
 
     def price_for(self, kind: Kind) -> int | None:
-        """The highest price with which trees might easily close ``kind``, else the most promising; None if none can.
+        """The highest price at which trees may soon rule out ``kind``, else the most promising; None if none can.
 
         The higher the price, the fewer splits a search for trees has to try.
         """
@@ -215,7 +215,7 @@ class Unroller:
         return best[1] if best else None
 
     def next_sized(self, depth: int, here: list[Kind]) -> Sized | None:
-        """The next question about a number of splits: the smallest trees not yet known to have few enough errors."""
+        """The next question about a number of splits: the least for which no known tree has few enough errors."""
         for kind in sorted(here, key=lambda one: one.size):
             allowed = self.allowed(kind)
             if kind.size > MOST_SPLITS or any(

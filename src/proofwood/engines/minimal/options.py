@@ -9,7 +9,7 @@ from proofwood.engines.switches import switches
 
 @dataclass(frozen=True, slots=True)
 class MinimalOptions:
-    """Options of the smallest-tree search. Each field but ``memory`` switches one rule on or off.
+    """Options of the smallest-tree search. Each field except ``memory`` switches one rule on or off.
 
     Parameters
     ----------

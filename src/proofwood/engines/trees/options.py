@@ -68,7 +68,7 @@ class SearchOptions:
         if not 0 <= self.block_work < 2**62:
             raise ValueError(f"block_work={self.block_work!r}: expected an integer from 0 to 2**62 - 1")
         if not self.eta >= 0:
-            raise ValueError(f"eta={self.eta!r}: expected a number from 0")
+            raise ValueError(f"eta={self.eta!r}: expected a non-negative number")
 
 
 RULES = tuple(rule for rule in switches(SearchOptions()) if rule != "canonical")

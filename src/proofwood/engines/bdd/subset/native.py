@@ -46,7 +46,7 @@ class Prepared:
         self._groups: tuple[Any, Any, Any] | None = None
 
     def by_boxes(self, size: int) -> bool:
-        """Whether sets of ``size`` tests are searched by boxes, as the tests are cuts of few columns."""
+        """Whether to search sets of ``size`` tests by boxes, which suits tests that are cuts of few columns."""
         rows, options = self.rows, self.options
         if not options.boxes or not 1 <= size <= MOST_BOX_TESTS or not self._by_rank(size):
             return False

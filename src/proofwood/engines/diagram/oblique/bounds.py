@@ -87,7 +87,8 @@ def lower_bounds(
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
     seconds : time for conflicts; the bounds from the number of classes take hardly any time
-    upper : integer cost of a known diagram; the bound for k nodes is not raised further if it proves at least this cost
+    upper : integer cost of a known diagram. The bound for k nodes is not raised further once it proves that diagrams of
+        k nodes cost at least this
     on_diagram : called with diagrams of one or two nodes that are found if a bound is exact or nearly exact
     counters : ``counters[BY_MARGIN]`` is raised by the number of conflicts that exist only because of the margin
     one_split : a known lower bound on the weight that a diagram of one node gets wrong, or None
@@ -201,9 +202,9 @@ class _Ways:
         """The ways in which k nodes can predict classes, with oracles of conflicts; empty if no bound is known.
 
         Without redundant nodes, two paths to one node need four nodes. So up to three nodes form a tree, and rows that
-        reach a leaf by the same arc share one path. If m classes have k + 1 arcs, then at least 2 m - k - 1 classes
-        have only one arc. One hyperplane separates any two of these classes, and one separates all rows of such a class
-        from any row of another class. Four nodes with a shared child unroll to a tree of five.
+        reach a leaf by the same arc share one path. If k + 1 arcs lead to the leaves of m classes, then at least 2m-k-1
+        classes have only one arc. One hyperplane separates any two of these classes, and one separates all rows of such
+        a class from any row of another class. Four nodes with a shared child unroll to a tree of five.
         """
         if k == 1:
             return [((a, b), partial(self._chain, (a, b)), True) for a, b in combinations(classes, 2)]
@@ -227,7 +228,7 @@ class _Ways:
         return found
 
     def _chain(self, order: tuple[int, ...]) -> list[Oracle]:
-        """The oracles (conflict finders) of a chain; it must separate each class from all classes after it."""
+        """The oracles (conflict finders) of a chain, which must separate each class from all later classes."""
         return [self.parted([order[i]], list(order[i + 1 :])) for i in range(len(order) - 1)]
 
     def _alone(self, single: tuple[int, ...], chosen: tuple[int, ...]) -> list[Oracle]:
@@ -304,7 +305,7 @@ class _Ways:
         return conflicts
 
     def outside(self, inner: int, outer: int) -> Oracle:
-        """An oracle of conflicts: rows of class ``inner``, which share a path, and an inseparable row of ``outer``."""
+        """An oracle of conflicts: rows of class ``inner`` on one path, and a row of ``outer`` inseparable from them."""
         of_inner, of_outer = self.codes == inner, self.codes == outer
         normals: list[FloatArray] = []  # normals that have separated rows before, and may do so again
 

@@ -173,7 +173,7 @@ def _sides(points: list[Point], clock: Clock) -> set[int] | None:
 
 
 def _flat(points: list[Point]) -> list[Point]:
-    """The points in as few coordinates as they have dimensions; hyperplanes separate them in the same ways."""
+    """The points projected to as many coordinates as their dimension; hyperplanes separate them in the same ways."""
     if not points:
         return points
     base = points[0]
@@ -194,7 +194,7 @@ def _flat(points: list[Point]) -> list[Point]:
 
 
 def _normal(points: Sequence[Point]) -> Point | None:
-    """An integer normal of the hyperplane through as many points as coordinates; None if the points are dependent."""
+    """An integer normal of the hyperplane through d points of d coordinates; None if the points are dependent."""
     size = len(points[0])
     rows = [[x - o for x, o in zip(point, points[0], strict=True)] for point in points[1:]]
     if size == 2:
