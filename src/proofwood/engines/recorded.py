@@ -15,7 +15,7 @@ from proofwood.parallel.search_file import SearchFile
 
 # A digest for each split took 1 % of a fast search, and twice the bytes: decisions/0025-checkpoints-of-searches.
 _TOGETHER = 200
-"""Maximum number of rows of a record: they share one digest, and a damaged record loses no more than them."""
+"""Maximum number of rows of a record. They share one digest, so damage to a record loses only these rows."""
 
 
 class Recorded:

@@ -112,7 +112,7 @@ class DiagramCost(Prices):
 
     @property
     def per(self) -> Fraction:
-        """Real weight of all rows; costs are reported as shares of it."""
+        """Real weight of all rows; costs are reported as shares of this weight."""
         return self.real_total
 
     def share(self, cost: int) -> float:
@@ -159,7 +159,7 @@ class Rate:
         return tuple(w * (gain * a - loss * b) for w, a, b in terms)
 
     def gain(self, weights: IntArray) -> int:
-        """Amount that each unit of left weight predicted positive adds to the sum of the coefficients."""
+        """Amount that a unit of weight of left rows, if predicted positive, adds to the sum of the coefficients."""
         return self._sides(weights)[0]
 
     def _sides(self, weights: IntArray) -> tuple[int, int]:

@@ -309,8 +309,9 @@ class Proof(NamedTuple):
 def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *, complete: bool) -> Proof:
     """Return what is proved about a model of integer cost ``upper`` if all models cost at least ``lower``.
 
-    If integer costs are exact, a model is optimal if the two are equal. Otherwise the objective is the real cost that
-    ``real`` counts, the bound allows for the rounding, and the status is "optimal" only if these two are equal.
+    If integer costs are exact, a model is optimal if ``upper`` and ``lower`` are equal. Otherwise the objective is the
+    real cost that ``real`` counts, and the bound allows for the rounding. The status is then "optimal" only if
+    objective and bound are equal.
 
     Parameters
     ----------
@@ -340,7 +341,7 @@ def least_integer(weight: Fraction, cost: Prices, *, surely: bool = False) -> in
 
 
 def integer_prices(ratio: Fraction, total: int, largest: int) -> tuple[int, int]:
-    """Integers ``(error_price, size_price)`` with the quotient ``ratio``, or just below it if they are too large."""
+    """Integers ``(error_price, size_price)`` with the quotient ``ratio``, or just below it to keep them small."""
     if ratio.denominator * total < largest:
         return ratio.denominator, ratio.numerator
     error_price = max(1, largest // (2 * total))

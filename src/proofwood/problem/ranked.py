@@ -191,7 +191,9 @@ class RankedRows:
         """Rows given as ranks, (n_samples, n_columns), over columns of ``tests_of`` tests each."""
         places, counts = np.asarray(ranks, dtype=np.int32), np.asarray(tests_of, dtype=np.int32)
         if places.ndim != 2 or counts.shape != places.shape[1:]:
-            raise ValueError(f"ranks have shape {places.shape}: expected (n, {counts.size}), one column per tests_of")
+            raise ValueError(
+                f"ranks have shape {places.shape}: expected (n, {counts.size}), one column for each entry of tests_of"
+            )
         if np.any((places < 0) | (places > counts)):
             raise ValueError("a rank is below 0 or above the number of tests of its column")
         labels = np.asarray(codes, dtype=np.int64)
@@ -380,7 +382,7 @@ class RankedRows:
         return np.asarray(self.weights * float(self.unit)) if self.rounding is None else self.rounding.weights
 
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
-        """``table``, a model over the tests, with the weights and row counts of these rows at its nodes."""
+        """A copy of ``table``, a model over the tests; its nodes have the weights and row counts of these rows."""
         short, ranks = self._over_ranks(table)
         if relabel and (self.rounding is not None or self.unit != 1):  # the heaviest classes by integer weight
             whole = self.weights.astype(np.float64)
@@ -390,7 +392,7 @@ class RankedRows:
         return replace(counted, feature=table.feature, threshold=table.threshold)
 
     def _over_ranks(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
-        """``table`` over the columns of ranks that it uses, and these columns; ranks up to the cut go low."""
+        """Convert ``table`` to thresholds on the columns of ranks that it uses, and return it with these columns."""
         inner = table.feature >= 0
         tests = table.feature[inner]
         column = np.searchsorted(self.offsets, tests, side="right") - 1

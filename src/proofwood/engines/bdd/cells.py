@@ -118,7 +118,7 @@ def diagram(tests: Sequence[int], labels: Sequence[int] | npt.NDArray[np.integer
 
     Parameters
     ----------
-    tests : tests from top to bottom; node ``feature`` is the test, ``threshold`` 0.5
+    tests : tests from top to bottom; each inner node has its test as ``feature``, and the ``threshold`` 0.5
     labels : (2 ** len(tests),) class code of each cell
     n_classes : number of classes
 

@@ -84,7 +84,8 @@ def merged_labels(cells: CellTable) -> IntArray:
 def _merged(allowed: BoolArray, join: Join) -> IntArray:
     """Array (n_cells,): the smallest label that is still allowed in each cell after subtables were made equal.
 
-    ``allowed`` (n_cells, n_classes) is changed in place: subtables that ``join`` groups keep only their common labels.
+    ``allowed`` (n_cells, n_classes) is changed in place: if ``join`` puts subtables into a group, they keep only their
+    common labels.
     """
     groups: list[list[int]] = [[0]]  # each a list of first cells of subtables that are equal from now on
     length = allowed.shape[0]

@@ -90,7 +90,7 @@ def diagram_over(
 def _smallest_of(
     problem: BDDProblem, chosen: Chosen, sets: Sequence[tuple[int, ...]], clock: SizeClock
 ) -> tuple[NodeTable, Part]:
-    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equal sizes, the first."""
+    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equally small ones, the first."""
     hurry = no_time_for_table(len(sets[0]), clock.for_size().seconds)
     if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
         return _sparse(problem, sets[0], clock)
@@ -165,13 +165,15 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
     if problem.fewest:
         if errors != rows.unavoidable:
             raise AssertionError(
-                f"the diagram gets a weight of {errors} wrong: expected {rows.unavoidable}, the unavoidable errors"
+                f"the diagram misclassifies the weight {errors}: expected {rows.unavoidable}, the unavoidable errors"
             )
         unit, objective, lower = "features", float(chosen.value), float(chosen.lower_bound)
         status = Status.OPTIMAL if lower == objective else Status.FEASIBLE
     else:
         if errors != chosen.value:
-            raise AssertionError(f"the diagram gets a weight of {errors} wrong, but the search counted {chosen.value}")
+            raise AssertionError(
+                f"the diagram misclassifies the weight {errors}, but the search counted {chosen.value}"
+            )
         unit, least = cost.name, min(chosen.lower_bound, errors)
         objective, lower, status = proof(
             cost,

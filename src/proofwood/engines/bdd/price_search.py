@@ -108,7 +108,7 @@ class _PricedRun(BoundedRun):
         return self.problem.cost.error_price * self.problem.rows.unavoidable + self.problem.cost.leaf_price * size
 
     def leave(self, bound: int, stopped_by: str | None = None) -> None:
-        """Note that some diagrams are not searched, and what stopped the search. Each costs at least ``bound``."""
+        """Note that some diagrams, each of cost at least ``bound``, are not searched; and what stopped the search."""
         self._left.append(bound)
         self._stopped_by = stopped_by or self._stopped_by
 

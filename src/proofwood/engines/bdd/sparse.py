@@ -45,7 +45,7 @@ def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
 
 
 class _Builder:
-    """Builds the nodes from the bottom up, each once. The key of a split is (level, low, high), of a leaf its class."""
+    """Builds each node once, from the bottom up. A split has the key (level, low, high), and a leaf its class."""
 
     def __init__(self, high: BoolArray, allowed: BoolArray) -> None:
         self.high, self.allowed = high, allowed

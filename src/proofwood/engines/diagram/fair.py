@@ -93,7 +93,7 @@ def _shares(problem: DiagramProblem, rates: list[Rate]) -> FloatArray:
 def _prices(
     problem: DiagramProblem, rates: list[Rate], shares: FloatArray, multipliers: FloatArray
 ) -> tuple[DiagramProblem, IntArray]:
-    """The problem without penalties in a finer cost unit, and the (n_rows, n_classes) costs with the multipliers."""
+    """The problem without penalties, in a finer cost unit; and (n_rows, n_classes) costs with the multipliers."""
     cost = problem.cost
     largest = cost.error_price * cost.total * (2 + 2 * float(multipliers.sum()))
     scale = max(1, min(SCALE, int(EXACT / 2 / largest)))

@@ -14,7 +14,7 @@ from proofwood.problem.diagram import DiagramProblem
 
 _MOST = 2**62
 FEATURE_SHARE = 0.6
-"""Each node looks at this random share of the columns, and at least at one."""
+"""The share of the columns that each node compares; they are drawn at random, at least one."""
 
 
 def construct(
@@ -143,7 +143,7 @@ def _start(problem: DiagramProblem, diagram: Diagram) -> dict[str, Any]:
 
 
 def _better(kernel: Kernel, start: Diagram, found: Diagram) -> Diagram:
-    """The better one of two diagrams: first one that meets the constraints, then the cheaper; in a tie, ``found``."""
+    """The better of two diagrams: one that meets the constraints, else the cheaper one; in a tie, ``found``."""
 
     def rank(diagram: Diagram) -> tuple[bool, int]:
         return bool(count(kernel.problem, diagram).broken), price(kernel.problem, diagram, kernel.prices)

@@ -158,7 +158,7 @@ class LayerSearch:
 
 
 def _without_nodes(problem: DiagramProblem) -> int:
-    """Integer cost of the best diagram without nodes, which the search does not consider."""
+    """Integer cost of the best diagram without nodes. The search considers only diagrams with nodes."""
     return problem.cost.of_diagram(problem.leaf_errors, 0)
 
 

@@ -91,7 +91,7 @@ class DiagramRun(BoundedRun):
             super().report()
 
     def result(self, stopped_by: str | None = None) -> Result:
-        """The result of the run; ``stopped_by`` says what ended it, if it is not done."""
+        """The result of the run; ``stopped_by`` says what ended the run, if it is not done."""
         cost = self.problem.cost
         done = self.done
         stats = Stats(

@@ -138,7 +138,7 @@ def _with_table(run: DiagramRun, seconds: float) -> float:
 
 
 def improve_best(run: DiagramRun, random_state: int, *, seconds: float, rounds: int | None = None) -> None:
-    """Run the local search from the best diagram; with fairness constraints, at prices that favour fair diagrams."""
+    """Run the local search from the best diagram. If there are fairness constraints, prices favour fair diagrams."""
     problem = run.problem
     if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
         return

@@ -94,7 +94,7 @@ def kinds(problem: DiagramProblem, most: int) -> Iterator[Kind]:
 
 
 def _can_share(widths: tuple[int, ...], nodes: int) -> bool:
-    """Whether a node can be shared: some layer has two nodes above another layer, and each other layer has a node."""
+    """Whether a node can be shared: some layer between the first and the last has two nodes, the others have one."""
     return nodes > len(widths) and any(width > 1 for width in widths[1:-1])
 
 
@@ -115,7 +115,7 @@ def unrolled(widths: tuple[int, ...], nodes: int) -> int:
 
 
 class Unroller:
-    """Raises the bounds of the kinds of diagrams that could still be cheaper, by searches for trees.
+    """Searches for trees, to raise the bounds of the kinds of diagrams that could still be cheaper.
 
     The trees found so far show how far a bound can rise.
 
@@ -165,7 +165,7 @@ class Unroller:
         return self.scale * self.allowed(kind) + self.problem.cost.node_price * price * kind.size + 1
 
     def reach(self, depth: int, price: int) -> int:
-        """Cost of the cheapest known tree of at most ``depth``; no bound can exceed it."""
+        """Cost of the cheapest known tree of at most ``depth``; no bound can exceed this cost."""
         node_price = self.problem.cost.node_price * price
         return min(self.scale * errors + node_price * size for deep, errors, size in self.trees if deep <= depth)
 
@@ -228,7 +228,7 @@ class Unroller:
         return None
 
     def ask_priced(self, question: Priced, *, seconds: float) -> None:
-        """Search for a cheap tree, and raise the bounds of all kinds that unroll to trees of this depth."""
+        """Search for a cheap tree, and raise the bounds of all diagrams that unroll to trees of this depth."""
         problem = self.problem
         node_price = problem.cost.node_price * question.price
         tree = tree_problem(problem.rows, error_price=self.scale, leaf_price=node_price, depth=question.depth)
@@ -251,7 +251,7 @@ class Unroller:
         self.tell()
 
     def ask_sized(self, question: Sized, *, seconds: float) -> None:
-        """Search for a tree with few splits, and raise the bounds of all kinds that unroll to such trees."""
+        """Search for a tree with few splits, and raise the bounds of all diagrams that unroll to such trees."""
         tree = tree_problem(self.problem.rows, error_price=1, leaf_price=0, depth=question.depth)
         limits = Limits(seconds, self.run.clock.limits.threads)
         found = bound_errors(tree, question.splits, below=question.below, limits=limits)

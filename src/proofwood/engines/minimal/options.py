@@ -16,7 +16,7 @@ class MinimalOptions:
     boxes : if there are few boxes of ranks, compute a size for each box instead of looking up row sets
     cache : treat a row set that several paths reach as one subproblem
     same_split : try only one of the tests that split the rows of a subproblem in the same way
-    monotone : use the sizes that the sides of a cut need as bounds for the column's other cuts
+    monotone : use the sizes needed on the two sides of a cut as bounds for the other cuts of the column
     column_walks : if columns have many cuts, walk along each column to list the cuts of a row set, to bound their
         sides, and to find sides that need only one test
     class_bound : every class needs a leaf

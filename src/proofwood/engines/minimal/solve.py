@@ -142,7 +142,7 @@ def nothing_known() -> dict[str, Any]:
 def _search(
     problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
 ) -> dict[str, Any]:
-    """The answer of a short native search, or of a longer, better prepared one if the short search does not finish."""
+    """The answer of a short native search. If this does not finish, prepare a longer one and return its answer."""
     clock = Clock(limits)
     prepared = options.zero_first or options.error_bounds if slack > 0 else options.cover_bound or options.rollouts
     short = not prepared or (slack == 0 and problem.minimize is Minimize.DEPTH)  # preparing would make these slower
@@ -394,7 +394,7 @@ def _parts(
     nodes: tuple[int, bool],
     infeasible: bool,
 ) -> tuple[Part, Part]:
-    """The result parts of depth and nodes; ``depth`` and ``nodes`` are their bounds, and whether these are tight."""
+    """The result parts of depth and nodes; ``depth`` and ``nodes`` are pairs of a bound and whether it is tight."""
     if table is None:
         status = Status.INFEASIBLE if infeasible else Status.UNKNOWN
         bounds = (math.inf, math.inf) if infeasible else (depth[0], nodes[0])

@@ -120,7 +120,7 @@ def _lightened(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """``result``; if rounded weights left it unproved, it is improved by searches with smaller weights of heavy rows.
+    """Return ``result``. If rounded weights left it unproved, improve it by searches with cut weights of heavy rows.
 
     If a tree of cost ``U`` is known, a cheaper tree misclassifies no row of weight ``U`` or more. So the weights of
     these rows can be cut to ``U``: cheaper trees keep their cost, all others still cost at least ``U``, and light rows

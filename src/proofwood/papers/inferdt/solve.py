@@ -161,7 +161,7 @@ class _Run:
                 self.counters.update(Counter(session.counters))
 
     def _infer(self, session: SatSession, tree: TreeVariables) -> Tree | None:
-        """Algorithm 3: while the tree of a model misclassifies a row, add a misclassified row to the formula."""
+        """Algorithm 3: while the tree from the solver's model misclassifies rows, add one of them to the formula."""
         added: list[int] = []
         session.extend(tree_clauses(tree))
         while (answer := session.solve()) is not None:

@@ -125,7 +125,7 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
 
 
 def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:
-    """For each cell of ``tests`` with an avoidable error: the indices of its groups."""
+    """The cells of ``tests`` that have an avoidable error; each is given by the indices of its groups."""
     if tests:
         cell = np.unique(differences.bits(tests), axis=0, return_inverse=True)[1].reshape(-1)
     else:

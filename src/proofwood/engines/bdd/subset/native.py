@@ -27,7 +27,7 @@ _RECORDS = ("whole", "greedy", "root", "children")
 _MOST = 2**31 - 1
 
 Answer = dict[str, Any]
-"""The answer of a native search. Its key ``prepared`` is False if it was stopped before the rows were prepared."""
+"""The answer of a native search. Its key ``prepared`` is False if a limit came before the rows were prepared."""
 
 
 class Prepared:
@@ -143,7 +143,7 @@ class Prepared:
     def first_of_best(
         self, size: int, excess: int, witness: Sequence[int], limits: Limits
     ) -> tuple[tuple[int, ...] | None, int]:
-        """Find the lexicographically first set among the best sets, those with the avoidable error ``excess``.
+        """Find the lexicographically first set among the best sets, which have the avoidable error ``excess``.
 
         ``witness`` is one of the best sets. Returns the set, or None if the search was stopped, and the code of what
         stopped it (0 if nothing did).

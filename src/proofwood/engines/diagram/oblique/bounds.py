@@ -51,7 +51,7 @@ BY_MARGIN = "conflicts by margin"
 """Name of a counter: conflicts of rows that some hyperplane separates, but by less than the margin."""
 
 MOST_CELLS = 400_000
-"""The largest number of rows times columns for the search for conflicts; beyond, one linear program takes seconds."""
+"""The largest number of rows times columns for the search for conflicts; above it, one linear program takes seconds."""
 
 Oracle = Callable[[BoolArray, Clock], Iterator[IntArray]]
 """A function of the rows that are still right and a clock. It generates conflicts among these rows; the caller marks
@@ -158,7 +158,7 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
     order : class codes, at least two
-    right : (n_rows,) rows that are to be right
+    right : (n_rows,) mask of the rows that must be classified correctly
 
     Returns
     -------
@@ -259,9 +259,9 @@ class _Ways:
         return best
 
     def hit(self, oracles: list[Oracle], clock: Clock, enough: int) -> tuple[int, BoolArray | None]:
-        """A lower bound on the weight of rows that hit every conflict, and the right rows if they have no conflict.
+        """A lower bound on the weight of rows that hit every conflict, and a mask of the other rows.
 
-        The search stops when the bound reaches ``enough``. The second value is None if the search did not finish.
+        The search stops when the bound reaches ``enough``. The mask is None if the search did not finish.
         """
         found = Conflicts(self.weights)
         lower = 0

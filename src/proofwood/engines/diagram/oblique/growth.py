@@ -213,7 +213,7 @@ class _Growth:
     def _groupings(self, weights: FloatArray) -> list[tuple[list[int], list[int]]]:
         """Pairs of class groups to separate: one class against the rest, one against another, and random halves.
 
-        If there are many pairs, a random selection of them.
+        If there are many pairs, a random selection is returned.
         """
         present = np.flatnonzero(weights).tolist()
         if len(present) == 2:

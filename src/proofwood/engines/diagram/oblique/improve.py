@@ -45,8 +45,8 @@ def improve_oblique(
     problem : DiagramProblem with columns scaled to [0, 1]
     diagram : oblique diagram of the skeleton
     seconds : time limit, or None
-    rounds : most random changes, or None; a run that ends after ``rounds``, before ``seconds``, is reproducible for
-        equal ``random_state``
+    rounds : maximum number of random changes, or None. If this number ends the search before ``seconds`` do, equal
+        ``random_state`` gives equal results
     costs : (n_rows, n_classes) int64, cost of predicting each class for each row; by default the cost of errors
     target : integer cost at which the search ends
 
