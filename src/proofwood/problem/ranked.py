@@ -292,7 +292,7 @@ class RankedRows:
 
     @property
     def unavoidable(self) -> int:
-        """Integer weight that every model over these tests gets wrong: the minority of each group of equal rows."""
+        """Integer weight that every model over these tests misclassifies: the minorities of groups of equal rows."""
         weights = self.groups[1]
         return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
 

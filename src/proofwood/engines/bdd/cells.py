@@ -86,7 +86,7 @@ class CellTable:
         return int((self.weights.sum(axis=1) - self.weights.max(axis=1)).sum())
 
     def reorder(self, order: Sequence[int]) -> CellTable:
-        """The table of the same tests in another order; the new test ``i`` is now at place ``order[i]``."""
+        """The table of the same tests in another order; its test ``i`` is test ``order[i]`` of this table."""
         places = list(order)
         if sorted(places) != list(range(self.n_tests)):
             raise ValueError(f"order {places} is not a permutation of 0..{self.n_tests - 1}")

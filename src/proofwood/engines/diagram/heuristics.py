@@ -37,7 +37,7 @@ def construct(
     Parameters
     ----------
     problem : DiagramProblem, univariate
-    random_state : int from 0
+    random_state : non-negative int
     seconds : wall-clock limit
     n_starts : number of starts; 100 if this and ``seconds`` are both None
     costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
@@ -88,15 +88,15 @@ def improve(
     best targets of both sides. Sometimes a node is optimised together with up to two new children, or it is removed or
     merged with another node if this lowers the cost. When passes no longer improve the diagram, it is changed at
     random, and passes improve it again. Random changes are: other splits or arcs; nodes added, removed, merged or
-    divided; nodes moved up or down with all nodes below; the lower layers of another diagram; temporary other costs of
-    the rows. The result replaces the current diagram if it is not much worse.
+    divided; nodes moved up or down with all nodes below; the lower layers of another diagram; costs of the rows that
+    are changed for a while. The result replaces the current diagram if it is not much worse.
 
     Parameters
     ----------
     problem : DiagramProblem, univariate
     diagram : Diagram of the skeleton; the search begins with it
     costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
-    random_state : int from 0
+    random_state : non-negative int
     seconds : wall-clock limit
     target : stop at a diagram of at most this cost
     max_rounds : number of random changes; 1000 if this and ``seconds`` are both None

@@ -130,7 +130,7 @@ def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] 
 
 
 def _one_split(run: DiagramRun) -> int | None:
-    """A lower bound on the integer weight that a diagram of one split gets wrong; None if it cannot be computed."""
+    """A lower bound on the integer weight that a diagram of one split misclassifies; None if it cannot be computed."""
     if run.done or run.clock.over:
         return None
     return errors_of_one_split(run.problem, seconds=run.clock.share(*ONE_SPLIT))

@@ -87,7 +87,7 @@ class SetSearch:
         return min(tests, key=self.bound, default=None)
 
     def raise_nodes(self, nodes: int, errors: int) -> None:
-        """Note that every diagram of ``nodes`` nodes gets at least the integer weight ``errors`` wrong."""
+        """Note that every diagram of ``nodes`` nodes misclassifies at least the integer weight ``errors``."""
         self.by_nodes[nodes] = max(self.by_nodes[nodes], errors)
 
     def learn_fewest(self, tests: int, run: DiagramRun, *, seconds: float | None) -> None:

@@ -31,8 +31,8 @@ class Shares:
     trees : bounds by optimal trees, and a second search over sets
     unrolled : bounds by optimal trees again, with searches that did not finish before
     sets, fair : third search over sets, and more local search, if there are constraints or penalties on rates
-    starts, rounds : most starts of the construction, and most rounds of the local search, or None. If these limits are
-        reached before the time limits, equal calls find equal diagrams
+    starts, rounds : maximum numbers of starts of the construction, and of rounds of the local search, or None. If these
+        limits are reached before the time limits, equal calls find equal diagrams
     """
 
     look: tuple[float, float] = (0.02, 0.2)

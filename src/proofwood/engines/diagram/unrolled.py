@@ -43,7 +43,7 @@ class Kind:
     ----------
     layers, nodes : numbers of layers and nodes of the diagrams
     size : the most splits of a tree that such a diagram unrolls to
-    errors : proved lower bound on the integer weight that such a diagram gets wrong
+    errors : proved lower bound on the integer weight that such a diagram misclassifies
     """
 
     layers: int

@@ -187,7 +187,7 @@ def _search(
 def bound(
     problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
 ) -> TreeBound:
-    """Decide whether some tree costs less than ``below``, an integer; quicker than :func:`solve` if none does."""
+    """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`."""
     settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
     stopped_by = STOPPED_BY[found["stopped"]]

@@ -94,7 +94,7 @@ def one_test(tree: TreeVariables) -> Clauses:
 
 
 def elsewhere(node: int, turns: Sequence[int]) -> list[int]:
-    """Literals of which at least one is true iff the row does not reach the node.
+    """A clause (list of literals) that is true iff the row does not reach the node.
 
     ``turns`` are the variables X of the row, from the root down; true means high. Nodes from ``2^k`` on are leaves:
     node ``q`` is leaf ``q - 2^k``.

@@ -184,7 +184,7 @@ class _Run:
         raise Stopped(session.stopped_by)
 
     def _decoded(self, session: SatSession, tree: TreeVariables) -> tuple[list[int], np.ndarray]:
-        """The test of each inner node in the last model, and the groups of rows whose leaf lacks their class."""
+        """The test of each inner node in the last model, and the groups of rows that do not get a right class."""
         tests = [next(t for t in range(tree.n_tests) if session.value(tree.test(node, t))) for node in tree.inner]
         node = np.ones(len(self.bits), dtype=np.int64)
         for _ in range(tree.depth):

@@ -1,4 +1,4 @@
-r"""The SAT encodings BDD1 and BDD2 of a decision diagram of depth H that classifies examples, one function each.
+r"""The SAT encodings BDD1 and BDD2 of a decision diagram of depth H; each constraint has a function.
 
 Indices follow the paper [1]_: features r = 1..K, positions i = 1..H of the feature ordering, cells j = 1..2^H of the
 truth table, examples q = 1..M. Each constraint has the number of its equation. Literals in each constraint::

@@ -219,7 +219,7 @@ class _Stages:
     problem, run, solver, options : as in :func:`improve`
     clock : time limit of all programs together
     least : the solver claims that no diagram with fewer nodes than this is cheaper than the best one
-    pace : seconds for each entry that the last program took to build
+    pace : seconds per entry that building the last program took
     """
 
     problem: DiagramProblem

@@ -48,7 +48,7 @@ class Forest:
         return tuple(accumulate(self.n_thresholds, initial=0))
 
     def least_lead(self, winner: int, loser: int) -> int:
-        """The votes that ``winner`` needs more than ``loser``: 0 if it wins ties between the two, else 1."""
+        """The number of votes by which ``winner`` must exceed ``loser``: 0 if it wins ties with ``loser``, else 1."""
         return int((winner < loser) != self.ties_low)
 
 

@@ -31,7 +31,7 @@ class SubsetResult:
     Parameters
     ----------
     tests : ascending test numbers; None if no set below ``upper`` is known
-    errors : weight of the rows that a model over ``tests`` gets wrong; None if no set is known
+    errors : weight of the rows that the best model over ``tests`` misclassifies; None if no set is known
     lower_bound : no set of the given size has fewer errors. If a completed search found no set, the bound is at least
         ``upper``
     stopped_by : None if completed, else "time_limit" or "interrupt"; "interrupt" also if Ctrl-C came at the very end

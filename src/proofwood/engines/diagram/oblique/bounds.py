@@ -79,7 +79,7 @@ def lower_bounds(
     counters: dict[str, int] | None = None,
     one_split: int | None = None,
 ) -> list[int]:
-    """Lower bounds on the integer weight that an oblique diagram of at most k nodes gets wrong.
+    """Lower bounds on the integer weight that an oblique diagram of at most k nodes misclassifies.
 
     The list has one bound for each k = 0 .. ``problem.most_nodes``.
 
@@ -91,7 +91,7 @@ def lower_bounds(
         k nodes cost at least this
     on_diagram : called with diagrams of one or two nodes that are found if a bound is exact or nearly exact
     counters : ``counters[BY_MARGIN]`` is raised by the number of conflicts that exist only because of the margin
-    one_split : a known lower bound on the weight that a diagram of one node gets wrong, or None
+    one_split : a known lower bound on the weight that a diagram of one node misclassifies, or None
 
     Raises
     ------
@@ -239,10 +239,11 @@ class _Ways:
     def least(
         self, ways: list[Way], clock: Clock, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
     ) -> int:
-        """A lower bound on the errors over all ``ways``, at most ``cap``.
+        """A lower bound on the errors of all ``ways``; it is never above ``cap``.
 
-        The errors of a way are the rows of all classes that it does not predict, plus rows that hit all conflicts. A
-        way is skipped if its other classes already reach the bound. The time is shared among the remaining ways.
+        The errors of a way are the rows of all classes that the way does not predict, plus rows that hit all conflicts.
+        A way is skipped if the rows of those classes alone reach the bound. The time is shared among the remaining
+        ways.
         """
         total = sum(self._weight_of.values())
         by_others = [(total - sum(self._weight_of[code] for code in way[0]), way) for way in ways]

@@ -1,12 +1,12 @@
 """Lists all ways in which a hyperplane can separate a few rows, exactly, so that univariate engines can search them.
 
-If some hyperplane separates two sets of rows, then another hyperplane separates them weakly and passes through as many
-affinely independent rows as the rows have dimensions; it is an extreme ray of the cone of weak separators. The rows on
-it are separated within it. So all ways follow from the hyperplanes through rows, and recursively from those within
-them. Each way becomes a test, and thresholds on single columns are tests, too. No split of an oblique diagram separates
-the rows in another way. So a bound over these tests is valid for oblique diagrams. A diagram over these tests can be
-converted to an oblique one if hyperplanes separate the rows at each of its nodes by the margin. With a single varying
-column, all tests are thresholds, and the two problems are the same.
+If some hyperplane separates two sets of rows, then another one separates them weakly: some rows lie on it, as many of
+them affinely independent as the rows have dimensions. (It is an extreme ray of the cone of weak separators.) The rows
+that lie on it are then separated by a hyperplane within it. So all ways follow from the hyperplanes through rows, and
+recursively from those within them. Each way becomes a test, and thresholds on single columns are tests, too. No split
+of an oblique diagram separates the rows in another way. So a bound over these tests is valid for oblique diagrams. A
+diagram over these tests can be converted to an oblique one if hyperplanes separate the rows at each of its nodes by the
+margin. With a single varying column, all tests are thresholds, and the two problems are the same.
 """
 
 from __future__ import annotations

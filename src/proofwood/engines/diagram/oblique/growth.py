@@ -184,7 +184,7 @@ class _Growth:
         return None if high.all() or not high.any() else (normal, float(offset[best]))
 
     def _normals(self, there: FloatArray, weights: FloatArray) -> FloatArray:
-        """Array (n_normals, n_features): the candidate normals, from single columns and fitted to class groupings."""
+        """Array (n_normals, n_features): the candidates: single columns, and normals that separate class groups."""
         d = there.shape[1]
         used = np.arange(d)
         if not self.greedy and d > 1:
