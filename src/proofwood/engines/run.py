@@ -30,7 +30,7 @@ NO_ANSWER = 2**62
 
 
 class Stopped(Exception):
-    """A limit or Ctrl-C ended the work; the text names it like ``stopped_by`` of :class:`~proofwood.result.Stats`."""
+    """A limit or Ctrl-C ended the work. The text is a value of ``stopped_by`` in :class:`~proofwood.result.Stats`."""
 
 
 @dataclass(frozen=True, slots=True)

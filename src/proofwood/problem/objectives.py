@@ -259,7 +259,7 @@ class TreeCost(Prices):
         return wrong + self.real_price * size
 
     def gap_units(self, max_gap: float) -> int:
-        """``max_gap`` in integer cost, rounded down: an int is a weight, a float in [0, 1) a share of the total."""
+        """``max_gap`` as an integer cost, rounded down. An int is a weight, a float in [0, 1) a share of the total."""
         if is_integer(max_gap):
             if max_gap < 0:
                 raise ValueError(
