@@ -89,7 +89,8 @@ class TreeProblem:
         min_samples_leaf : rows, unweighted, that every leaf must hold
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
         max_gap : an int is a weight of wrong rows, a float in [0, 1) a share of the total weight
-        by_sets : columns that are tested by sets of their values, at most 64 values each; not with a minimum for leaves
+        by_sets : columns that are tested by sets of their values, at most 64 values each; needs ``min_samples_leaf`` of
+            1, and no minimum weight of leaves
 
         Raises
         ------
@@ -169,7 +170,7 @@ class TreeProblem:
         return self.cost.real_cost(self.rounding.sum(wrong), table.n_leaves - 1)
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
-        """Whether every leaf holds at least a share of the real weight; rounded weights may not decide this.
+        """Whether every leaf holds at least ``share`` of the real weight, which rounded weights may misjudge.
 
         Parameters
         ----------

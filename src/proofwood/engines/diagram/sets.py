@@ -153,7 +153,7 @@ class SetSearch:
 
 
 def search_sets(search: SetSearch, run: DiagramRun, *, seconds: float | None) -> None:
-    """Work on the number of tests with the lowest bound, until no number is left or the time is over.
+    """Search sets of tests, always of the size with the lowest bound, until no size is left or the time is over.
 
     ``run`` gets the bounds and the diagrams.
     """
