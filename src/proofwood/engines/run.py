@@ -146,7 +146,7 @@ class Run(ABC):
             self.counters[name] += int(number)
 
     def whole_trace(self, objective: float, lower_bound: float) -> tuple[ProgressEvent, ...]:
-        """The trace, ending with the objective and lower bound of the result."""
+        """The trace; its last event has the objective and lower bound of the result."""
         return ended(self.trace, ProgressEvent(self.clock.seconds, objective, lower_bound))
 
     def _tell(self, event: ProgressEvent) -> None:

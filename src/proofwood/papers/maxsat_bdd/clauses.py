@@ -190,7 +190,8 @@ def values_of_features(v: BddVariables, examples: Examples, q: int) -> Iterator[
 def classified_by_values(v: BddVariables, q: int, classes: Sequence[int], also: Sequence[int] = ()) -> Iterator[Clause]:
     """Eq. (8) and (9): the cell of example q predicts one of ``classes``, or a literal of ``also`` is true.
 
-    The literals of the values come last: this is the order of the implications of the paper, read from right to left.
+    The literals of the values come last, which is the order of the implications in the paper if read from right to
+    left.
     """
     for j in range(1, v.n_cells + 1):
         elsewhere = [-v.d(i, q) if rel(i, j, v.depth) else v.d(i, q) for i in range(1, v.depth + 1)]

@@ -1,4 +1,4 @@
-"""A mixed-integer linear program as plain arrays; its variables and rows have the names of the paper."""
+"""A mixed-integer linear program as plain arrays, with the names of the paper for variables and rows."""
 
 from __future__ import annotations
 

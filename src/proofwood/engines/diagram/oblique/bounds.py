@@ -4,13 +4,14 @@ The bounds are for two kinds of splits: hyperplanes that separate the rows of th
 (a little less than eq. 13 and 14 of [1]_ require), and thresholds on a single column, whose rows may be nearer.
 
 A diagram of k nodes has at most k + 1 arcs to leaves, so it predicts at most k + 1 classes. Equal rows are never
-separated. With one node, a split separates the right rows of the two classes. With two nodes and three classes, the
-root separates one class from the others, and the child separates these two. If few arcs lead to leaves, some class has
-only one such arc. Then its right rows share one path, and some split of this path separates all of them from any right
-row of another class. If rows cannot be separated in this way, they form a *conflict*: at least one of them is wrong.
-For hyperplanes, two points of their convex hulls that are nearer than ``PARTED`` prove a conflict; for thresholds, rows
-whose values overlap in each column. The least weight of rows that hit all conflicts found so far is a lower bound. It
-is proved in integers (:mod:`~proofwood.engines.diagram.oblique.hitting`).
+separated. With one node, a split separates the right rows (those classified correctly) of the two classes. With two
+nodes and three classes, the root separates one class from the others, and the child separates these two. If few arcs
+lead to leaves, some class has only one such arc. Then its right rows share one path, and some split of this path
+separates all of them from any right row of another class. If rows cannot be separated in this way, they form a
+*conflict*: at least one of them is wrong. For hyperplanes, two points of their convex hulls that are nearer than
+``PARTED`` prove a conflict; for thresholds, rows whose values overlap in each column. The least weight of rows that hit
+all conflicts found so far is a lower bound. It is proved in integers
+(:mod:`~proofwood.engines.diagram.oblique.hitting`).
 
 References
 ----------

@@ -71,7 +71,7 @@ class _Flow:
 
 
 class _Growth:
-    """One construction of a diagram from the top down."""
+    """The state of one construction of a diagram from the top down."""
 
     def __init__(self, priced: PricedRows, rng: np.random.Generator, *, greedy: bool, cap: int, clock: Clock) -> None:
         rows = priced.problem.rows
