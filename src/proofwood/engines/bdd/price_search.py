@@ -93,7 +93,7 @@ class _PricedRun(BoundedRun):
         self._stopped_by: str | None = None
 
     def cheapest(self, cells: CellTable) -> Cheapest:
-        """The order and labels of least cost over ``cells``; not improved if they cannot beat the best diagram."""
+        """The cheapest order and labels over ``cells``. They are not improved if they cannot beat the best diagram."""
         cost = self.problem.cost
         return cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=self.upper, limits=self.clock.left())
 
