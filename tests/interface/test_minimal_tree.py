@@ -143,7 +143,7 @@ def test_codes_are_categories_where_declared(declared):
     ("declared", "message"),
     [
         ("colour", "expected indices or names"),
-        ([True], "mask of 1 values for 2 columns"),
+        ([True], "mask of 1 values, but X has 2 columns"),
         ([2], "names 2, but there are 2 columns"),
         (["colour"], "names 'colour'"),
         ([1], "declared as categorical, but holds 0.5"),

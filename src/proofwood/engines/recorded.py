@@ -15,7 +15,7 @@ from proofwood.parallel.search_file import SearchFile
 
 # A digest for each split took 1 % of a fast search, and twice the bytes: decisions/0025-checkpoints-of-searches.
 _TOGETHER = 200
-"""Maximum number of rows of a record: they share one digest, and a damaged record loses no more than them."""
+"""Maximum number of rows of a record. They share one digest, so damage to a record loses only these rows."""
 
 
 class Recorded:
@@ -24,7 +24,7 @@ class Recorded:
     Parameters
     ----------
     file : file from which the records are read and to which they are written
-    search : name of the search: a digest of everything that its claims depend on and that is not in the file's header
+    search : name of the search: a digest of everything that its proofs depend on, except what is in the file's header
     kinds : kinds of rows in the order of writing: a claim is written before other claims that need it
     """
 

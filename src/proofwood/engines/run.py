@@ -30,7 +30,7 @@ NO_ANSWER = 2**62
 
 
 class Stopped(Exception):
-    """A limit or Ctrl-C ended the work; the text names it like ``stopped_by`` of :class:`~proofwood.result.Stats`."""
+    """A limit or Ctrl-C ended the work. The text is a value of ``stopped_by`` in :class:`~proofwood.result.Stats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Run(ABC):
             self.counters[name] += int(number)
 
     def whole_trace(self, objective: float, lower_bound: float) -> tuple[ProgressEvent, ...]:
-        """The trace, ending with the objective and lower bound of the result."""
+        """The trace; its last event has the objective and lower bound of the result."""
         return ended(self.trace, ProgressEvent(self.clock.seconds, objective, lower_bound))
 
     def _tell(self, event: ProgressEvent) -> None:

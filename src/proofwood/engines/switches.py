@@ -1,4 +1,4 @@
-"""The switches of a search, read from its options, which are the only list of them."""
+"""Reads the switches of a search from its options, so that no second list of switches is needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def switches(options: Any) -> dict[str, bool]:
-    """Names and values of the fields of ``options``, a dataclass, whose default is True or False.
+    """Names and values of those fields of the dataclass ``options`` whose default is True or False.
 
     A native search gets all of them. It refuses an unknown name, and raises an error if a name is missing.
     """

@@ -84,7 +84,7 @@ class RecordFile:
         return path.open("ab", buffering=0)
 
     def _append(self, values: Iterable[Record]) -> None:
-        """Append records; first drop what an interrupted call has left."""
+        """Append records; first remove the incomplete line that an interrupted call may have left."""
         assert self.path is not None
         if self._file is None:
             self._file = self._open(self.path)

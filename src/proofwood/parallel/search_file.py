@@ -1,7 +1,7 @@
 """A file with the proofs of a search, from which a later search for the same problem starts.
 
 The form is that of :mod:`proofwood.parallel.checkpoint`. The header identifies the problem by digests of rows, labels
-and weights, and by everything else that its claims depend on. Records follow, each with a digest of itself and of the
+and weights, and by everything else that the records depend on. Records follow, each with a digest of itself and of the
 header. Each write appends records and reaches the disk, so a process that is killed loses only what it found since the
 last write. A record is a claim about the problem, not about the run. This library proved it, and trusts it like an
 answer of the current run. Threads, instruction sets and limits are not part of the header.
@@ -31,7 +31,7 @@ SECONDS = 30.0
 
 
 class SearchFile(RecordFile):
-    """Records of the searches of one fit; each names its ``kind``, and as ``of`` the search that it belongs to.
+    """Records of the searches of one fit. Each has the key ``kind``, and the key ``of``: the search that wrote it.
 
     The file is locked while it is open.
 

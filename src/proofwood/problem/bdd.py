@@ -27,7 +27,7 @@ class BDDProblem:
     Parameters
     ----------
     rows : RankedRows
-    max_features : int from 0; a number above that of the tests permits all tests
+    max_features : non-negative int; if it exceeds the number of tests, all tests may be used
     fewest : False: minimise errors over at most ``max_features`` tests. True: find the fewest tests that leave no
         avoidable error, and ignore ``max_features``
     cost : prices; ``cost.leaf_price`` is the price of an inner node here

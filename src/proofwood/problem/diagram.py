@@ -43,7 +43,7 @@ class DiagramCost(Prices):
         it if exact integers would be too large
     price : real weight that a node costs; None if ``node_price`` is exact
     unit : real weight of one integer weight
-    above, below : those of the :class:`~proofwood.problem.objectives.Rounding` of the weights
+    above, below : these fields of the :class:`~proofwood.problem.objectives.Rounding` of the weights
     most : number of inner nodes of the skeleton
     """
 
@@ -68,8 +68,8 @@ class DiagramCost(Prices):
     ) -> DiagramCost:
         """Prices for ``alpha`` on a skeleton of the given widths; an ``alpha`` of 0.1 is read as exactly 1/10.
 
-        ``unit`` and ``rounding`` are those of the rows. Costs are reported as shares, so the unit matters only if the
-        weights are rounded.
+        ``unit`` and ``rounding`` describe the weights of the rows. Costs are reported as shares, so the unit matters
+        only if the weights are rounded.
         """
         number = share_of(alpha)
         if number is None or not 0 <= number <= 1:
@@ -112,7 +112,7 @@ class DiagramCost(Prices):
 
     @property
     def per(self) -> Fraction:
-        """Real weight of all rows; costs are reported as shares of it."""
+        """Real weight of all rows; costs are reported as shares of this weight."""
         return self.real_total
 
     def share(self, cost: int) -> float:
@@ -159,18 +159,18 @@ class Rate:
         return tuple(w * (gain * a - loss * b) for w, a, b in terms)
 
     def gain(self, weights: IntArray) -> int:
-        """Amount that each unit of left weight predicted positive adds to the sum of the coefficients."""
+        """Amount that a unit of weight of left rows, if predicted positive, adds to the sum of the coefficients."""
         return self._sides(weights)[0]
 
     def _sides(self, weights: IntArray) -> tuple[int, int]:
-        """Amounts that a unit of weight predicted positive adds to the sum on the left, and subtracts on the right."""
+        """Amounts per unit of weight predicted positive: added to the sum on the left, and subtracted on the right."""
         on_left, on_right = int(weights[self.left].sum()), int(weights[self.right].sum())
         gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
         common = math.gcd(gain, loss) or 1
         return gain // common, loss // common
 
     def slack(self, weights: IntArray, predicted: IntArray) -> int:
-        """Integer that is at least 0 iff the constraint holds for the predictions (n_rows,)."""
+        """An integer that is non-negative iff the constraint holds for the predictions (n_rows,)."""
         chosen = predicted == self.positive
         return sum(c for c, yes in zip(self.coefficients(weights), chosen.tolist(), strict=True) if yes)
 
@@ -184,7 +184,7 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Penalty:
-    r"""A price for the weight of positive predictions that one group lacks, in place of constraints.
+    r"""A price, in place of constraints, for the weight of positive predictions that one group lacks.
 
     Let :math:`n_A` be the weight of the left rows that are predicted positive, :math:`W_A` the weight of all left rows,
     and :math:`n_B, W_B` the same weights of the right rows of a rate. The group lacks
@@ -305,7 +305,7 @@ class DiagramProblem:
         return self.cost.of_diagram(wrong, n_splits) + self.penalty(predicted)
 
     def real_cost(self, predicted: IntArray, n_splits: int) -> Fraction:
-        """Cost of a diagram as :meth:`cost_of` counts it, but as a share of the real weight, without rounding."""
+        """Cost of a diagram, with penalties, as a share of the real weight and without rounding."""
         if self.cost.exact:
             return Fraction(self.cost_of(predicted, n_splits), self.cost.error_price * self.cost.total)
         if self.penalties:

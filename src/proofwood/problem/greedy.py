@@ -1,4 +1,4 @@
-"""Training errors of a greedy tree, with which the optimum is compared."""
+"""Training errors of a greedy tree, for comparison with the optimum."""
 
 from __future__ import annotations
 

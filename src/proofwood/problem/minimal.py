@@ -40,7 +40,7 @@ class MinimalTreeProblem:
         return within and table.is_tree and self.rows.errors(table) <= self.max_errors
 
     def size(self, table: NodeTable) -> int:
-        """The minimised size of ``table``: its depth or its number of nodes.
+        """The size of ``table`` that is minimised: depth or number of nodes.
 
         With ``Minimize.NODES``, ``table`` must be a tree of least depth.
         """

@@ -33,7 +33,7 @@ MOST_DIGITS = 22
 
 
 class Rounding(NamedTuple):
-    r"""Bounds on the difference between integer weights and real ones, for weights that 64-bit sums cannot hold.
+    r"""Bounds on the difference between integer and real weights, if the real ones are too precise for 64-bit sums.
 
     With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that misclassifies the rows
     :math:`M` costs :math:`\sum_M w_i`. This is at least :math:`u \sum_M v_i` - ``above`` and at most
@@ -96,7 +96,7 @@ class Prices:
     unit : real weight of one integer weight
     error_price : integer price of one integer weight that is wrong
     price : real weight that a unit of size costs; None if its integer price is exact
-    above, below : those of the :class:`Rounding` of the weights
+    above, below : these fields of the :class:`Rounding` of the weights
     most : largest size of a model
     """
 
@@ -132,7 +132,7 @@ class Prices:
 
     @property
     def left_out(self) -> Fraction:
-        """Part of the real price of a unit of size that the integer price, rounded down, leaves out."""
+        """The part of the real price of a unit of size that is lost because the integer price is rounded down."""
         return self.real_price - self.in_weight(self.size_price)
 
     def in_weight(self, cost: int) -> Fraction:
@@ -184,7 +184,7 @@ class TreeCost(Prices):
         integers would be too large
     priced : whether the size counts leaves or nodes; named in the unit of results
     price : real weight that a unit of size costs; None if ``leaf_price`` is exact
-    above, below : those of the :class:`Rounding` of the weights
+    above, below : these fields of the :class:`Rounding` of the weights
     most : largest size of a model
     """
 
@@ -209,7 +209,7 @@ class TreeCost(Prices):
         rounding: Rounding | None = None,
         most: int = 2**20,
     ) -> TreeCost:
-        """Prices for ``alpha``, a share of the total weight per unit of size; 0.1 is read as exactly 1/10."""
+        """Prices if a unit of size costs the share ``alpha`` of the total weight; 0.1 is read as exactly 1/10."""
         number = alpha if isinstance(alpha, Fraction) else share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
@@ -259,7 +259,7 @@ class TreeCost(Prices):
         return wrong + self.real_price * size
 
     def gap_units(self, max_gap: float) -> int:
-        """``max_gap`` in integer cost, rounded down: an int is a weight, a float in [0, 1) a share of the total."""
+        """``max_gap`` as an integer cost, rounded down. An int is a weight, a float in [0, 1) a share of the total."""
         if is_integer(max_gap):
             if max_gap < 0:
                 raise ValueError(
@@ -309,8 +309,9 @@ class Proof(NamedTuple):
 def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *, complete: bool) -> Proof:
     """Return what is proved about a model of integer cost ``upper`` if all models cost at least ``lower``.
 
-    If integer costs are exact, a model is optimal if the two are equal. Otherwise the objective is the real cost that
-    ``real`` counts, the bound allows for the rounding, and the status is "optimal" only if these two are equal.
+    If integer costs are exact, a model is optimal if ``upper`` and ``lower`` are equal. Otherwise the objective is the
+    real cost that ``real`` counts, and the bound allows for the rounding. The status is then "optimal" only if
+    objective and bound are equal.
 
     Parameters
     ----------
@@ -332,15 +333,15 @@ def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *,
 
 
 def least_integer(weight: Fraction, cost: Prices, *, surely: bool = False) -> int:
-    """Integer weight that every set of rows reaches whose real weight is at least ``weight``.
+    """An integer weight that is reached by every set of rows with a real weight of at least ``weight``.
 
-    With ``surely``: integer weight that only such sets of rows reach. The two are equal if weights are not rounded.
+    With ``surely``: an integer weight that only such sets reach. Both are equal if weights are not rounded.
     """
     return max(0, math.ceil((weight + cost.above if surely else weight - cost.below) / cost.unit))
 
 
 def integer_prices(ratio: Fraction, total: int, largest: int) -> tuple[int, int]:
-    """Integers ``(error_price, size_price)`` with the quotient ``ratio``, or just below it if they are too large."""
+    """Integers ``(error_price, size_price)`` with the quotient ``ratio``, or just below it to keep them small."""
     if ratio.denominator * total < largest:
         return ratio.denominator, ratio.numerator
     error_price = max(1, largest // (2 * total))
@@ -362,10 +363,10 @@ def checked_weights(sample_weight: npt.ArrayLike, n_rows: int) -> FloatArray:
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_rows},)")
     if not np.all(np.isfinite(weights)):
-        raise ValueError("sample_weight holds NaN or infinity: expected finite numbers from 0")
+        raise ValueError("sample_weight holds NaN or infinity: expected finite non-negative numbers")
     if np.any(weights < 0):
         row = int(np.argmin(weights))
-        raise ValueError(f"sample_weight[{row}]={weights[row]} is negative: expected finite numbers from 0")
+        raise ValueError(f"sample_weight[{row}]={weights[row]} is negative: expected finite non-negative numbers")
     if n_rows and float(weights.max()) >= LARGEST_WEIGHT / n_rows and exact_sum(weights) >= LARGEST_WEIGHT:
         raise ValueError(
             f"sample_weight goes up to {weights.max():g}, and its sum is above {LARGEST_WEIGHT:.3g}: only ratios of "
@@ -425,7 +426,7 @@ def _as_multiples(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fract
 
 
 def _as_fractions(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
-    """The weights over a common denominator, each read as a simple fraction; None if they are too many or too large."""
+    """The weights, each read as a simple fraction, over a common denominator; None if too many or too large."""
     distinct = _few_distinct(weights)
     if distinct is None:
         return None

@@ -61,7 +61,7 @@ class RankedRows:
     unit: Fraction = Fraction(1)
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     rounding: Rounding | None = None
-    _index: list[IntArray] = field(default_factory=list, init=False, repr=False)  # of the groups, once it is known
+    _index: list[IntArray] = field(default_factory=list, init=False, repr=False)  # of the groups, once they are known
 
     @classmethod
     def with_tests(
@@ -99,7 +99,7 @@ class RankedRows:
         places: list[tuple[IntArray, int]] = []  # ranks of a column; or level of each row, and how many have a test
         tests_of: list[int] = []
         thinned = set()
-        sorted_in = 0.0  # seconds that the column before took, as the next one will
+        sorted_in = 0.0  # seconds that the previous column took; the next one takes about as long
         for j in range(values.shape[1]):
             require_time(deadline, sorted_in)
             begun = time.monotonic()
@@ -191,7 +191,9 @@ class RankedRows:
         """Rows given as ranks, (n_samples, n_columns), over columns of ``tests_of`` tests each."""
         places, counts = np.asarray(ranks, dtype=np.int32), np.asarray(tests_of, dtype=np.int32)
         if places.ndim != 2 or counts.shape != places.shape[1:]:
-            raise ValueError(f"ranks have shape {places.shape}: expected (n, {counts.size}), one column per tests_of")
+            raise ValueError(
+                f"ranks have shape {places.shape}: expected (n, {counts.size}), one column for each entry of tests_of"
+            )
         if np.any((places < 0) | (places > counts)):
             raise ValueError("a rank is below 0 or above the number of tests of its column")
         labels = np.asarray(codes, dtype=np.int64)
@@ -268,7 +270,7 @@ class RankedRows:
                 require_time(deadline)
                 distinct, index = np.unique(index, return_inverse=True)
                 size, dense = int(distinct.size), True
-                if size == self.n_rows:  # later columns part nothing
+                if size == self.n_rows:  # later columns separate nothing
                     break
             index = index * (tests + 1) + self.ranks[:, j]
             size, dense = size * (tests + 1), False
@@ -290,13 +292,13 @@ class RankedRows:
 
     @property
     def unavoidable(self) -> int:
-        """Integer weight that every model over these tests gets wrong: the minority of each group of equal rows."""
+        """Integer weight that every model over these tests misclassifies: the minorities of groups of equal rows."""
         weights = self.groups[1]
         return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
 
     @property
     def unclear_majority(self) -> int | None:
-        """A group of equal rows whose heaviest classes differ between integer and real weights; None if none does."""
+        """A group of equal rows whose heaviest classes differ between integer and real weights; None if all agree."""
         if self.rounding is None:
             return None
         index, weights = self.groups
@@ -331,7 +333,7 @@ class RankedRows:
         """Largest integer weight that a model can misclassify if the real weight is at most ``weight``.
 
         With ``surely``: the integer weight up to which the misclassified real weight is certainly at most ``weight``,
-        or -1 if it never is. The two are equal if weights are not rounded.
+        or -1 if no integer weight ensures this. The two are equal if weights are not rounded.
         """
         if self.rounding is None:
             return min(self.total, math.floor(weight / self.unit))
@@ -380,7 +382,7 @@ class RankedRows:
         return np.asarray(self.weights * float(self.unit)) if self.rounding is None else self.rounding.weights
 
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
-        """``table``, a model over the tests, with the weights and row counts of these rows at its nodes."""
+        """A copy of ``table``, a model over the tests; its nodes have the weights and row counts of these rows."""
         short, ranks = self._over_ranks(table)
         if relabel and (self.rounding is not None or self.unit != 1):  # the heaviest classes by integer weight
             whole = self.weights.astype(np.float64)
@@ -390,7 +392,7 @@ class RankedRows:
         return replace(counted, feature=table.feature, threshold=table.threshold)
 
     def _over_ranks(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
-        """``table`` over the columns of ranks that it uses, and these columns; ranks up to the cut go low."""
+        """Convert ``table`` to thresholds on the columns of ranks that it uses, and return it with these columns."""
         inner = table.feature >= 0
         tests = table.feature[inner]
         column = np.searchsorted(self.offsets, tests, side="right") - 1

@@ -36,15 +36,15 @@ class TreeProblem:
     weights : (n_rows,) positive int64; real weight = ``weights * cost.unit`` unless there is a ``rounding``
     n_classes : int
     cost : integer prices of a wrong row and of a leaf, and how they are reported
-    max_depth : int from 0 (a single leaf)
+    max_depth : non-negative int; 0 permits only a single leaf
     min_samples_leaf : rows (unweighted) that every leaf must hold
     min_leaf_weight : integer weight that every leaf must hold
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
     kept : indices of the rows that were kept, those of positive weight
     rounding : the real weights, if 64-bit integers do not hold them
     by_sets : columns of ``X`` that hold levels without order; a test of such a column is a set of levels
-    sets_anywhere : maximum number of levels of such a column for a test at every node; a column with more levels is
-        tested only at nodes from which a path may have at most two tests
+    sets_anywhere : such a column with at most this number of levels may be tested at every node; one with more levels
+        only at nodes from which no path may have more than two tests
     """
 
     X: FloatArray
@@ -89,7 +89,8 @@ class TreeProblem:
         min_samples_leaf : rows, unweighted, that every leaf must hold
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
         max_gap : an int is a weight of wrong rows, a float in [0, 1) a share of the total weight
-        by_sets : columns that are tested by sets of their values, at most 64 values each; not with a minimum for leaves
+        by_sets : columns that are tested by sets of their values, at most 64 values each; needs ``min_samples_leaf`` of
+            1, and no minimum weight of leaves
 
         Raises
         ------
@@ -169,7 +170,7 @@ class TreeProblem:
         return self.cost.real_cost(self.rounding.sum(wrong), table.n_leaves - 1)
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
-        """Whether every leaf holds at least a share of the real weight; rounded weights may not decide this.
+        """Whether every leaf holds at least ``share`` of the real weight, which rounded weights may misjudge.
 
         Parameters
         ----------
@@ -194,7 +195,7 @@ def check_depth(max_depth: object) -> None:
 
 
 def check_min_samples_leaf(rows: object) -> None:
-    """Raise ValueError unless ``rows`` is an integer from 1."""
+    """Raise ValueError unless ``rows`` is a positive integer."""
     if not is_integer(rows) or rows < 1:
         raise ValueError(
             f"min_samples_leaf={rows!r} is not a number of rows: expected an integer from 1. "

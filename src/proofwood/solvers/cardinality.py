@@ -110,7 +110,7 @@ class Totalizer:
         check: Callable[[], None] = lambda: None,
     ) -> None:
         if cap < 0:
-            raise ValueError(f"cap={cap} is negative: expected an integer from 0, the largest bound that is needed")
+            raise ValueError(f"cap={cap} is negative: expected the largest bound that is needed, at least 0")
         self.cap = cap
         self._session = session
         self._check = check

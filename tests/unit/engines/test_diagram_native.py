@@ -327,7 +327,7 @@ def test_a_missing_solver_is_told_before_any_work(monkeypatch: pytest.MonkeyPatc
 def test_weights_beyond_64_bits_are_refused() -> None:
     rows = RankedRows.from_bits([[0], [1]], [0, 1], sample_weight=[2**45, 2**45 + 1])
     cost, left = DiagramCost.of(alpha=0.1, total=rows.total, widths=(1, 2)), np.array([True, False])
-    with pytest.raises(ValueError, match="64 bits"):
+    with pytest.raises(ValueError, match="64-bit sums"):
         DiagramProblem(rows, (1, 2), cost, rates=(Rate(left, ~left, positive=1, ratio=Fraction(4, 5)),))
 
 

@@ -86,7 +86,7 @@ class CellTable:
         return int((self.weights.sum(axis=1) - self.weights.max(axis=1)).sum())
 
     def reorder(self, order: Sequence[int]) -> CellTable:
-        """The table of the same tests in another order; the new test ``i`` is now at place ``order[i]``."""
+        """The table of the same tests in another order; its test ``i`` is test ``order[i]`` of this table."""
         places = list(order)
         if sorted(places) != list(range(self.n_tests)):
             raise ValueError(f"order {places} is not a permutation of 0..{self.n_tests - 1}")
@@ -96,9 +96,9 @@ class CellTable:
 
 
 def beads(labels: Sequence[int] | npt.NDArray[np.integer]) -> list[tuple[int, ...]]:
-    """The beads of a truth table, largest first: its subtables whose two halves differ, and its single labels.
+    """The beads of a truth table, largest first. A bead is a subtable whose halves differ, or a single label.
 
-    They are the nodes of the ordered reduced diagram [1]_.
+    Beads are the nodes of the ordered reduced diagram [1]_.
 
     References
     ----------
@@ -118,7 +118,7 @@ def diagram(tests: Sequence[int], labels: Sequence[int] | npt.NDArray[np.integer
 
     Parameters
     ----------
-    tests : tests from top to bottom; node ``feature`` is the test, ``threshold`` 0.5
+    tests : tests from top to bottom; each inner node has its test as ``feature``, and the ``threshold`` 0.5
     labels : (2 ** len(tests),) class code of each cell
     n_classes : number of classes
 
@@ -153,7 +153,7 @@ def _halves(table: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _essential(table: tuple[int, ...]) -> tuple[int, ...]:
-    """The bead of a subtable; as long as its two halves are equal, the subtable is replaced by one half."""
+    """The bead of a subtable: while the two halves are equal, one half replaces the subtable."""
     while len(table) > 1:
         first, second = _halves(table)
         if first != second:

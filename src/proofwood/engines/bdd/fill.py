@@ -1,4 +1,4 @@
-"""Chooses the labels of cells that leave a choice, and counts the nodes of the resulting diagram.
+"""Chooses labels for cells that allow several, and counts the nodes of the resulting diagram.
 
 A cell that rows reach always gets one of its heaviest classes, so the training errors are those of the truth table. The
 rules BDD-P and BDD-C are from Hu, Huguet, Siala (2022), section 4.
@@ -51,8 +51,8 @@ def fill_merge(cells: CellTable) -> IntArray:
     The labels of cells without rows are unknown. Two subtables *match* if they agree in all cells that are known in
     both; matching subtables are made equal. From the top down, a subtable whose halves match needs no node of its
     level; then the subtables of the next level are compared. Matching is not transitive. So each subtable, from left to
-    right, joins the first earlier one that it matches, including the labels which that one got from others. Cells that
-    stay unknown get class 0; this happens only in a table without rows.
+    right, joins the first earlier subtable that it matches. The labels of that subtable include those that it got from
+    others. Cells that stay unknown get class 0; this happens only in a table without rows.
     """
     heaviest = cells.weights.argmax(axis=1)[:, np.newaxis] == np.arange(cells.n_classes)
     return _merged(heaviest | ~cells.reached[:, np.newaxis], _join_first)
@@ -75,8 +75,8 @@ def merged_labels(cells: CellTable) -> IntArray:
     """Allowed labels (2 ** n_tests,) that make many subtables equal.
 
     From the top down, a subtable whose halves can be made equal needs no node of its level. Then the subtables of the
-    next level are compared, those with the fewest allowed labels first. Each joins an earlier one that can be made
-    equal to it, if there is any: the one for which both lose the fewest labels.
+    next level are compared, those with the fewest allowed labels first. Each subtable joins an earlier one that can be
+    made equal to it. If there are several, it joins the one for which the two lose the fewest labels in all.
     """
     return _merged(cells.allowed.copy(), _join_freest)
 
@@ -84,7 +84,8 @@ def merged_labels(cells: CellTable) -> IntArray:
 def _merged(allowed: BoolArray, join: Join) -> IntArray:
     """Array (n_cells,): the smallest label that is still allowed in each cell after subtables were made equal.
 
-    ``allowed`` (n_cells, n_classes) is changed in place: subtables that ``join`` groups keep only their common labels.
+    ``allowed`` (n_cells, n_classes) is changed in place: if ``join`` puts subtables into a group, they keep only their
+    common labels.
     """
     groups: list[list[int]] = [[0]]  # each a list of first cells of subtables that are equal from now on
     length = allowed.shape[0]

@@ -16,7 +16,7 @@ from proofwood.problem.ranked import RankedRows
 
 
 def choose_tests(rows: RankedRows, size: int, late: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
-    """Choose at most ``size`` tests: each adds the most information about the class to the tests before it [1]_.
+    """Choose at most ``size`` tests, one by one: each adds the most information about the class [1]_.
 
     Of equally good tests, the smallest number wins. The choice ends early if no test adds information, or if ``late()``
     returns True.

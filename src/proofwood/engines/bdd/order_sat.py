@@ -70,7 +70,7 @@ class _Table:
         self._equal: dict[tuple[int, int, int], Literal] = {}
 
     def paid(self) -> list[int]:
-        """One literal for each subtable that may need its own node; if it is false, the subtable needs none."""
+        """One literal for each subtable that may need a node. If the literal is false, the subtable needs none."""
         literals = []
         for level in range(self.cells.n_tests):
             for place in range(2**level):

@@ -90,7 +90,7 @@ def diagram_over(
 def _smallest_of(
     problem: BDDProblem, chosen: Chosen, sets: Sequence[tuple[int, ...]], clock: SizeClock
 ) -> tuple[NodeTable, Part]:
-    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equal sizes, the first."""
+    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equally small ones, the first."""
     hurry = no_time_for_table(len(sets[0]), clock.for_size().seconds)
     if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
         return _sparse(problem, sets[0], clock)
@@ -165,13 +165,15 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
     if problem.fewest:
         if errors != rows.unavoidable:
             raise AssertionError(
-                f"the diagram gets a weight of {errors} wrong: expected {rows.unavoidable}, the unavoidable errors"
+                f"the diagram misclassifies the weight {errors}: expected {rows.unavoidable}, the unavoidable errors"
             )
         unit, objective, lower = "features", float(chosen.value), float(chosen.lower_bound)
         status = Status.OPTIMAL if lower == objective else Status.FEASIBLE
     else:
         if errors != chosen.value:
-            raise AssertionError(f"the diagram gets a weight of {errors} wrong, but the search counted {chosen.value}")
+            raise AssertionError(
+                f"the diagram misclassifies the weight {errors}, but the search counted {chosen.value}"
+            )
         unit, least = cost.name, min(chosen.lower_bound, errors)
         objective, lower, status = proof(
             cost,
@@ -180,7 +182,7 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
             lambda: problem.real_cost(table),
             complete=least == errors,
         )
-        if status is Status.WITHIN_GAP:  # because of rounding, it is open which sets have equally few errors
+        if status is Status.WITHIN_GAP:  # because of rounding, it is not known which sets have equally few errors
             size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     final = ProgressEvent(clock.seconds, objective, lower)
     trace = ended(chosen.trace, final)
@@ -192,12 +194,12 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
 
 @dataclass(frozen=True, slots=True)
 class SizeClock(Clock):
-    """A clock that also divides the time between the main goal and the secondary one, a small diagram."""
+    """A clock that divides the time between two goals: the best set of tests, and then a small diagram."""
 
     size_ends: float | None = None  # seconds from the start at which the search for a small diagram ends
 
     def main_over(self) -> SizeClock:
-        """A copy that limits the remaining time to the share for the secondary goal, a small diagram."""
+        """A copy that also ends the search for a small diagram, after a share of the time."""
         taken = self.seconds
         share = self.limits.secondary(taken).seconds
         return self if share is None else replace(self, size_ends=taken + share)

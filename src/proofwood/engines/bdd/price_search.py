@@ -93,7 +93,7 @@ class _PricedRun(BoundedRun):
         self._stopped_by: str | None = None
 
     def cheapest(self, cells: CellTable) -> Cheapest:
-        """The order and labels of least cost over ``cells``; not improved if they cannot beat the best diagram."""
+        """The cheapest order and labels over ``cells``. They are not improved if they cannot beat the best diagram."""
         cost = self.problem.cost
         return cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=self.upper, limits=self.clock.left())
 
@@ -108,7 +108,7 @@ class _PricedRun(BoundedRun):
         return self.problem.cost.error_price * self.problem.rows.unavoidable + self.problem.cost.leaf_price * size
 
     def leave(self, bound: int, stopped_by: str | None = None) -> None:
-        """Note that some diagrams are not searched, that all cost at least ``bound``, and what stopped the search."""
+        """Note that some diagrams, each of cost at least ``bound``, are not searched; and what stopped the search."""
         self._left.append(bound)
         self._stopped_by = stopped_by or self._stopped_by
 

@@ -46,13 +46,14 @@ def cheapest_diagram(
 
     If there are at most :data:`MOST_FUNCTIONS` labelings, all are compared. Otherwise the search begins with the
     smallest diagram of fewest errors, and copies subtables and changes labels while the cost falls. The bound is then
-    the smaller one of two cases. Either every cell predicts a heaviest class, and the diagram has at least as many
-    nodes as the smallest one. Or some cell does not, and this adds at least the smallest error that such a change adds.
+    the smaller of two bounds. The first is for diagrams in which every cell predicts a heaviest class: they have at
+    least as many nodes as the smallest diagram. The second is for diagrams in which some cell predicts another class:
+    each such cell adds errors, and the bound uses the smallest possible addition.
 
     Parameters
     ----------
     cells : CellTable
-    error_price, node_price : integers from 0
+    error_price, node_price : non-negative integers
     upper : cost of a known diagram; if the bound reaches it, the diagram is not improved
     limits : wall-clock seconds
 
@@ -91,7 +92,7 @@ def _of_all(cells: CellTable, error_price: int, node_price: int) -> Cheapest:
 
 @cache
 def _sizes(n_tests: int, n_classes: int) -> tuple[IntArray, IntArray]:
-    """The inner nodes of every labeling in its best order, and the index of that order among all permutations.
+    """For every labeling: the inner nodes in its best order, and the index of this order among all permutations.
 
     The number of a labeling has the labels of the cells as digits, with cell 0 first.
     """

@@ -80,7 +80,7 @@ def smallest_diagram(cells: CellTable, *, upper: int | None = None, limits: Limi
 
 
 class _Search:
-    """Best-first search over orders. Each order has a bound; the least bound of the open orders bounds the result."""
+    """Best-first search over orders. The least bound of the orders not yet searched bounds the result."""
 
     def __init__(self, cells: CellTable, clock: Clock) -> None:
         self.cells = cells
@@ -208,7 +208,10 @@ def order_bound(bounds: IntArray, order: Order) -> int:
 
 
 def essential_tests(cells: CellTable) -> int:
-    """Number of tests that every diagram needs: for each, two cells that differ only in it need different labels."""
+    """Number of tests that every diagram needs.
+
+    A test is needed if two cells that differ only in their answer to this test need different labels.
+    """
     n = cells.n_tests
     words = _words(cells.allowed)
     count = 0

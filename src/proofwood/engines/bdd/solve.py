@@ -28,7 +28,7 @@ def solve(
     problem : BDDProblem
     limits : wall-clock seconds and threads
     progress : called when the errors, or the number of tests, improve
-    checkpoint : file with what earlier searches proved; this search writes its proofs there, too
+    checkpoint : file with the proofs of earlier searches, to which this search adds its proofs
 
     Returns
     -------
@@ -58,7 +58,7 @@ def solve(
 
 
 def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Result:
-    """The diagram with the fewest errors over at most ``max_features`` tests; of equally good ones, a small one."""
+    """The diagram with the fewest errors over at most ``max_features`` tests; of equally good diagrams, a small one."""
     rows = problem.rows
     try:
         chosen = _choose(problem, clock, _in_errors(problem, progress), checkpoint)
@@ -132,7 +132,7 @@ def _real_event(problem: BDDProblem, event: ProgressEvent) -> ProgressEvent:
 
 
 def _in_errors(problem: BDDProblem, progress: Progress | None) -> Progress | None:
-    """A ``progress`` callback for events in integer errors, which passes them on in real weight."""
+    """A callback that converts events from integer errors to real weight, and passes them to ``progress``."""
     if progress is None:
         return None
     return lambda event: progress(_real_event(problem, event)) if event.objective <= problem.rows.total else None

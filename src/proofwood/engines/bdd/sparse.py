@@ -24,8 +24,8 @@ def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
     """An ordered reduced diagram over ``tests``, top to bottom, with as few errors as their truth table.
 
-    If no row takes a branch, it leads to the same node as its sibling. A branch ends in a leaf as soon as one class is
-    a heaviest class of all its cells. Equal nodes are shared. The diagram need not be the smallest.
+    A branch that no row takes leads to the same node as its sibling. A branch ends in a leaf as soon as all its cells
+    share a heaviest class. Equal nodes are shared. The diagram need not be the smallest.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
 
 
 class _Builder:
-    """Builds the nodes from the bottom up, each once. The key of a split is (level, low, high), of a leaf its class."""
+    """Builds each node once, from the bottom up. A split has the key (level, low, high), and a leaf its class."""
 
     def __init__(self, high: BoolArray, allowed: BoolArray) -> None:
         self.high, self.allowed = high, allowed

@@ -17,7 +17,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def sides(rows: RankedRows, cell: IntArray, chosen: IntArray | None = None) -> Iterator[tuple[int, Counts, Counts]]:
-    """For each column: its first test number, and the class weights in each cell on both sides of each test.
+    """For each column, the number of its first test, and the class weights on both sides of each test, by cells.
 
     Parameters
     ----------

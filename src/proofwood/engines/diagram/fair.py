@@ -1,8 +1,8 @@
 """Local search with fairness constraints: it changes the costs of predictions so that fair diagrams become cheaper.
 
 Each constraint (eq. 19) has a multiplier, which changes the costs of positive predictions. They become cheaper for the
-rows of the group whose rate is too low, and dearer for the rows of the other group. A multiplier rises while its
-constraint is broken, and falls while it is met. So the search finds diagrams on both sides of the constraint. Those
+rows of the group whose rate is too low, and more expensive for the rows of the other group. A multiplier rises while
+its constraint is broken, and falls while it is met. So the search finds diagrams on both sides of the constraint. Those
 that meet all constraints are offered at their true cost. The multiplier of a penalty never exceeds its price, since a
 diagram may break a constraint at that price.
 """
@@ -63,10 +63,10 @@ def improve_fairly(
 
 
 def _rates(problem: DiagramProblem) -> tuple[list[Rate], FloatArray]:
-    """All rates, of constraints and of penalties, and the largest multiplier of each.
+    """The rates of all constraints and penalties, and the largest multiplier of each rate.
 
-    For a constraint, it is infinite. For a penalty, it is the price of a whole group, relative to the cost of an error
-    in every row.
+    The multiplier of a constraint is unlimited. That of a penalty is at most the price of a whole group, relative to
+    the cost of an error in every row.
     """
     rates, most = list(problem.rates), [np.inf] * len(problem.rates)
     for penalty in problem.penalties:
@@ -93,7 +93,7 @@ def _shares(problem: DiagramProblem, rates: list[Rate]) -> FloatArray:
 def _prices(
     problem: DiagramProblem, rates: list[Rate], shares: FloatArray, multipliers: FloatArray
 ) -> tuple[DiagramProblem, IntArray]:
-    """The problem without penalties in a finer cost unit, and the (n_rows, n_classes) costs with the multipliers."""
+    """The problem without penalties, in a finer cost unit; and (n_rows, n_classes) costs with the multipliers."""
     cost = problem.cost
     largest = cost.error_price * cost.total * (2 + 2 * float(multipliers.sum()))
     scale = max(1, min(SCALE, int(EXACT / 2 / largest)))

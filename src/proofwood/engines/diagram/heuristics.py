@@ -14,7 +14,7 @@ from proofwood.problem.diagram import DiagramProblem
 
 _MOST = 2**62
 FEATURE_SHARE = 0.6
-"""Each node looks at this random share of the columns, and at least at one."""
+"""The share of the columns that each node compares; they are drawn at random, at least one."""
 
 
 def construct(
@@ -28,17 +28,18 @@ def construct(
     """Build many diagrams from the top down, and return the best one (Step 1 of [1]_).
 
     Each node takes the split with the greatest information gain among a random share of the columns. Rows of only one
-    class go directly to the leaf of this class. If more arcs leave a layer than the next layer has nodes, the two whose
-    rows lose the least information together are merged, until they fit. Rows that leave the last layer go to the leaf
-    of their cheapest class. Finally, from the bottom up, nodes with two leaves are removed if the cost does not rise.
-    The starts differ in the columns drawn; the first uses all columns. Diagrams without nodes are compared, too.
+    class go directly to the leaf of this class. If more arcs leave a layer than the next layer has nodes, arcs are
+    merged in pairs until they fit, each time the pair that loses the least information. Rows that leave the last layer
+    go to the leaf of their cheapest class. Finally, from the bottom up, nodes with two leaves are removed if the cost
+    does not rise. The first start uses all columns; each other start draws columns at random. Diagrams without nodes
+    are compared, too.
 
     Parameters
     ----------
     problem : DiagramProblem, univariate
-    random_state : int from 0
+    random_state : non-negative int
     seconds : wall-clock limit
-    n_starts : number of starts; 100 if ``seconds`` is None, too
+    n_starts : number of starts; 100 if this and ``seconds`` are both None
     costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
 
     Returns
@@ -59,7 +60,7 @@ def construct(
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
     if n_starts is not None and n_starts < 0:
-        raise ValueError(f"n_starts={n_starts!r} is negative: expected an integer from 0")
+        raise ValueError(f"n_starts={n_starts!r} is negative: expected a non-negative integer")
     kernel = kernel_of(problem, costs, random_state)
     starts = n_starts if n_starts is not None else 100 if seconds is None else _MOST
     found = _native.construct_layered(
@@ -87,18 +88,18 @@ def improve(
     best targets of both sides. Sometimes a node is optimised together with up to two new children, or it is removed or
     merged with another node if this lowers the cost. When passes no longer improve the diagram, it is changed at
     random, and passes improve it again. Random changes are: other splits or arcs; nodes added, removed, merged or
-    divided; nodes moved up or down with all nodes below; the lower layers of another diagram; temporary other costs of
-    the rows. The result replaces the current diagram if it is not much worse.
+    divided; nodes moved up or down with all nodes below; the lower layers of another diagram; costs of the rows that
+    are changed for a while. The result replaces the current diagram if it is not much worse.
 
     Parameters
     ----------
     problem : DiagramProblem, univariate
     diagram : Diagram of the skeleton; the search begins with it
     costs : (n_rows, n_classes) integer cost of predicting each class for each row; the costs of eq. 18 if None
-    random_state : int from 0
+    random_state : non-negative int
     seconds : wall-clock limit
     target : stop at a diagram of at most this cost
-    max_rounds : number of random changes; 1000 if ``seconds`` is None, too
+    max_rounds : number of random changes; 1000 if this and ``seconds`` are both None
 
     Returns
     -------
@@ -115,7 +116,7 @@ def improve(
         On Ctrl-C; the exception contains the best diagram so far.
     """
     if max_rounds is not None and max_rounds < 0:
-        raise ValueError(f"max_rounds={max_rounds!r} is negative: expected an integer from 0")
+        raise ValueError(f"max_rounds={max_rounds!r} is negative: expected a non-negative integer")
     kernel = kernel_of(problem, costs, random_state)
     check_skeleton(problem, diagram)
     rounds = max_rounds if max_rounds is not None else 1000 if seconds is None else _MOST
@@ -142,7 +143,7 @@ def _start(problem: DiagramProblem, diagram: Diagram) -> dict[str, Any]:
 
 
 def _better(kernel: Kernel, start: Diagram, found: Diagram) -> Diagram:
-    """The better one of two diagrams: first one that meets the constraints, then the cheaper; in a tie, ``found``."""
+    """The better of two diagrams: one that meets the constraints, else the cheaper one; in a tie, ``found``."""
 
     def rank(diagram: Diagram) -> tuple[bool, int]:
         return bool(count(kernel.problem, diagram).broken), price(kernel.problem, diagram, kernel.prices)

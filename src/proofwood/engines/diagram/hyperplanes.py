@@ -68,7 +68,7 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
     _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
     _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
-    _bounds(run, one_split)  # again: with a better diagram, fewer numbers of nodes are open
+    _bounds(run, one_split)  # again: a better diagram rules out more numbers of nodes
     if exact:
         search_sides(run, random_state)
     if run.done:
@@ -88,7 +88,7 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
 
 
 def least_cost_of_equal_rows(problem: DiagramProblem) -> int:
-    """A lower bound on the integer cost of all diagrams, as no split separates equal rows of different classes."""
+    """A lower bound on the integer cost of all diagrams, from equal rows of different classes."""
     leaf = problem.cost.of_diagram(problem.leaf_errors, 0)
     return min(leaf, problem.cost.of_diagram(problem.rows.unavoidable, 1))
 
@@ -130,7 +130,7 @@ def search_sides(run: DiagramRun, random_state: int, share: tuple[float, float] 
 
 
 def _one_split(run: DiagramRun) -> int | None:
-    """A lower bound on the integer weight that a diagram of one split gets wrong; None if it cannot be computed."""
+    """A lower bound on the integer weight that a diagram of one split misclassifies; None if it cannot be computed."""
     if run.done or run.clock.over:
         return None
     return errors_of_one_split(run.problem, seconds=run.clock.share(*ONE_SPLIT))
@@ -169,7 +169,7 @@ def _bounds(run: DiagramRun, one_split: int | None, seconds: float | None = None
 
 
 def _offer(run: DiagramRun, diagram: Diagram, by: str) -> None:
-    """Offer ``diagram`` if its hyperplanes keep the margin between rows that the model of the paper requires."""
+    """Offer ``diagram`` if its hyperplanes keep the margin that the paper's model requires between rows."""
     if holds_margins(run.problem, diagram):
         run.offer(diagram, by=by)
 

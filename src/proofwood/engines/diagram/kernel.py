@@ -51,7 +51,7 @@ class Kernel:
         return diagram
 
     def diagram(self, found: Mapping[str, Any]) -> Diagram:
-        """The diagram of a native answer, after its cost was counted again row by row.
+        """Convert a native answer to a diagram, and check its cost by counting it again row by row.
 
         Raises
         ------
@@ -102,13 +102,13 @@ def kernel_of(problem: DiagramProblem, costs: npt.ArrayLike | None, random_state
     ------
     ValueError
         If the problem is oblique, ``costs`` does not have the shape (n_rows, n_classes), is not an integer array or has
-        too large values to be summed exactly, or ``random_state`` is negative.
+        values too large to be summed exactly, or ``random_state`` is negative.
     """
     rows = problem.rows
     if problem.oblique:
         raise ValueError("the problem is oblique: this search supports only univariate splits")
     if random_state < 0:
-        raise ValueError(f"random_state={random_state!r} is negative: expected an integer from 0")
+        raise ValueError(f"random_state={random_state!r} is negative: expected a non-negative integer")
     prices = error_prices(problem) if costs is None else np.asarray(costs)
     if prices.shape != (rows.n_rows, rows.n_classes):
         raise ValueError(f"costs have shape {prices.shape}: expected {(rows.n_rows, rows.n_classes)}")
@@ -135,9 +135,11 @@ def kernel_of(problem: DiagramProblem, costs: npt.ArrayLike | None, random_state
 
 
 def _fairness(problem: DiagramProblem) -> tuple[FloatArray, list[float]]:
-    """The (n_rates, n_rows) coefficients of the fairness constraints as floats, and a sum that surely meets each one.
+    """The (n_rates, n_rows) coefficients of the fairness constraints as floats, and a least sum for each.
 
-    If the integers are too large to be summed exactly as floats, this sum includes a margin for rounding.
+    A constraint is surely met if the coefficients of the rows predicted positive add up to this sum or more.
+
+    The sum is 0, plus a margin for rounding if the integers are too large to be summed exactly as floats.
     """
     of_rates: list[list[int]] = [list(rate.coefficients(problem.rows.weights)) for rate in problem.rates]
     least = []

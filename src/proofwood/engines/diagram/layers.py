@@ -45,7 +45,7 @@ class LayerOptions:
     Parameters
     ----------
     caps : bound by trees with capped numbers of inner children; if off, by the errors that no split avoids
-    merged : bound the rows of arcs that meet as one set, as soon as they meet, if this is cheap
+    merged : as soon as arcs meet in a node, bound all their rows together, if this takes little time
     states : store the lower bound of each state, and use it if the state is reached again
     ranges : bound the cuts between two evaluated cuts by the values of these two
     """
@@ -158,7 +158,7 @@ class LayerSearch:
 
 
 def _without_nodes(problem: DiagramProblem) -> int:
-    """Integer cost of the best diagram without nodes, which the search does not consider."""
+    """Integer cost of the best diagram without nodes. The search considers only diagrams with nodes."""
     return problem.cost.of_diagram(problem.leaf_errors, 0)
 
 

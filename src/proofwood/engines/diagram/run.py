@@ -50,7 +50,7 @@ class DiagramRun(BoundedRun):
         return self.infeasible or (self.best is not None and super().done)
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
-        """Count ``diagram`` again, and make it the best if it meets the constraints and costs less; return whether."""
+        """Count ``diagram`` again. If it meets the constraints and costs less, make it the best and return True."""
         counted = count(self.problem, diagram)
         if counted.broken or counted.cost >= self.upper:
             return False
@@ -91,7 +91,7 @@ class DiagramRun(BoundedRun):
             super().report()
 
     def result(self, stopped_by: str | None = None) -> Result:
-        """The result of the run; ``stopped_by`` says what ended it, if it is not done."""
+        """The result of the run; ``stopped_by`` says what ended the run, if it is not done."""
         cost = self.problem.cost
         done = self.done
         stats = Stats(

@@ -87,7 +87,7 @@ class SetSearch:
         return min(tests, key=self.bound, default=None)
 
     def raise_nodes(self, nodes: int, errors: int) -> None:
-        """Note that every diagram of ``nodes`` nodes gets at least the integer weight ``errors`` wrong."""
+        """Note that every diagram of ``nodes`` nodes misclassifies at least the integer weight ``errors``."""
         self.by_nodes[nodes] = max(self.by_nodes[nodes], errors)
 
     def learn_fewest(self, tests: int, run: DiagramRun, *, seconds: float | None) -> None:
@@ -142,17 +142,18 @@ class SetSearch:
 
     @cached_property
     def _told_apart(self) -> RankedRows:
-        """The rows for the search over sets; with constraints on rows, they have one more class without any weight.
+        """The rows for the search over sets; if constraints count rows, with an additional class that has no weight.
 
         The search ignores a group of equal rows if all classes have the same weight there, since its predictions do not
-        change the errors. But constraints may depend on them. With a class without weight, no group is ignored.
+        change the errors. But constraints may depend on these predictions. With the additional class, no group is
+        ignored.
         """
         rows = self.problem.rows
         return replace(rows, n_classes=rows.n_classes + 1) if self.problem.counts_rows else rows
 
 
 def search_sets(search: SetSearch, run: DiagramRun, *, seconds: float | None) -> None:
-    """Work on the number of tests with the lowest bound, until none is open or the time is over.
+    """Search sets of tests, always of the size with the lowest bound, until no size is left or the time is over.
 
     ``run`` gets the bounds and the diagrams.
     """

@@ -59,7 +59,7 @@ class Diagram:
         return (sums > self.offsets).astype(np.int64)
 
     def visits(self, problem: DiagramProblem) -> tuple[IntArray, IntArray]:
-        """Two arrays: (n_rows, n_splits) is 1 if the row visits the node; (n_rows,) the predicted class codes."""
+        """Two arrays: (n_rows, n_splits), 1 if the row visits the node, else 0; and (n_rows,) predicted class codes."""
         n = problem.rows.n_rows
         if self.n_splits == 0:
             return np.zeros((n, 0), dtype=np.int64), np.full(n, self.constant, dtype=np.int64)

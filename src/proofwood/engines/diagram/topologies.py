@@ -26,12 +26,13 @@ class TopologyOptions:
 
     Parameters
     ----------
-    merge_bound : if only tests that are not used yet can follow, count cells of one node together if none of these
-        tests distinguishes them
-    pure_flows : send the rows of an arc to a leaf if no test of the set improves them (not with constraints that count
-        rows)
-    stumps : if no layer can follow, give every node its best test without a search
-    reach : if the rows that are still open cannot repair a rate, count its constraint as broken, or add its penalty
+    merge_bound : if only unused tests can follow, merge the cells of a node that these tests do not distinguish, and
+        bound the errors from the merged cells
+    pure_flows : let an arc lead to a leaf if no test of the set can reduce the errors of its rows (off if constraints
+        count rows)
+    stumps : in the last possible layer, give every node its best test without a search
+    reach : some rows have no leaf yet. If a rate is missed however they are predicted, count its constraint as broken,
+        or add its penalty
     """
 
     merge_bound: bool = True

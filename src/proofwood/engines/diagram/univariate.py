@@ -29,10 +29,10 @@ class Shares:
     construct, improve : construction and local search
     layers_look, layers, layers_again : search over layers before the local search, after it, and after bounds by trees
     trees : bounds by optimal trees, and a second search over sets
-    unrolled : bounds by optimal trees again, for questions that took longer
+    unrolled : bounds by optimal trees again, with searches that did not finish before
     sets, fair : third search over sets, and more local search, if there are constraints or penalties on rates
-    starts, rounds : most starts of the construction, and most rounds of the local search, or None. If these limits are
-        reached before the time limits, equal calls find equal diagrams
+    starts, rounds : maximum numbers of starts of the construction, and of rounds of the local search, or None. If these
+        limits are reached before the time limits, equal calls find equal diagrams
     """
 
     look: tuple[float, float] = (0.02, 0.2)
@@ -53,9 +53,10 @@ DEFAULT_SHARES = Shares()
 
 
 def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
-    """Shares under which the heuristics end after fixed numbers of starts and rounds, on machines of any usual speed.
+    """Shares with fixed numbers of starts and rounds, so that equal calls find equal diagrams.
 
-    The heuristics take about a tenth of ``seconds``, a third of the time that they are given.
+    The numbers are small enough to end the heuristics before their time limit, on a machine of any usual speed: the
+    heuristics take about a tenth of ``seconds``, and are allowed three tenths.
     """
     round_seconds = 3e-8 * n_rows**2 + 2e-5 * n_columns
     return Shares(improve=(0.3, 10.0), starts=300, rounds=max(100, int(0.1 * seconds / round_seconds)))
@@ -137,7 +138,7 @@ def _with_table(run: DiagramRun, seconds: float) -> float:
 
 
 def improve_best(run: DiagramRun, random_state: int, *, seconds: float, rounds: int | None = None) -> None:
-    """Run the local search from the best diagram; with fairness constraints, at prices that favour fair diagrams."""
+    """Run the local search from the best diagram. If there are fairness constraints, prices favour fair diagrams."""
     problem = run.problem
     if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
         return

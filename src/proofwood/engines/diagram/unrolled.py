@@ -43,7 +43,7 @@ class Kind:
     ----------
     layers, nodes : numbers of layers and nodes of the diagrams
     size : the most splits of a tree that such a diagram unrolls to
-    errors : proved lower bound on the integer weight that such a diagram gets wrong
+    errors : proved lower bound on the integer weight that such a diagram misclassifies
     """
 
     layers: int
@@ -54,7 +54,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """The question whether a tree of ``depth`` costs less than ``below``; a split costs ``price / 4`` node prices."""
+    """The question whether a tree of ``depth`` costs less than ``below``; a split costs ``price / 4`` of a node."""
 
     depth: int
     price: int
@@ -94,7 +94,7 @@ def kinds(problem: DiagramProblem, most: int) -> Iterator[Kind]:
 
 
 def _can_share(widths: tuple[int, ...], nodes: int) -> bool:
-    """Whether a node can be shared: some layer has two nodes above another layer, and each other layer has a node."""
+    """Whether a node can be shared: some layer between the first and the last has two nodes, the others have one."""
     return nodes > len(widths) and any(width > 1 for width in widths[1:-1])
 
 
@@ -115,7 +115,7 @@ def unrolled(widths: tuple[int, ...], nodes: int) -> int:
 
 
 class Unroller:
-    """Raises the bounds of the kinds of diagrams that could still be cheaper, by searches for trees.
+    """Searches for trees, to raise the bounds of the kinds of diagrams that could still be cheaper.
 
     The trees found so far show how far a bound can rise.
 
@@ -165,12 +165,12 @@ class Unroller:
         return self.scale * self.allowed(kind) + self.problem.cost.node_price * price * kind.size + 1
 
     def reach(self, depth: int, price: int) -> int:
-        """Cost of the cheapest known tree of at most ``depth``; no bound can exceed it."""
+        """Cost of the cheapest known tree of at most ``depth``; no bound can exceed this cost."""
         node_price = self.problem.cost.node_price * price
         return min(self.scale * errors + node_price * size for deep, errors, size in self.trees if deep <= depth)
 
     def next_question(self) -> Priced | Sized | None:
-        """The next question: the shallowest one that can close kinds of diagrams, or else one that raises bounds."""
+        """The next question: the shallowest one that can rule out kinds of diagrams, or else one that raises bounds."""
         open_kinds = [kind for kind in self.kinds if self.is_open(kind)]
         depths = sorted({kind.layers for kind in open_kinds})
         for depth in depths:
@@ -186,7 +186,7 @@ class Unroller:
         return None
 
     def next_priced(self, depth: int, here: list[Kind]) -> Priced | None:
-        """The next question about a price, with a cost that closes all kinds of ``depth`` which suit this price."""
+        """The next question about a price; its cost is enough to rule out all kinds of ``depth`` with this price."""
         goals: dict[int, int] = {}
         for kind in here:
             price = self.price_for(kind)
@@ -197,7 +197,7 @@ class Unroller:
         return min(questions, key=lambda one: one.below / max(1, self.reach(depth, one.price)), default=None)
 
     def price_for(self, kind: Kind) -> int | None:
-        """The highest price with which trees might easily close ``kind``, else the most promising; None if none can.
+        """The highest price at which trees may soon rule out ``kind``, else the most promising; None if none can.
 
         The higher the price, the fewer splits a search for trees has to try.
         """
@@ -215,7 +215,7 @@ class Unroller:
         return best[1] if best else None
 
     def next_sized(self, depth: int, here: list[Kind]) -> Sized | None:
-        """The next question about a number of splits: the smallest trees not yet known to have few enough errors."""
+        """The next question about a number of splits: the least for which no known tree has few enough errors."""
         for kind in sorted(here, key=lambda one: one.size):
             allowed = self.allowed(kind)
             if kind.size > MOST_SPLITS or any(
@@ -228,7 +228,7 @@ class Unroller:
         return None
 
     def ask_priced(self, question: Priced, *, seconds: float) -> None:
-        """Search for a cheap tree, and raise the bounds of all kinds that unroll to trees of this depth."""
+        """Search for a cheap tree, and raise the bounds of all diagrams that unroll to trees of this depth."""
         problem = self.problem
         node_price = problem.cost.node_price * question.price
         tree = tree_problem(problem.rows, error_price=self.scale, leaf_price=node_price, depth=question.depth)
@@ -251,7 +251,7 @@ class Unroller:
         self.tell()
 
     def ask_sized(self, question: Sized, *, seconds: float) -> None:
-        """Search for a tree with few splits, and raise the bounds of all kinds that unroll to such trees."""
+        """Search for a tree with few splits, and raise the bounds of all diagrams that unroll to such trees."""
         tree = tree_problem(self.problem.rows, error_price=1, leaf_price=0, depth=question.depth)
         limits = Limits(seconds, self.run.clock.limits.threads)
         found = bound_errors(tree, question.splits, below=question.below, limits=limits)

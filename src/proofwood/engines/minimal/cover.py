@@ -25,7 +25,7 @@ UNIT = 2**20
 """Largest weight of a pure box; the native search uses the same number."""
 _TOLERANCE = 1 + 1 / 2048
 _FIRST, _PER_ROUND, _ENOUGH = 5, 3, 5
-"""Box growths before the first program, and in each round; new boxes that are enough to postpone the exact search."""
+"""Numbers of box growths before the first program and in each round. Number of new boxes to delay the exact search."""
 
 Integers = npt.NDArray[np.int64]
 

@@ -9,18 +9,18 @@ from proofwood.engines.switches import switches
 
 @dataclass(frozen=True, slots=True)
 class MinimalOptions:
-    """Options of the smallest-tree search. Each field but ``memory`` switches one rule on or off.
+    """Options of the smallest-tree search. Each field except ``memory`` switches one rule on or off.
 
     Parameters
     ----------
     boxes : if there are few boxes of ranks, compute a size for each box instead of looking up row sets
     cache : treat a row set that several paths reach as one subproblem
     same_split : try only one of the tests that split the rows of a subproblem in the same way
-    monotone : use the sizes that the sides of a cut need as bounds for the column's other cuts
+    monotone : use the sizes needed on the two sides of a cut as bounds for the other cuts of the column
     column_walks : if columns have many cuts, walk along each column to list the cuts of a row set, to bound their
         sides, and to find sides that need only one test
     class_bound : every class needs a leaf
-    clique_bound : rows of which no two can share a leaf need one leaf each
+    clique_bound : rows need one leaf each if no two of them can share a leaf
     packing_bound : pairs of rows of different classes need one split each if no test separates two of the pairs
     cover_bound : a tree has at least as many leaves as a cover of the rows by boxes of one class has boxes; weights of
         the rows bound this number, also for all subsets of the rows
@@ -31,8 +31,8 @@ class MinimalOptions:
     rollouts : find smaller trees by growing a tree below each promising cut, before a long search
     depth_bound : count leaves only if the remaining depth is known to suffice, and bound the depth by the leaves
     canonical : at the end, choose at every node the least test below which the best size is possible
-    memory : bytes of subproblems at which the search ends as at a time limit, with ``stopped_by`` "memory_limit"; None
-        for all that the memory limit permits, or 2 GiB without a memory limit
+    memory : maximum bytes of subproblems; when they are reached, the search ends with ``stopped_by`` "memory_limit".
+        None permits as much as the memory limit does, or 2 GiB if there is no memory limit
     """
 
     boxes: bool = True

@@ -2,7 +2,7 @@
 
 Each of these is quicker than the search for the smallest tree:
 
-- A tree without errors is an answer. Its branches are then cut back as far as the permitted errors allow.
+- A tree without errors is a first answer. Its branches are then cut back as far as the permitted errors allow.
 - For the least depth, the search for trees of least error decides: has some tree of depth d few enough errors?
 - The same search decides this for the number of splits: has some tree of s splits few enough errors?
 """
@@ -47,7 +47,7 @@ class Known:
     ----------
     answer : the answer of a native search, updated in place
     problem : MinimalTreeProblem
-    seconds : function that returns the time of the run
+    seconds : function that returns the seconds since the start of the run
     tell : function that is called with the time and each new state
     """
 
@@ -111,7 +111,8 @@ def find_out(
     known : tree and bounds, updated in place
     options : switches of the search
     clock : clock of the search
-    without_errors : function from seconds to the answer if only the unavoidable errors are permitted
+    without_errors : function of a number of seconds; it returns the answer of a search that permits only the
+        unavoidable errors
 
     Raises
     ------

@@ -87,18 +87,18 @@ def solve(
     Returns
     -------
     Result
-        In the unit "depth" or "nodes", with a part for each. Before the least depth is proved, the bound on the nodes
-        is valid for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound.
-        If the tests and rows already need more memory than that, the tree is the greedy one. Once the depth (or the
-        number of nodes) is proved, the choice among equally good trees takes a small share of the time limit, see
-        :meth:`Limits.secondary`. Progress may pause for up to five seconds while weights are computed. If errors are
-        permitted, it may pause for up to a minute during the searches for least errors.
-        If only unavoidable errors are permitted, a completed search returns one fixed tree among the equally good ones:
-        at every node, root first, it has the least test below which the best size (for depth: the remaining depth) is
+        The objective is in the unit "depth" or "nodes", and ``parts`` has both. Before the least depth is proved, the
+        bound on the nodes is valid for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search
+        with a valid bound. If the tests and rows already need more memory than that, the tree is the greedy one. Once
+        the depth (or the number of nodes) is proved, the choice among equally good trees takes a small share of the
+        time limit, see :meth:`Limits.secondary`. Progress may pause for up to five seconds while weights are computed.
+        If errors are permitted, it may pause for up to a minute during the searches for least errors. If only
+        unavoidable errors are permitted, a completed search returns one fixed tree among the equally good ones: at
+        every node, root first, it has the least test below which the best size (for depth: the remaining depth) is
         possible. If more errors are permitted, it returns the first tree in an order that depends only on the groups.
-        Neither choice depends on the order of the rows, or on whether a row is repeated or has a larger weight.
-        With ``options.canonical`` off the tree may come from a rollout. If errors are permitted and a first short
-        search does not finish, the tree may come from any of the searches.
+        Neither choice depends on the order of the rows, or on whether a row is repeated or has a larger weight. With
+        ``options.canonical`` off the tree may come from a rollout. If errors are permitted and a first short search
+        does not finish, the tree may come from any of the searches.
 
     Raises
     ------
@@ -142,10 +142,10 @@ def nothing_known() -> dict[str, Any]:
 def _search(
     problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
 ) -> dict[str, Any]:
-    """The answer of a short native search, or of a longer, better prepared one if the short search does not finish."""
+    """The answer of a short native search. If this does not finish, prepare a longer one and return its answer."""
     clock = Clock(limits)
     prepared = options.zero_first or options.error_bounds if slack > 0 else options.cover_bound or options.rollouts
-    short = not prepared or (slack == 0 and problem.minimize is Minimize.DEPTH)  # which these make slower
+    short = not prepared or (slack == 0 and problem.minimize is Minimize.DEPTH)  # preparing would make these slower
     easy = _EASY if slack > 0 or problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
     plain = replace(options, rollouts=False)
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
@@ -394,7 +394,7 @@ def _parts(
     nodes: tuple[int, bool],
     infeasible: bool,
 ) -> tuple[Part, Part]:
-    """The result parts of depth and nodes; ``depth`` and ``nodes`` are their bounds, and whether these are tight."""
+    """The result parts of depth and nodes; ``depth`` and ``nodes`` are pairs of a bound and whether it is tight."""
     if table is None:
         status = Status.INFEASIBLE if infeasible else Status.UNKNOWN
         bounds = (math.inf, math.inf) if infeasible else (depth[0], nodes[0])

@@ -19,7 +19,7 @@ class SearchOptions:
     Parameters
     ----------
     similarity : neighbourhood pruning by the similarity bound (eq. 3, 7-9)
-    interval_shrinking : shrink an interval again by the newest bound when it is processed (eq. 10, 11)
+    interval_shrinking : before an interval is processed, shrink it again by the newest bound (eq. 10, 11)
     sub_interval : bound a whole interval by its two evaluated neighbours (eq. 12, Theorem 3)
     depth_two : solve subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
     cache : store solved subproblems by row set and depth
@@ -68,7 +68,7 @@ class SearchOptions:
         if not 0 <= self.block_work < 2**62:
             raise ValueError(f"block_work={self.block_work!r}: expected an integer from 0 to 2**62 - 1")
         if not self.eta >= 0:
-            raise ValueError(f"eta={self.eta!r}: expected a number from 0")
+            raise ValueError(f"eta={self.eta!r}: expected a non-negative number")
 
 
 RULES = tuple(rule for rule in switches(SearchOptions()) if rule != "canonical")

@@ -120,7 +120,7 @@ def _lightened(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """``result``; if rounded weights left it unproved, it is improved by searches with smaller weights of heavy rows.
+    """Return ``result``. If rounded weights left it unproved, improve it by searches with cut weights of heavy rows.
 
     If a tree of cost ``U`` is known, a cheaper tree misclassifies no row of weight ``U`` or more. So the weights of
     these rows can be cut to ``U``: cheaper trees keep their cost, all others still cost at least ``U``, and light rows
@@ -187,7 +187,7 @@ def _search(
 def bound(
     problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
 ) -> TreeBound:
-    """Decide whether some tree costs less than ``below``, an integer; quicker than :func:`solve` if none does."""
+    """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`."""
     settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
     stopped_by = STOPPED_BY[found["stopped"]]

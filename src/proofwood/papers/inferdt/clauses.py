@@ -25,7 +25,7 @@ class TreeVariables:
     Parameters
     ----------
     session : solver session that creates the variables
-    depth : depth k of the tree, from 0
+    depth : depth k of the tree, a non-negative integer
     n_tests, n_classes : int
     most_leaves : limit on the number of leaves with a class; None for no limit
     """
@@ -94,7 +94,7 @@ def one_test(tree: TreeVariables) -> Clauses:
 
 
 def elsewhere(node: int, turns: Sequence[int]) -> list[int]:
-    """Literals of which at least one is true iff the row does not reach the node.
+    """A clause (list of literals) that is true iff the row does not reach the node.
 
     ``turns`` are the variables X of the row, from the root down; true means high. Nodes from ``2^k`` on are leaves:
     node ``q`` is leaf ``q - 2^k``.
@@ -104,7 +104,7 @@ def elsewhere(node: int, turns: Sequence[int]) -> list[int]:
 
 
 def routing(tree: TreeVariables, turns: Sequence[int], bits: Sequence[int]) -> Clauses:
-    """Eq. (3), (4) by Algorithm 1: where a row goes high, the node has no test that sends it low, and vice versa.
+    """Eq. (3), (4) by Algorithm 1: if a row goes high at a node, the node has no test that sends it low; vice versa.
 
     ``bits`` (n_tests,) are the answers of the row; 1 means high.
     """
@@ -146,7 +146,7 @@ def used_leaves(tree: TreeVariables) -> Clauses:
 
 
 def counts_carry(tree: TreeVariables) -> Clauses:
-    """Eq. (8): if the leaves before a leaf reach a count, the leaves including it reach this count, too."""
+    """Eq. (8): if the leaves before a leaf reach a count, they still reach it together with this leaf."""
     for leaf in tree.leaves:
         for number in tree.numbers:
             yield [-tree.count(leaf, number), tree.count(leaf + 1, number)]

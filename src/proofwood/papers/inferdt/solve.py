@@ -161,7 +161,7 @@ class _Run:
                 self.counters.update(Counter(session.counters))
 
     def _infer(self, session: SatSession, tree: TreeVariables) -> Tree | None:
-        """Algorithm 3: while the tree of a model misclassifies a row, add a misclassified row to the formula."""
+        """Algorithm 3: while the tree from the solver's model misclassifies rows, add one of them to the formula."""
         added: list[int] = []
         session.extend(tree_clauses(tree))
         while (answer := session.solve()) is not None:
@@ -184,14 +184,14 @@ class _Run:
         raise Stopped(session.stopped_by)
 
     def _decoded(self, session: SatSession, tree: TreeVariables) -> tuple[list[int], np.ndarray]:
-        """The test of each inner node in the last model, and the groups of rows whose leaf has no or a wrong class."""
+        """The test of each inner node in the last model, and the groups of rows that do not get a right class."""
         tests = [next(t for t in range(tree.n_tests) if session.value(tree.test(node, t))) for node in tree.inner]
         node = np.ones(len(self.bits), dtype=np.int64)
         for _ in range(tree.depth):
             node = 2 * node + self.bits[np.arange(node.size), np.array(tests)[node - 1]]
         labels = [[session.value(tree.label(leaf, code)) for code in range(tree.n_classes)] for leaf in tree.leaves]
         labelled = np.array(labels)[node - 2**tree.depth]
-        right = self.right[np.arange(node.size), labelled.argmax(axis=1)]  # of several classes the first one
+        right = self.right[np.arange(node.size), labelled.argmax(axis=1)]  # if a leaf has several classes, the first
         return tests, np.flatnonzero(~(labelled.any(axis=1) & right))
 
     def _smaller(self, tests: list[int]) -> Tree:

@@ -1,4 +1,4 @@
-r"""The SAT encodings BDD1 and BDD2 of a decision diagram of depth H that classifies examples, one function each.
+r"""The SAT encodings BDD1 and BDD2 of a decision diagram of depth H; each constraint has a function.
 
 Indices follow the paper [1]_: features r = 1..K, positions i = 1..H of the feature ordering, cells j = 1..2^H of the
 truth table, examples q = 1..M. Each constraint has the number of its equation. Literals in each constraint::
@@ -69,7 +69,7 @@ class BddVariables:
         return self._c + j - 1
 
     def says(self, j: int, classes: Sequence[int]) -> Clause:
-        """Literals of which one is true iff cell j predicts one of ``classes``, which must not be all classes."""
+        """A clause that is true iff cell j predicts one of ``classes``, which must not be all classes."""
         if self.per_cell == 1:
             return [self.c(j) if k == 1 else -self.c(j) for k in classes]
         return [self._c + (j - 1) * self.per_cell + k for k in classes]
@@ -134,7 +134,7 @@ def one_feature_per_position(v: BddVariables) -> Iterator[Clause]:
 def table_is_bead(v: BddVariables) -> Iterator[Clause]:
     """Eq. (3): the two halves of the truth table differ, so that the first feature is needed.
 
-    Only one direction of the exclusive or is encoded: if a variable says that two cells differ, they do.
+    Only one direction of the exclusive or is encoded: if the variable of two cells is true, the cells differ.
     """
     half = v.n_cells // 2
     for j in range(1, half + 1):
@@ -190,7 +190,8 @@ def values_of_features(v: BddVariables, examples: Examples, q: int) -> Iterator[
 def classified_by_values(v: BddVariables, q: int, classes: Sequence[int], also: Sequence[int] = ()) -> Iterator[Clause]:
     """Eq. (8) and (9): the cell of example q predicts one of ``classes``, or a literal of ``also`` is true.
 
-    The literals of the values come last, as in the implications of the paper read from right to left.
+    The literals of the values come last, which is the order of the implications in the paper if read from right to
+    left.
     """
     for j in range(1, v.n_cells + 1):
         elsewhere = [-v.d(i, q) if rel(i, j, v.depth) else v.d(i, q) for i in range(1, v.depth + 1)]

@@ -157,7 +157,7 @@ class _Cores:
     ) -> None:
         self._session, self._run, self._offer = session, run, offer
         self._weights = {-literal: weight for literal, weight in formula.costs}
-        self._counts: dict[int, tuple[Totalizer, int]] = {}  # assumption -> its counter and the bound that it is
+        self._counts: dict[int, tuple[Totalizer, int]] = {}  # assumption -> the counter and the bound that it sets
         self._stratum = max(self._weights.values(), default=1)
         self._proved = unavoidable
 
@@ -206,7 +206,7 @@ class _Cores:
             self._assume(counter, 1, least)
 
     def _assume(self, counter: Totalizer, bound: int, weight: int) -> None:
-        """Assume that ``counter`` is at most ``bound``; breaking this costs ``weight``. Skip bounds above its cap."""
+        """Assume that ``counter`` is at most ``bound``; breaking this costs ``weight``. Skip a bound above the cap."""
         if bound > counter.cap:
             return
         for literal in counter.at_most(bound):

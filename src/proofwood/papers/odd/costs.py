@@ -74,5 +74,5 @@ class PossibleCosts:
         return float(Fraction(cost + self.most_below(cost), 2 * self.scale))
 
     def below(self, objective: float) -> float:
-        """The cutoff that only better solutions than one of value ``objective`` (in the unit of eq. 18) are below."""
+        """A cutoff in the unit of eq. 18: every solution below it is better than a solution of value ``objective``."""
         return self.cutoff(self.least_from((Fraction(objective) - BOUND_TOLERANCE) * self.scale))

@@ -241,7 +241,7 @@ def _midway(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[Floa
 
 
 def _agrees(model: Model, diagram: Diagram, routes: Routes) -> bool:
-    """Whether every row has the class of its group, and the nodes are passed by the same sets of rows."""
+    """Whether every row gets the class of its group, and each node is passed by the same rows as in ``routes``."""
     seen, predicted = diagram.visits(model.problem)
     if not np.array_equal(predicted, routes.code[model.groups.of_row]):
         return False

@@ -1,4 +1,4 @@
-"""A mixed-integer linear program as plain arrays; its variables and rows have the names of the paper."""
+"""A mixed-integer linear program as plain arrays, with the names of the paper for variables and rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Program:
     ----------
     lower, upper, objective : (n_variables,) bounds and objective of the variables
     integer : (n_variables,) whether a variable must be integer
-    implied : (n_variables,) whether a continuous variable is integer in any solution in which the others are
+    implied : (n_variables,) whether a continuous variable is an integer in every solution whose integer variables are
+        integers
     priority : (n_variables,) int64; solvers branch earlier on variables with a larger number
     starts, columns, values : matrix ``A`` in CSR form
     row_lower, row_upper : (n_rows,) bounds of the rows

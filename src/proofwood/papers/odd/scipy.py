@@ -21,8 +21,8 @@ def solve_in_child(
 ) -> Answer:
     """Solve the program to the end or to the deadline; see :func:`proofwood.papers.odd.solve.improve`.
 
-    SciPy cannot set tolerances: rows hold up to 1e-7, and integers up to 1e-6. Both are far below eps divided by the
-    largest constant.
+    SciPy has no option for tolerances: a linear row may be violated by 1e-7, and an integer variable by 1e-6. Both are
+    far below eps divided by the largest constant.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array

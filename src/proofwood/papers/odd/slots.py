@@ -82,9 +82,8 @@ def shrunk(problem: DiagramProblem, below: int) -> DiagramProblem:
     """``problem`` with only the part of its skeleton that diagrams of cost less than ``below`` can use.
 
     Such diagrams have at most ``k = cost.most_splits(below)`` nodes. A layer of ``w`` nodes needs ``ceil(w / 2)`` nodes
-    in the layer above, and so on up to the root. Each width is reduced to the largest one for which these nodes are at
-    most ``k``. If each node needs rows of ``min_weight``, the total weight limits the nodes of a layer, too. Prices do
-    not change.
+    in the layer above, and so on up to the root. Each width is reduced until these nodes together are at most ``k``. If
+    each node needs rows of ``min_weight``, the total weight limits the nodes of a layer, too. Prices do not change.
     """
     most = max(1, min(problem.most_nodes, problem.cost.most_splits(below)))
     widths: list[int] = []

@@ -34,7 +34,7 @@ _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
 CLAIMS = "solver claims"
 """Name of a counter: the lower bound on the integer cost that a solver claims. It proves nothing."""
 _LAST_WORDS = 0.5
-"""A solver stops this many seconds before its limit to send its answer, but at most a tenth of its time before."""
+"""A solver stops before its limit, to send its answer: by this many seconds, but at most a tenth of its time."""
 FIRST_PACE = 1e-6
 """Assumed seconds to build one entry of a program, before the first program was built."""
 MOST_CELLS = 20_000_000
@@ -96,13 +96,13 @@ def solve(
     ----------
     problem : DiagramProblem
     variant : one of :data:`VARIANTS`
-    limits, random_state, shares, progress : as in that function; the solver uses one thread
+    limits, random_state, shares, progress : as in the function ``solve`` named above; the solver uses one thread
 
     Returns
     -------
     Result
-        As in that function. The counter "solver claims" is the lower bound that the solver claims. If no exact search
-        has confirmed the solver's result in time, ``stats.stopped_by`` is "unconfirmed".
+        As in the function ``solve`` named above. The counter "solver claims" is the lower bound that the solver claims.
+        If no exact search has confirmed the solver's result in time, ``stats.stopped_by`` is "unconfirmed".
 
     Raises
     ------
@@ -130,9 +130,9 @@ def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODD
     """Search diagrams cheaper than the best one of ``run`` with a solver, to the end or for ``seconds``.
 
     Every solution of the solver is decoded to a diagram, whose rows are routed again in floating point and counted; the
-    solver's own objective is never used. Its bounds are converted to integers by
-    :class:`~proofwood.papers.odd.costs.PossibleCosts`, and decide which program it gets next. But they are not bounds
-    of ``run``, since they depend on floating-point tolerances.
+    solver's own objective is never used. The solver's bounds are converted to integers by
+    :class:`~proofwood.papers.odd.costs.PossibleCosts`, and decide which program the solver gets next. They are not used
+    as bounds of ``run``, since they depend on floating-point tolerances.
 
     Offered oblique diagrams keep the distance ``EPSILON`` between the rows of the two sides of each hyperplane, scaled
     into the norm of the problem, as in the paper.
@@ -203,7 +203,7 @@ class _Claims(DiagramRun):
 
 
 class _SmallerError(Exception):
-    """Raised when a better diagram was found and a cheaper one can use only fewer slots."""
+    """Raised when a better diagram was found: diagrams cheaper than this one can use only fewer slots."""
 
 
 class _EnoughError(Exception):
@@ -218,8 +218,8 @@ class _Stages:
     ----------
     problem, run, solver, options : as in :func:`improve`
     clock : time limit of all programs together
-    least : by the solver's claims, no diagram with fewer nodes is cheaper than the best one
-    pace : seconds for each entry that the last program took to build
+    least : the solver claims that no diagram with fewer nodes than this is cheaper than the best one
+    pace : seconds per entry that building the last program took
     """
 
     problem: DiagramProblem
@@ -267,7 +267,7 @@ class _Stages:
         return None
 
     def _part(self) -> DiagramProblem:
-        """The problem with only those slots and nodes that a diagram cheaper than the best can use."""
+        """The problem, reduced to the slots and nodes that a diagram cheaper than the best can use."""
         if self.options.shrink:
             return shrunk(self.problem, self.run.upper)
         return replace(self.problem, max_splits=self.problem.most_nodes)

@@ -24,12 +24,13 @@ PAIRWISE = 6
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A forest whose trees have one vote each; its rows are given by cells between thresholds.
+    """A forest whose trees have one vote each. A row is a list of cells, the intervals between thresholds.
 
     Parameters
     ----------
     n_thresholds : number of thresholds of each column
-    trees : for each tree its paths; each is the literals of order variables on it, and the class of its leaf
+    trees : the paths of each tree. A path is a pair: the literals of the order variables on it, and the class of its
+        leaf
     n_classes : int
     clauses : clauses of order variables that every possible row satisfies
     ties_low : whether the lowest of tied classes wins; if False, the highest wins
@@ -47,7 +48,7 @@ class Forest:
         return tuple(accumulate(self.n_thresholds, initial=0))
 
     def least_lead(self, winner: int, loser: int) -> int:
-        """By how many votes ``winner`` must lead ``loser`` to win: 0 if it wins ties, else 1."""
+        """The number of votes by which ``winner`` must exceed ``loser``: 0 if it wins ties with ``loser``, else 1."""
         return int((winner < loser) != self.ties_low)
 
 
@@ -151,8 +152,8 @@ def _two_classes(encoding: Encoding, forest: Forest) -> None:
 def _many_classes(encoding: Encoding, forest: Forest) -> None:
     """Add the clauses for more classes: literals ``l_ij`` of votes (eq. 3, 4), and the winner's lead (eq. 5, 6).
 
-    One constraint is for the classes that win a tie against ``label``, another for the other classes. Each is about one
-    selected class.
+    There are two constraints: one for the classes that win a tie against ``label``, and one for the other classes. Each
+    constraint compares ``label`` with one selected class.
     """
     label, n_trees = encoding.label, len(forest.trees)
     chosen: list[dict[int, int]] = []  # class -> literal, of each tree
@@ -164,7 +165,7 @@ def _many_classes(encoding: Encoding, forest: Forest) -> None:
         encoding.at_most_one(list(literals.values()))
         chosen.append(literals)
     against = [-literals[label] for literals in chosen if label in literals]
-    never = n_trees - len(against)  # trees that never vote for the label count against it in any case
+    never = n_trees - len(against)  # trees that never vote for the label always count against it
     guaranteed = []
     for lead in (0, 1):  # classes that win a tie, then the others
         side = [k for k in range(forest.n_classes) if k != label and forest.least_lead(k, label) == lead]

@@ -31,10 +31,11 @@ class Formula:
         self._groups: dict[tuple[tuple[int, int], ...], int] = {}
 
     def fixing(self, cells: Sequence[tuple[int, int]]) -> list[int]:
-        """The assumption (a list of at most one literal) that fixes a feature, given as pairs of column and cell.
+        """The assumption that fixes a feature, as a list of at most one literal.
 
-        For one column, it is the literal of the cell. For several columns, it is a literal that implies all cells. The
-        list is empty if no column of the feature has a threshold.
+        ``cells`` are pairs: each column of the feature, with its cell. For one column, the literal is that of the cell.
+        For several columns, it is a literal that implies all cells. The list is empty if no column of the feature has a
+        threshold.
         """
         literals = [self._intervals[column][cell] for column, cell in cells if self._intervals[column]]
         if len(literals) < 2:

@@ -3,9 +3,10 @@
 Rows that agree on every test form a group. In every model, the minority of a group is wrong; ``rows.unavoidable`` is
 the weight of all these minorities. A set S of tests has no avoidable error if E(S) == rows.unavoidable. That is so if,
 in every cell of S, some class is a heaviest class of all groups of the cell. Groups without a common heaviest class
-must not share a cell, so S must contain a test that separates them. Thus S is a smallest hitting set: for each set of
-such groups, it hits the tests that separate them. With two classes, it suffices to separate the pairs of groups with
-different majorities (a shortest reduct in rough set theory).
+must not share a cell, so S must contain a test that separates them. Each set of such groups defines the set of tests
+that separate some of them. S must hit (share a test with) all these sets, so the smallest S is a smallest hitting set.
+With two classes, it suffices to separate the pairs of groups with different majorities (a shortest reduct in rough set
+theory).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def fewest_tests(
     options : engine and switches; none changes the number of tests in a completed search
     limits : wall-clock seconds and threads
     progress : called from this thread with numbers of tests; the objective is inf before the first set
-    checkpoint : file with what earlier runs proved; this run writes its proofs there, too
+    checkpoint : file with the proofs of earlier runs, to which this run adds its proofs
     """
     run = FewestRun(rows, options.search, limits, progress, checkpoint)
     try:

@@ -45,7 +45,7 @@ class FewestResult:
 
 
 class FewestRun(BoundedRun):
-    """What both engines share: the clock, the best set, and bound and trace in numbers of tests."""
+    """The state that both engines share: clock, best set, bound and trace. The unit is the number of tests."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ _PER_CELL = 4  # differences taken from one bad cell of a proposal
 
 
 class Differences:
-    """Finds the differences; each is a set of tests, and every answer must contain at least one test of each set."""
+    """Finds the differences. Each is a set of tests, at least one of which every solution must contain."""
 
     def __init__(self, rows: RankedRows) -> None:
         weights = rows.groups[1]
@@ -49,7 +49,7 @@ class Differences:
         return np.asarray(self.ranks[:, column] > np.asarray(tests) - self.offsets[column])
 
     def conflicts(self, groups: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
-        """Small subsets of the groups of a cell that share no heaviest class: near pairs first, or one larger subset.
+        """Small subsets of ``groups`` without a common heaviest class: near pairs first, or one larger subset.
 
         The list is empty if all groups share a heaviest class.
         """
@@ -80,8 +80,8 @@ class _Enough(Exception):
 def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
     """Work on ``run`` until its fewest tests are proved, or the time or about ``most_conflicts`` conflicts are used up.
 
-    If making the formula would take seconds, do nothing. ``whole`` says that no other engine follows, and makes the
-    formula in any case.
+    If making the formula would take seconds, do nothing. With ``whole``, the formula is made in any case, because no
+    other engine follows.
     """
     differences = Differences(run.rows)
     n = run.rows.n_tests
@@ -125,7 +125,7 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
 
 
 def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:
-    """For each cell of ``tests`` with an avoidable error: the indices of its groups."""
+    """The cells of ``tests`` that have an avoidable error; each is given by the indices of its groups."""
     if tests:
         cell = np.unique(differences.bits(tests), axis=0, return_inverse=True)[1].reshape(-1)
     else:

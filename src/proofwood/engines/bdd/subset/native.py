@@ -27,7 +27,7 @@ _RECORDS = ("whole", "greedy", "root", "children")
 _MOST = 2**31 - 1
 
 Answer = dict[str, Any]
-"""The answer of a native search. Its key ``prepared`` is False if it was stopped before the rows were prepared."""
+"""The answer of a native search. Its key ``prepared`` is False if a limit came before the rows were prepared."""
 
 
 class Prepared:
@@ -46,7 +46,7 @@ class Prepared:
         self._groups: tuple[Any, Any, Any] | None = None
 
     def by_boxes(self, size: int) -> bool:
-        """Whether sets of ``size`` tests are searched by boxes, as the tests are cuts of few columns."""
+        """Whether to search sets of ``size`` tests by boxes, which suits tests that are cuts of few columns."""
         rows, options = self.rows, self.options
         if not options.boxes or not 1 <= size <= MOST_BOX_TESTS or not self._by_rank(size):
             return False
@@ -143,7 +143,7 @@ class Prepared:
     def first_of_best(
         self, size: int, excess: int, witness: Sequence[int], limits: Limits
     ) -> tuple[tuple[int, ...] | None, int]:
-        """Find the lexicographically first set among the best sets, those with the avoidable error ``excess``.
+        """Find the lexicographically first set among the best sets, which have the avoidable error ``excess``.
 
         ``witness`` is one of the best sets. Returns the set, or None if the search was stopped, and the code of what
         stopped it (0 if nothing did).

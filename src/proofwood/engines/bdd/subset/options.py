@@ -19,18 +19,19 @@ class SubsetOptions:
 
     Parameters
     ----------
-    matching : bound the errors by a matching of rows of different classes, as the remaining tests separate only some
-        of its pairs
-    reweighting : near the root of the search tree, match rows again, with pairs that the tests which weaken the bound
-        do not separate
-    overlap : count pairs that two tests both separate only once
-    elimination : drop a test below a node if every set there that contains it reaches the cut-off
+    matching : match rows in pairs of different classes; the pairs that the remaining tests do not separate bound the
+        errors
+    reweighting : near the root of the search tree, some tests weaken the bound: match rows again, in pairs that these
+        tests do not separate
+    overlap : if two tests separate the same pair, count this pair only once
+    elimination : below a node, drop a test if every set with this test reaches the cut-off
     leaf_matching : use a separate matching at nodes where two more tests are added
-    similarity : similarity bound: what was proved of a test also bounds tests that agree with it on nearly all rows
+    similarity : use a bound proved for one test also for tests that agree with this test on nearly all rows, with a
+        correction
     greedy : begin with a greedy set and ``restarts`` random sets, improved by exchanging two tests at a time
     boxes : if tests are cuts of few columns, rule out intervals of cuts together; if off, cut by cut
     trees : if the greedy set is not soon proved best, begin also with the tests of a good tree
-    deepening : repeat a search that takes more than half a second with rising cut-offs, each of which gives a bound
+    deepening : if a search takes more than half a second, repeat it with rising cut-offs; each cut-off gives a bound
     lexicographic : return the lexicographically smallest of the best sets; this takes a second search
     neighbours : number of pairs for each row that a matching may choose from
     restarts : number of random sets that are improved by exchanges, too

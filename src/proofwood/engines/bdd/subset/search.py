@@ -1,8 +1,8 @@
 """Searches the set of tests with the fewest errors, by branch and bound.
 
 The error of a set is the error of the best model over its tests: the answers to the tests divide the rows into cells,
-and every cell predicts its heaviest class. An answer never contains a constant test. Of several tests that are equal or
-opposite on all rows, it contains at most the one with the smallest number.
+and every cell predicts its heaviest class. The resulting set never contains a constant test. Of several tests that are
+equal or opposite on all rows, it contains at most the one with the smallest number.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ class SubsetResult:
     Parameters
     ----------
     tests : ascending test numbers; None if no set below ``upper`` is known
-    errors : weight of the rows that a model over ``tests`` gets wrong; None if no set is known
-    lower_bound : no set of the given size has fewer errors; after a completed search without a set, at least ``upper``
+    errors : weight of the rows that the best model over ``tests`` misclassifies; None if no set is known
+    lower_bound : no set of the given size has fewer errors. If a completed search found no set, the bound is at least
+        ``upper``
     stopped_by : None if completed, else "time_limit" or "interrupt"; "interrupt" also if Ctrl-C came at the very end
         of a completed search
     canonical : whether ``tests`` is the same for any order of the rows and any number of threads
@@ -72,12 +73,12 @@ def best_subset(
     Parameters
     ----------
     rows : RankedRows
-    size : int from 0
+    size : non-negative int
     options : switches of the search; none changes the errors of a completed search
     limits : wall-clock seconds and threads
     upper : integer weight; the search looks only for sets with fewer errors
     progress : called from this thread with integer weights, at improvements and about five times a second
-    checkpoint : file with what earlier runs proved; this run begins with it, and adds what it proves
+    checkpoint : file with the proofs of earlier runs, with which this run begins and to which it adds its proofs
     prepared : the rows, prepared by another search with the same options
 
     Returns
@@ -204,4 +205,4 @@ def _for_first(limits: Limits, started: float) -> Limits:
 
 def _check_size(size: int) -> None:
     if size < 0:
-        raise ValueError(f"size={size!r} is negative: expected the number of tests, an integer from 0")
+        raise ValueError(f"size={size!r} is negative: expected the number of tests, a non-negative integer")

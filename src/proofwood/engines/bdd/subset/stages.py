@@ -36,8 +36,8 @@ _LANDING, _NEAR = 0.8, 0.9
 """Shares of the best known error. The first share is always one of the cut-offs. A cut-off above the second share is
 replaced by the best known error."""
 _PATIENCE = 10.0
-"""A search may take this many times as long as the one before; the first may take :data:`_EASY` seconds. If it takes
-longer, the best known error is the next cut-off, since a search with a high cut-off does not take much longer."""
+"""A search may take this many times as long as the one before; the first may take :data:`_EASY` seconds. After a longer
+search, the best known error is the next cut-off, since a search with a high cut-off does not take much longer."""
 _TREES = 0.1, 3.0
 """Time for the trees whose tests make a first set: a share of the time left, and the most seconds."""
 
@@ -153,7 +153,7 @@ class _State:
             if not self.ended:
                 self._by_boxes()
             return
-        code = self.prepared.near_pairs(self.size, self.clock.left())  # once; its time counts for no stage
+        code = self.prepared.near_pairs(self.size, self.clock.left())  # only once; its time is not part of any stage
         if code:
             self._end(done=False, stopped=code)
             return
@@ -205,7 +205,7 @@ class _State:
     def _below(self, cut: int, limits: Limits, *, last: bool = False) -> bool:
         """Search for a set with less error than ``cut``, and return whether the search was completed.
 
-        With ``last``, the whole search ends with it.
+        With ``last``, no other search follows.
         """
         found = self._run(cut, limits, {"greedy": False, "enough": self.lower})
         of_all = bool(found["done"] and (found["has_set"] or cut >= self.upper))

@@ -27,7 +27,7 @@ MOST_ROWS = 20_000
 LARGE = 400_000
 """A table with more ranks than this is large: preparing it takes longer than learning trees from some of its rows."""
 _HURRIED_ROWS, _HURRIED_SECONDS = 2_000, 0.03
-"""If time is short, trees are learned from this number of rows, and get these seconds in any case."""
+"""If time is short: the number of rows that trees are learned from, and their seconds in any case."""
 _ANY_BEST = SearchOptions(canonical=False)
 _OF_FEW = SubsetOptions(trees=False, deepening=False)
 

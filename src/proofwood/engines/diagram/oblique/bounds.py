@@ -4,13 +4,14 @@ The bounds are for two kinds of splits: hyperplanes that separate the rows of th
 (a little less than eq. 13 and 14 of [1]_ require), and thresholds on a single column, whose rows may be nearer.
 
 A diagram of k nodes has at most k + 1 arcs to leaves, so it predicts at most k + 1 classes. Equal rows are never
-separated. With one node, a split separates the right rows of the two classes. With two nodes and three classes, the
-root separates one class from the others, and the child separates these two. If few arcs lead to leaves, some class has
-only one such arc. Then its right rows share one path, and some split of this path separates all of them from any right
-row of another class. If rows cannot be separated in this way, they form a *conflict*: at least one of them is wrong.
-For hyperplanes, two points of their convex hulls that are nearer than ``PARTED`` prove a conflict; for thresholds, rows
-whose values overlap in each column. The least weight of rows that hit all conflicts found so far is a lower bound. It
-is proved in integers (:mod:`~proofwood.engines.diagram.oblique.hitting`).
+separated. With one node, a split separates the right rows (those classified correctly) of the two classes. With two
+nodes and three classes, the root separates one class from the others, and the child separates these two. If few arcs
+lead to leaves, some class has only one such arc. Then its right rows share one path, and some split of this path
+separates all of them from any right row of another class. If rows cannot be separated in this way, they form a
+*conflict*: at least one of them is wrong. For hyperplanes, two points of their convex hulls that are nearer than
+``PARTED`` prove a conflict; for thresholds, rows whose values overlap in each column. The least weight of rows that hit
+all conflicts found so far is a lower bound. It is proved in integers
+(:mod:`~proofwood.engines.diagram.oblique.hitting`).
 
 References
 ----------
@@ -51,7 +52,7 @@ BY_MARGIN = "conflicts by margin"
 """Name of a counter: conflicts of rows that some hyperplane separates, but by less than the margin."""
 
 MOST_CELLS = 400_000
-"""The largest number of rows times columns for the search for conflicts; beyond, one linear program takes seconds."""
+"""The largest number of rows times columns for the search for conflicts; above it, one linear program takes seconds."""
 
 Oracle = Callable[[BoolArray, Clock], Iterator[IntArray]]
 """A function of the rows that are still right and a clock. It generates conflicts among these rows; the caller marks
@@ -79,7 +80,7 @@ def lower_bounds(
     counters: dict[str, int] | None = None,
     one_split: int | None = None,
 ) -> list[int]:
-    """Lower bounds on the integer weight that an oblique diagram of at most k nodes gets wrong.
+    """Lower bounds on the integer weight that an oblique diagram of at most k nodes misclassifies.
 
     The list has one bound for each k = 0 .. ``problem.most_nodes``.
 
@@ -87,10 +88,11 @@ def lower_bounds(
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
     seconds : time for conflicts; the bounds from the number of classes take hardly any time
-    upper : integer cost of a known diagram; the bound for k nodes is not raised further if it proves at least this cost
+    upper : integer cost of a known diagram. The bound for k nodes is not raised further once it proves that diagrams of
+        k nodes cost at least this
     on_diagram : called with diagrams of one or two nodes that are found if a bound is exact or nearly exact
     counters : ``counters[BY_MARGIN]`` is raised by the number of conflicts that exist only because of the margin
-    one_split : a known lower bound on the weight that a diagram of one node gets wrong, or None
+    one_split : a known lower bound on the weight that a diagram of one node misclassifies, or None
 
     Raises
     ------
@@ -157,7 +159,7 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
     order : class codes, at least two
-    right : (n_rows,) rows that are to be right
+    right : (n_rows,) mask of the rows that must be classified correctly
 
     Returns
     -------
@@ -201,9 +203,9 @@ class _Ways:
         """The ways in which k nodes can predict classes, with oracles of conflicts; empty if no bound is known.
 
         Without redundant nodes, two paths to one node need four nodes. So up to three nodes form a tree, and rows that
-        reach a leaf by the same arc share one path. If m classes have k + 1 arcs, then at least 2 m - k - 1 classes
-        have only one arc. One hyperplane separates any two of these classes, and one separates all rows of such a class
-        from any row of another class. Four nodes with a shared child unroll to a tree of five.
+        reach a leaf by the same arc share one path. If k + 1 arcs lead to the leaves of m classes, then at least 2m-k-1
+        classes have only one arc. One hyperplane separates any two of these classes, and one separates all rows of such
+        a class from any row of another class. Four nodes with a shared child unroll to a tree of five.
         """
         if k == 1:
             return [((a, b), partial(self._chain, (a, b)), True) for a, b in combinations(classes, 2)]
@@ -227,7 +229,7 @@ class _Ways:
         return found
 
     def _chain(self, order: tuple[int, ...]) -> list[Oracle]:
-        """The oracles (conflict finders) of a chain; it must separate each class from all classes after it."""
+        """The oracles (conflict finders) of a chain, which must separate each class from all later classes."""
         return [self.parted([order[i]], list(order[i + 1 :])) for i in range(len(order) - 1)]
 
     def _alone(self, single: tuple[int, ...], chosen: tuple[int, ...]) -> list[Oracle]:
@@ -238,10 +240,11 @@ class _Ways:
     def least(
         self, ways: list[Way], clock: Clock, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
     ) -> int:
-        """A lower bound on the errors over all ``ways``, at most ``cap``.
+        """A lower bound on the errors of all ``ways``; it is never above ``cap``.
 
-        The errors of a way are the rows of all classes that it does not predict, plus rows that hit all conflicts. A
-        way is skipped if its other classes already reach the bound. The time is shared among the remaining ways.
+        The errors of a way are the rows of all classes that the way does not predict, plus rows that hit all conflicts.
+        A way is skipped if the rows of those classes alone reach the bound. The time is shared among the remaining
+        ways.
         """
         total = sum(self._weight_of.values())
         by_others = [(total - sum(self._weight_of[code] for code in way[0]), way) for way in ways]
@@ -258,9 +261,9 @@ class _Ways:
         return best
 
     def hit(self, oracles: list[Oracle], clock: Clock, enough: int) -> tuple[int, BoolArray | None]:
-        """A lower bound on the weight of rows that hit every conflict, and the right rows if they have no conflict.
+        """A lower bound on the weight of rows that hit every conflict, and a mask of the other rows.
 
-        The search stops when the bound reaches ``enough``. The second value is None if the search did not finish.
+        The search stops when the bound reaches ``enough``. The mask is None if the search did not finish.
         """
         found = Conflicts(self.weights)
         lower = 0
@@ -304,7 +307,7 @@ class _Ways:
         return conflicts
 
     def outside(self, inner: int, outer: int) -> Oracle:
-        """An oracle of conflicts: rows of class ``inner``, which share a path, and an inseparable row of ``outer``."""
+        """An oracle of conflicts: rows of class ``inner`` on one path, and a row of ``outer`` inseparable from them."""
         of_inner, of_outer = self.codes == inner, self.codes == outer
         normals: list[FloatArray] = []  # normals that have separated rows before, and may do so again
 

@@ -146,7 +146,7 @@ class Draft:
         return found
 
     def parents(self, key: int) -> list[tuple[int, bool]]:
-        """The arcs to a node, each as the key of the parent and whether it is the arc of the high side."""
+        """The arcs to a node. Each is a pair: the key of the parent, and True for the arc of the high side."""
         return [
             (parent, side)
             for parent, node in sorted(self.nodes.items())

@@ -1,12 +1,12 @@
 """Lists all ways in which a hyperplane can separate a few rows, exactly, so that univariate engines can search them.
 
-If some hyperplane separates two sets of rows, then another hyperplane separates them weakly and passes through as many
-affinely independent rows as the rows have dimensions; it is an extreme ray of the cone of weak separators. The rows on
-it are separated within it. So all ways follow from the hyperplanes through rows, and recursively from those within
-them. Each way becomes a test, and thresholds on single columns are tests, too. No split of an oblique diagram separates
-the rows in another way. So a bound over these tests is valid for oblique diagrams. A diagram over these tests can be
-converted to an oblique one if hyperplanes separate the rows at each of its nodes by the margin. With a single varying
-column, all tests are thresholds, and the two problems are the same.
+If some hyperplane separates two sets of rows, then another one separates them weakly: some rows lie on it, as many of
+them affinely independent as the rows have dimensions. (It is an extreme ray of the cone of weak separators.) The rows
+that lie on it are then separated by a hyperplane within it. So all ways follow from the hyperplanes through rows, and
+recursively from those within them. Each way becomes a test, and thresholds on single columns are tests, too. No split
+of an oblique diagram separates the rows in another way. So a bound over these tests is valid for oblique diagrams. A
+diagram over these tests can be converted to an oblique one if hyperplanes separate the rows at each of its nodes by the
+margin. With a single varying column, all tests are thresholds, and the two problems are the same.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _sides(points: list[Point], clock: Clock) -> set[int] | None:
 
 
 def _flat(points: list[Point]) -> list[Point]:
-    """The points in as few coordinates as they have dimensions; hyperplanes separate them in the same ways."""
+    """The points projected to as many coordinates as their dimension; hyperplanes separate them in the same ways."""
     if not points:
         return points
     base = points[0]
@@ -194,7 +194,7 @@ def _flat(points: list[Point]) -> list[Point]:
 
 
 def _normal(points: Sequence[Point]) -> Point | None:
-    """An integer normal of the hyperplane through as many points as coordinates; None if the points are dependent."""
+    """An integer normal of the hyperplane through d points of d coordinates; None if the points are dependent."""
     size = len(points[0])
     rows = [[x - o for x, o in zip(point, points[0], strict=True)] for point in points[1:]]
     if size == 2:

@@ -71,7 +71,7 @@ class _Flow:
 
 
 class _Growth:
-    """One construction of a diagram from the top down."""
+    """The state of one construction of a diagram from the top down."""
 
     def __init__(self, priced: PricedRows, rng: np.random.Generator, *, greedy: bool, cap: int, clock: Clock) -> None:
         rows = priced.problem.rows
@@ -184,7 +184,7 @@ class _Growth:
         return None if high.all() or not high.any() else (normal, float(offset[best]))
 
     def _normals(self, there: FloatArray, weights: FloatArray) -> FloatArray:
-        """Array (n_normals, n_features): the candidate normals, from single columns and fitted to class groupings."""
+        """Array (n_normals, n_features): the candidates: single columns, and normals that separate class groups."""
         d = there.shape[1]
         used = np.arange(d)
         if not self.greedy and d > 1:
@@ -213,7 +213,7 @@ class _Growth:
     def _groupings(self, weights: FloatArray) -> list[tuple[list[int], list[int]]]:
         """Pairs of class groups to separate: one class against the rest, one against another, and random halves.
 
-        If there are many pairs, a random selection of them.
+        If there are many pairs, a random selection is returned.
         """
         present = np.flatnonzero(weights).tolist()
         if len(present) == 2:

@@ -95,8 +95,8 @@ def construct_oblique(
     ----------
     problem : DiagramProblem with columns scaled to [0, 1]
     seconds : time limit; one start is always made, but it adds no node when the time is over
-    n_starts : most starts; None for as many as the time permits
-    start : a known diagram, univariate or oblique; it is returned if no start is better
+    n_starts : maximum number of starts; None for as many as the time permits
+    start : a known diagram, univariate or oblique; it is returned if no new diagram is better
     costs : (n_rows, n_classes) int64, cost of predicting each class for each row; by default the cost of errors
 
     Returns

@@ -138,8 +138,9 @@ class Conflicts:
     def _packed(self, duals: FloatArray, order: list[int]) -> int:
         """The value of a packing: each conflict takes a weight from all its rows, and no row gives more than it has.
 
-        The packing begins with ``duals``. Its value is a lower bound, since rows that hit a conflict include one from
-        which it took its weight. Weights are counted in units of 1 / ``FINE``, unless they are too large for that.
+        The packing begins with ``duals``. Its value is a lower bound: rows that hit all conflicts include, for each
+        conflict, a row from which the conflict took its weight. Weights are counted in units of 1 / ``FINE``, unless
+        they are too large for that.
         """
         fine = FINE if int(self.weights.sum()) < RAM // FINE else 1
         room = self.weights * fine

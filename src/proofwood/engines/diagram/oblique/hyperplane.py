@@ -199,8 +199,8 @@ class _Search:
     def offer(self, head: FloatArray) -> None:
         """Make the hyperplane of ``head`` the best one if it has less loss and keeps the margin.
 
-        If rows of its two sides are too close, it is turned to the widest gap between them. If no hyperplane separates
-        these sides by the margin, the best cut along the same normal is used.
+        If rows of the two sides are too close, the hyperplane is turned to the widest gap between the sides. If no
+        hyperplane separates them by the margin, the best cut along the same normal is used.
         """
         if self.base + self.loss_of(head) >= self.best.loss:
             return

@@ -45,8 +45,8 @@ def improve_oblique(
     problem : DiagramProblem with columns scaled to [0, 1]
     diagram : oblique diagram of the skeleton
     seconds : time limit, or None
-    rounds : most random changes, or None; a run that ends after ``rounds``, before ``seconds``, is reproducible for
-        equal ``random_state``
+    rounds : maximum number of random changes, or None. If this number ends the search before ``seconds`` do, equal
+        ``random_state`` gives equal results
     costs : (n_rows, n_classes) int64, cost of predicting each class for each row; by default the cost of errors
     target : integer cost at which the search ends
 
@@ -156,7 +156,7 @@ class Improvement:
         return better
 
     def _turn(self, effort: int) -> Iterator[Move]:
-        """Yield the moves of one turn in random order; each is applied to the draft that is current at its call."""
+        """Yield the moves of one turn in random order; each move changes the draft that is current when called."""
         rng = self.rng
         kinds: list[tuple[str, int, int]] = []
         for key in sorted(self.current.nodes):
@@ -231,7 +231,7 @@ class Improvement:
                 self.current, self.score = moved, moved.score()
 
     def _forgiven(self, than: Score, errors: float) -> bool:
-        """Whether the current draft has at most a random number of errors more than ``than``: ``errors`` on average."""
+        """Whether the current draft is at most a random number of errors (mean ``errors``) worse than ``than``."""
         problem = self.current.priced.problem
         unit = problem.cost.error_price * max(1, problem.rows.total // problem.rows.n_rows)
         return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(errors) * unit

@@ -28,10 +28,10 @@ MOST_WORK = 8_000_000_000
 
 
 def errors_of_one_split(problem: DiagramProblem, *, seconds: float) -> int | None:
-    """A lower bound on the integer weight that a diagram of one oblique split gets wrong; None if it is not counted.
+    """A lower bound on the integer weight that a diagram of one oblique split misclassifies, or None.
 
-    It is not counted if the time is too short, or there are too many coordinates. The bound may be below the errors of
-    the best permitted diagram, because the count also allows splits between rows that are nearer than the margin.
+    It is None if the time is too short, or there are too many coordinates. The bound may be below the errors of the
+    best permitted diagram, because the count also allows splits between rows that are nearer than the margin.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def _coordinates(columns: FloatArray) -> IntArray:
 
 
 def _by_thresholds(problem: DiagramProblem) -> int:
-    """The largest weight that a threshold on one column, or a single leaf, gets right."""
+    """The largest weight that a threshold on one column, or a single leaf, classifies correctly."""
     rows = problem.rows
     most = rows.total - problem.leaf_errors
     for ranks, tests in zip(rows.ranks.T, rows.tests_of.tolist(), strict=True):
