@@ -96,7 +96,7 @@ _EXPECTED = {
 
 
 def number_of(value: Any, kind: Kind) -> int | None:
-    """Convert a date, moment, time or duration of Python, or an ISO text, into a number of a kind; None if not one."""
+    """Convert a date, moment, time or duration of Python, or an ISO text, into a number; None if it is of another kind."""
     if isinstance(value, str) and kind in (Kind.DATE, Kind.MOMENT):
         text = value.strip()
         if not (_DATE if kind is Kind.DATE else _MOMENT).fullmatch(text) and not _DATE.fullmatch(text):
@@ -122,7 +122,7 @@ def number_of(value: Any, kind: Kind) -> int | None:
 
 
 def of_numpy(values: npt.NDArray[Any], name: str) -> tuple[FloatArray, Kind]:
-    """Convert ``datetime64`` or ``timedelta64`` without missing values into numbers, and return these and their kind.
+    """Return the numbers and the kind of ``datetime64`` or ``timedelta64`` values, none of which is missing.
 
     Moments become dates if all of them are midnights.
 
@@ -180,7 +180,7 @@ def zone_of(values: Sequence[Any], name: str) -> str | None:
 
 
 def require_zone(now: str | None, before: str | None, name: str) -> None:
-    """Raise DataError if only the new moments have a time zone, or only those of training had one."""
+    """Raise DataError if the new moments have a time zone and the training moments had none, or the other way round."""
     if (now is None) == (before is None):
         return
     if before is None:
@@ -265,7 +265,7 @@ def _offset_text(offset: timedelta) -> str:
 
 
 def text_of(number: float, kind: Kind, zone: str | None = None) -> str:
-    """The text of the last date, moment, time or duration that is not after a number, such as a threshold.
+    """The text of ``number`` as a date, moment, time or duration; a number between two is rounded down.
 
     Parameters
     ----------

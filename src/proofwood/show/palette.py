@@ -59,7 +59,7 @@ def _own(code: int) -> Colour:
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """The mix of ``one`` and ``other``, of which ``share`` is ``other``."""
+    """The mix of two colours; ``share`` is the share of ``other`` in the mix."""
     red, green, blue = (a + (b - a) * share for a, b in zip(one, other, strict=True))
     return red, green, blue
 
