@@ -153,7 +153,7 @@ class Binarizer:
         if np.any(tested >= self.n_tests):
             raise ValueError(f"the model tests bit {int(tested.max())}, but the rows have only {self.n_tests} bits")
         if np.any(table.threshold[inner] < 0) or np.any(table.threshold[inner] >= 1):
-            raise ValueError("the model has a threshold outside [0, 1): expected thresholds of bits in [0, 1), usually 0.5")
+            raise ValueError("the model has a threshold outside [0, 1): expected each within, usually 0.5")
         feature, threshold = table.feature.copy(), table.threshold.copy()
         feature[inner], threshold[inner] = self.feature[tested], self.threshold[tested]
         low = [self.levels[bit] if is_inner else None for bit, is_inner in zip(table.feature, inner, strict=True)]
@@ -190,7 +190,7 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
 
 
 def tested_levels(present: FloatArray) -> list[int]:
-    """The level codes that get a test, ascending: all if there are three or more, the first of two, and no single one."""
+    """The level codes that get a test, ascending: all of three or more, the first of two, or no single one."""
     codes = present.astype(np.int64).tolist()
     return codes[:1] if len(codes) == 2 else codes if len(codes) > 2 else []
 

@@ -96,7 +96,7 @@ _EXPECTED = {
 
 
 def number_of(value: Any, kind: Kind) -> int | None:
-    """Convert a date, moment, time or duration of Python, or an ISO text, into a number; None if it is of another kind."""
+    """Convert a date, moment, time or duration of Python, or an ISO text, into a number; None for another kind."""
     if isinstance(value, str) and kind in (Kind.DATE, Kind.MOMENT):
         text = value.strip()
         if not (_DATE if kind is Kind.DATE else _MOMENT).fullmatch(text) and not _DATE.fullmatch(text):

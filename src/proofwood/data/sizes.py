@@ -228,7 +228,7 @@ _TIMES = re.compile(rb'number-(?:rows|columns)-repeated="([0-9]{1,12})"')
 
 
 def bytes_of_workbook(data: bytes, most: int) -> int:
-    """An estimate of the bytes that the sheets take: for each, the rectangle from its first to its last cell, and texts.
+    """An estimate of the bytes of all sheets: for each, the rectangle from its first to its last cell, and texts.
 
     Parameters
     ----------

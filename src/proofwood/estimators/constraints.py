@@ -182,14 +182,14 @@ class FairnessConstraint(Constraint):
     r"""For every two groups, the rate of each is at least ``ratio`` times the rate of the other.
 
     With a ``penalty`` the rates may differ by more, at a price. Let :math:`W_g` be the weight of the rows of group
-    :math:`g` that the rate counts, :math:`n_g` the weight of those of them that are predicted positive, :math:`\xi` the
-    ratio and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
+    :math:`g` that the rate counts, :math:`n_g` the weight of the counted rows that are predicted positive, :math:`\xi`
+    the ratio, and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
 
     .. math:: \frac{\text{penalty}}{W} \sum_g s_g, \qquad
         s_g = \max_{h \neq g}\ \max\bigl(0, \lceil \xi\,(W_g / W_h)\,n_h - n_g \rceil\bigr).
 
-    :math:`s_g` is the shortfall of group :math:`g`: the fewest more of its rows that would have to be predicted
-    positive for its rate to be ``ratio`` times that of each other group. It is 0 for all groups if and only if the
+    :math:`s_g` is the shortfall of group :math:`g`: how many more of its rows would have to be predicted positive so
+    that its rate is at least ``ratio`` times the rate of each other group. It is 0 for all groups if and only if the
     constraint is met. It is rounded up to whole rows or, with weights, to a multiple of the greatest common divisor of
     the weights.
 
@@ -258,7 +258,7 @@ class FairnessConstraint(Constraint):
         return None if self.penalty is None else decimal(self.penalty)
 
     def rates(self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray) -> tuple[Rate, ...]:
-        """The constraint as inequalities on the rows of a problem, one per ordered pair of groups and kind of rate.
+        """The constraint as inequalities on the rows: one for each ordered pair of groups and each kind of rate.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class FairnessConstraint(Constraint):
     def rates_by_group(
         self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray
     ) -> tuple[tuple[Rate, ...], ...]:
-        """:meth:`rates` in tuples, one per kind of rate and group: this group compared with each other group."""
+        """The result of :meth:`rates` in tuples. Each tuple compares one group with all others in one kind of rate."""
         positive = self._positive(classes.tolist(), "the labels")
         ratio = decimal(self.ratio)
         assert ratio is not None
@@ -295,7 +295,7 @@ class FairnessConstraint(Constraint):
         return tuple(made)
 
     def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray, weights: IntArray) -> float:
-        """The least rate divided by the greatest, of the worst kind of rate; 1 if all rates are 0.
+        """The least rate of a group divided by the greatest, for the worst kind of rate; 1 if all rates are 0.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class FairnessConstraint(Constraint):
         return 1
 
     def _sides(self, groups: Groups, positive: BoolArray) -> list[tuple[str, list[tuple[Any, BoolArray]]]]:
-        """For each kind of rate: its name, and for each group to compare its value and the mask of the rows to count.
+        """For each kind of rate, its name, and pairs of the value of a compared group and the mask of rows to count.
 
         ValueError if a group has no row to count.
         """

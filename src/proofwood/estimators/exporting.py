@@ -81,7 +81,7 @@ class Exporting:
         return to_python(self._exported())
 
     def to_c(self) -> str:
-        """Source in C99 without dependencies: ``predict(row)`` returns a class code; ``predict_proba(row, out)``.
+        """Source in C99 without dependencies: ``predict(row)`` returns a class code, ``predict_proba(row, out)``.
 
         A row is an array of doubles, with NAN for missing values; ``level_code`` turns text into numbers.
         """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LikeSklearn:
-    """Depth, leaves, importances, log-probabilities and conversion to scikit-learn of a fitted classifier."""
+    """Methods of a fitted classifier: depth, leaves, importances, log-probabilities, conversion to scikit-learn."""
 
     # fitted
     classes_: npt.NDArray[Any]
@@ -57,7 +57,7 @@ class LikeSklearn:
         """(n_features,) share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.
 
         They sum to 1, or are all 0 if the model is a single leaf. The decrease at a node is its training weight times
-        its impurity, minus the same product of both sides. A shared node of a diagram counts once, with all rows that
+        its impurity, minus the same product for each child. A shared node of a diagram counts once, with all rows that
         reach it. The importances describe the fitted model only: another optimal model may use other columns.
 
         Raises
@@ -145,14 +145,14 @@ class LikeSklearn:
 
     @abstractmethod
     def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
-        """Rows as numbers, and the code of the class of each."""
+        """The rows as numbers, and the class code of each row."""
 
     @abstractmethod
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
         """The weights of rows with these class codes, computed as in ``fit``; None if all are 1."""
 
     def _require_few_digits(self) -> None:
-        """Raise PrecisionError if the model tests moments: without rows, nothing shows whether rounding matters."""
+        """Raise PrecisionError if the model tests moments, since rounding cannot be checked without rows."""
         for column in sorted(set(self.model_.feature.tolist())):
             kind = self.schema_.columns[column].kind if 0 <= column < len(self.schema_.columns) else None
             if kind is Kind.MOMENT:

@@ -209,7 +209,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
         counted = _counted(model, problem, int(self.max_errors))
         if counted != result.objective:
-            raise AssertionError(f"the tree counts {counted}, the engine reported {result.objective}")
+            raise AssertionError(f"the tree has objective {counted}, but the engine reported {result.objective}")
         return dataclasses.replace(result, model=model)
 
     def _surely(

@@ -150,7 +150,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Here it is the value of eq. 18, including penalties.
     lower_bound_, gap_, status_ : as in every learner
     fairness_ : dict from ``repr`` of a fairness constraint to the worst ratio of rates on the training rows
-    shortfall_ : dict from ``repr`` of a constraint with a penalty to the training weight that its groups lack together
+    shortfall_ : dict from ``repr`` of a constraint with a penalty to the total shortfall of its groups, a weight
     flow_ : (n_nodes, 2) training weight on the low and the high edge of each node
     trace_, feature_importances_, loaded_ : as in every learner
 
@@ -467,7 +467,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return partial(solve, engine=self.engine)
 
     def _shares(self, X: FloatArray) -> Shares:
-        """The shares of time of the engines; with ``time_limit="auto"``, chosen so that equal calls agree."""
+        """How engines share the time limit; with ``time_limit="auto"``, so that equal calls give equal models."""
         if self.time_limit != AUTO:
             return DEFAULT_SHARES
         seconds = seconds_of(self.time_limit, self._n_values(X))

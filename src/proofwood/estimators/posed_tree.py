@@ -58,7 +58,7 @@ def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> 
 
 @dataclass(frozen=True, eq=False)
 class PosedTree:
-    """A tree problem over views, with the columns that it was made from.
+    """A tree problem over views, with the columns from which the problem was made.
 
     Parameters
     ----------

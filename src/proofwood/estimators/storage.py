@@ -473,7 +473,8 @@ def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
         raise ValueError(f"status is {status!r}: expected one of {', '.join(STATUSES)}")
     if not math.isfinite(objective) or math.isnan(bound) or bound > objective:
         raise ValueError(
-            f"lower_bound is {bound!r} and objective {objective!r}: expected a bound of at most a finite objective"
+            f"lower_bound is {bound!r} and objective {objective!r}: expected a finite objective, "
+            "and a lower bound that is not above it"
         )
     if status == Status.OPTIMAL and bound != objective:
         raise ValueError(

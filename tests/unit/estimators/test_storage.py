@@ -276,7 +276,7 @@ def edited(*keys, to):
         (("estimator", "parameters", "limit"), {"$map": [[[1], 2]]}, "expected a plain value"),
         (("result", "status"), "best", "status is 'best'"),
         (("result", "status"), "optimal", "status is 'optimal', but lower_bound is 7.5"),
-        (("result", "lower_bound"), 13.0, "a bound of at most a finite objective"),
+        (("result", "lower_bound"), 13.0, "a lower bound that is not above it"),
         (("result", "objective"), None, "expected a bound of at most"),
         (("result", "counters", "subproblems"), 0.5, "values other than integers"),
         (("result", "trace", 0), [1, 2], "list of 3 numbers"),

@@ -170,7 +170,7 @@ class Dialect:
     def is_moment(
         self, name: str, numbers: Sequence[int], kind: Kind, zone: str | None, column: str, *, negated: bool = False
     ) -> str:
-        """The SQL test that a column is one (``negated``: none) of some dates or times, given as numbers."""
+        """The SQL test that a column equals one (``negated``: none) of some dates or times, passed as numbers."""
         name = self.as_moment(name, kind, zone)
         if not self.loose:
             return self.listed(name, [self.moment(n, kind, zone, column) for n in numbers], negated=negated)
@@ -181,7 +181,7 @@ class Dialect:
         return f"{'NOT ' if negated else ''}({' OR '.join(spans)})"
 
     def listed(self, name: str, literals: Sequence[str], *, negated: bool = False) -> str:
-        """The SQL test that a column is one (``negated``: none) of some values, given as literals."""
+        """The SQL test that a column equals one (``negated``: none) of some values, passed as literals."""
         most, word = self.most_listed or len(literals), "NOT IN" if negated else "IN"
         parts = [
             f"{name} {word} ({', '.join(literals[start : start + most])})" for start in range(0, len(literals), most)
@@ -207,7 +207,7 @@ def digits(value: float) -> str:
 
 
 def _shortest(at: datetime, kind: Kind) -> str:
-    """The shortest ISO text of a moment; in the order of texts, its other texts follow directly."""
+    """The shortest ISO text of a moment; longer texts of the same moment follow it directly if texts are sorted."""
     text = at.time().isoformat() if kind is Kind.TIME else at.isoformat(sep=" ")
     if "." in text:
         return text.rstrip("0")

@@ -49,7 +49,7 @@ class Ask:
         """Whether an export writes the condition for going high instead of the one for going low.
 
         A comparison with a missing value is false. If no missing value is expected, but the model sends it low, the
-        condition for going high is false for it too. So it goes low without an extra condition.
+        condition for going high is false for it too. So a missing value goes low without an extra condition.
         """
         return self.missing_low and not self.gap and (self.threshold is None or math.isfinite(self.threshold))
 
