@@ -277,7 +277,7 @@ def edited(*keys, to):
         (("result", "status"), "best", "status is 'best'"),
         (("result", "status"), "optimal", "status is 'optimal', but lower_bound is 7.5"),
         (("result", "lower_bound"), 13.0, "a lower bound that is not above it"),
-        (("result", "objective"), None, "expected a bound of at most"),
+        (("result", "objective"), None, "expected a finite objective"),
         (("result", "counters", "subproblems"), 0.5, "values other than integers"),
         (("result", "trace", 0), [1, 2], "list of 3 numbers"),
         (("result", "unit"), ..., r"model\.result\.unit is missing"),
