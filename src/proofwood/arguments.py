@@ -75,7 +75,7 @@ def several(value: Any, name: str, example: str = "'income'") -> list[Any]:
 
 
 def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
-    """Return a mapping, or an empty one for None; TypeError if the value is not a mapping."""
+    """Return a mapping, or an empty one for None. Raise TypeError if the value is not a mapping."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -103,7 +103,7 @@ def classes_of(target: Any) -> list[Any]:
 
 
 def interval(value: Any, name: str, expected: str) -> tuple[float, float]:
-    """Return the numbers of a pair (least, greatest); TypeError or ValueError if the value is not such a pair."""
+    """Return the numbers of a pair (least, greatest). Raise TypeError or ValueError if the value is not such a pair."""
     if isinstance(value, str) or not isinstance(value, Collection) or len(value) != 2:
         raise ValueError(f"{name}={_shown(value)}: expected {expected}")
     low, high = (_real(end, name, expected) for end in value)

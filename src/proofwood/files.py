@@ -306,7 +306,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def strict_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text; ValueError if the text is not valid JSON, or has a number such as NaN."""
+    """Return the value of a JSON text. Raise ValueError if the text is not valid JSON, or has a number such as NaN."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is not a JSON number")

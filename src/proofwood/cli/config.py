@@ -23,7 +23,7 @@ from proofwood.exceptions import DataError
 from proofwood.files import read_bounded
 
 MAX_BYTES = 2**20
-"""Most bytes of a file with options."""
+"""The most bytes of a file with options."""
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value(value: Any, kind: type, several: bool, metavar: str) -> Any:
-    """Convert a value of the file for typer; ValueError, with the expected type, if it has another type."""
+    """Convert a value of the file for typer. Raise ValueError, with the expected type, if it has another type."""
     if several:
         items = value if isinstance(value, list) else [value]
         return [_single(item, kind) for item in items]

@@ -41,7 +41,7 @@ def require_matplotlib() -> None:
 
 
 def format_of(path: Path) -> str:
-    """The format of a picture by its file name extension; DataError if the extension is unknown."""
+    """The format of a picture by its file name extension. Raise DataError if the extension is unknown."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise DataError(

@@ -164,7 +164,7 @@ class Binarizer:
 
 
 def check_max_thresholds(value: int | None) -> int | None:
-    """Return ``value``; ValueError if it is neither None nor an integer from 1."""
+    """Return ``value``. Raise ValueError if it is neither None nor an integer from 1."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
         raise ValueError(f"max_thresholds={value!r}: expected an integer from 1, or None for all")
     return value

@@ -190,7 +190,7 @@ class FlatTable:
         return int(struct.unpack_from("<" + form, self.data, place)[0]) if place else 0
 
     def table(self, field: int) -> FlatTable:
-        """The table in a field; IndexError if the field is absent."""
+        """The table in a field. Raise IndexError if the field is absent."""
         place = self._place(field)
         if not place:
             raise IndexError

@@ -30,7 +30,7 @@ from proofwood.problem.diagram import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of
 
 MOST_GROUPS = 50
-"""Most groups that are compared in pairs; a column with more values is probably not a column of groups."""
+"""The most groups that are compared in pairs; a column with more values is probably not a column of groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +349,7 @@ class FairnessConstraint(Constraint):
         )
 
     def positive_code(self, classes: npt.NDArray[Any]) -> int:
-        """Class code of the positive class; ValueError if it is not clear."""
+        """Class code of the positive class. Raise ValueError if it is not clear."""
         return self._positive(classes.tolist(), "the labels")
 
     def _positive(self, labels: list[Any], what: str) -> int:
@@ -384,7 +384,7 @@ class FairnessConstraint(Constraint):
         return reports
 
     def _compared(self, groups: Groups) -> list[int]:
-        """The codes of the groups to compare; ValueError if they are fewer than two, too many, or unknown."""
+        """The codes of the groups to compare. Raise ValueError if they are fewer than two, too many, or unknown."""
         if self.groups is None:
             present: list[int] = np.unique(groups.index).tolist()
             if len(present) < 2:
@@ -466,7 +466,7 @@ KINDS: Mapping[str, type[Constraint]] = {
 
 
 def from_plain(saved: Mapping[str, Any]) -> Constraint:
-    """Make the constraint that :meth:`Constraint.to_plain` wrote; ValueError if its name is unknown."""
+    """Make the constraint that :meth:`Constraint.to_plain` wrote. Raise ValueError if its name is unknown."""
     name = str(saved.get("constraint"))
     if name not in KINDS:
         raise ValueError(f"constraint {name!r} is unknown: expected one of {', '.join(KINDS)}")

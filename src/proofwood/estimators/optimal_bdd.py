@@ -38,9 +38,9 @@ OBJECTIVES = ("errors", "features")
 _FEW_SHARE, _FEW_SECONDS = 0.3, 1.5e-7
 """Limits of the time for a first diagram from some of the rows: a share of the time limit, and seconds per row."""
 _LEAST_SECONDS = 5e-8
-"""Least seconds per value to prepare all rows; with less time left, the preparation does not start."""
+"""The least seconds per value to prepare all rows; with less time left, the preparation does not start."""
 _FEWEST_ROWS = 200
-"""Least rows for the first trees. If a wide table permits fewer, the first model is a leaf."""
+"""The least rows for the first trees. If a wide table permits fewer, the first model is a leaf."""
 
 
 @documented

@@ -66,9 +66,9 @@ from proofwood.result import Limits, Progress, Result, Status, bounded_by
 LEFT_OUT = "levels"
 """``stopped_by`` of a run that was complete, but without tests for all levels."""
 MOST_CELLS = 50_000_000
-"""Most rows times levels for which a fit with a time limit makes tests."""
+"""The most rows times levels for which a fit with a time limit makes tests."""
 CELLS_PER_SECOND = 5e6
-"""Most rows times levels per second of the time limit."""
+"""The most rows times levels per second of the time limit."""
 LEAST_LEVELS = 32
 """At least this many levels have tests, for any number of rows."""
 STOPPED = {
@@ -645,7 +645,7 @@ def _margin_decides(result: Result) -> bool:
 
 
 def _widths(given: Any) -> tuple[int, ...]:
-    """``widths`` as a tuple of integers; ValueError if they are not the widths of a skeleton."""
+    """``widths`` as a tuple of integers. Raise ValueError if they are not the widths of a skeleton."""
     if isinstance(given, (str, bytes, Mapping, Set, Iterator)) or not isinstance(given, Iterable):
         raise ValueError(f"widths={given!r}: expected a sequence of integers, one per layer, such as (1, 2, 4, 4)")
     widths = tuple(given)

@@ -20,11 +20,11 @@ FEW_ROWS = 30
 FEW_SHARE = 40
 """Divisor of the number of rows in the default limit for pooling, see ``FEW_ROWS``."""
 SETS_LOW = 64
-"""Most levels (missing values count as one) for which the last two tests of a path try all sets."""
+"""The most levels (missing values count as one) for which the last two tests of a path try all sets."""
 SETS_OF_HELD_LEAVES = 5
-"""Most levels for which all sets are tried if leaves need more than one row, or a least weight."""
+"""The most levels for which all sets are tried if leaves need more than one row, or a least weight."""
 CLASSES_OF_SETS = 10
-"""Most classes for which all sets of more than two levels are tried."""
+"""The most classes for which all sets of more than two levels are tried."""
 MOST_EXACT = 2.0**50
 """If whole weights sum to less than this, float64 never rounds a class share other than 1/2 to exactly 1/2."""
 

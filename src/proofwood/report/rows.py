@@ -12,9 +12,9 @@ from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, Node
 from proofwood.report.words import Words
 
 MOST_ROWS = 20_000
-"""Most rows whose paths a report contains."""
+"""The most rows whose paths a report contains."""
 MOST_CELLS = 40_000
-"""Most values of rows that a report contains."""
+"""The most values of rows that a report contains."""
 MOST_CHARACTERS = 500_000
 """The most characters that the values of rows in a report have in total."""
 

@@ -26,9 +26,9 @@ from proofwood.show.labels import (
 )
 
 LONGEST = 60
-"""Most characters of a name in a sentence; longer names are shortened."""
+"""The most characters of a name in a sentence; longer names are shortened."""
 MOST_LEVELS = 12
-"""Most levels of a set that a sentence lists."""
+"""The most levels of a set that a sentence lists."""
 
 
 class Words:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
 MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
-"""Most nodes, classes and depth of a model that can have a report."""
+"""The most nodes, classes and depth of a model that can have a report."""
 
 
 def write_report(

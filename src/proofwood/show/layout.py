@@ -11,7 +11,7 @@ import numpy as np
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
 MOST_PLACES = 20_000
-"""Most boxes of a picture; each layer that an edge of a diagram passes counts as one more."""
+"""The most boxes of a picture; each layer that an edge of a diagram passes counts as one more."""
 LANE = 0.25
 """Width reserved for an edge of a diagram in each layer that it passes, in the unit of the widths."""
 

@@ -167,7 +167,7 @@ def plot_tree(
 
 
 def checked_size(figsize: Any) -> tuple[float, float] | None:
-    """``figsize`` as two positive numbers, or None; ValueError if it is not a size in inches."""
+    """``figsize`` as two positive numbers, or None. Raise ValueError if it is not a size in inches."""
     if figsize is None:
         return None
     try:

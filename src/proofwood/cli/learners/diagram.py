@@ -27,7 +27,7 @@ FAIR = "COL[:RATIO[:PENALTY]]"
 
 
 def widths(text: str) -> tuple[int, ...]:
-    """Parse ``--widths`` into a tuple; DataError if it is not a list of integers."""
+    """Parse ``--widths`` into a tuple. Raise DataError if it is not a list of integers."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:

@@ -68,7 +68,7 @@ class Dialect:
     padded: bool = False
 
     def quoted(self, name: str) -> str:
-        """The quoted name of a column or table; ExportError if the database does not permit the name."""
+        """The quoted name of a column or table. Raise ExportError if the database does not permit the name."""
         if not name or any(char in "\0" + self.names[0] for char in name):
             what = "is empty" if not name else f"contains {'a zero byte' if chr(0) in name else self.names[1]}"
             raise ExportError(
@@ -92,7 +92,7 @@ class Dialect:
         return shown
 
     def text(self, value: str) -> str:
-        """A text as a literal; ExportError if the database cannot represent it."""
+        """A text as a literal. Raise ExportError if the database cannot represent it."""
         if "\0" in value:
             raise ExportError(f"the text {value!r} contains a zero byte, which SQL does not permit: replace it")
         require_utf8(value)

@@ -24,7 +24,7 @@ from proofwood.show.exports.source import (
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 DEEPEST = 200
-"""Most depth of a tree, and most terms of one field, because each of them is a nested element."""
+"""The most depth of a tree, and most terms of one field, because each of them is a nested element."""
 _PLAIN = re.compile(r"[^\s\"\\]+")
 
 

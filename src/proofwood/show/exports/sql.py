@@ -12,9 +12,9 @@ from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import Exported, ExportError, require_one_type
 
 MOST_NODES = 20_000
-"""Most nodes of a tree in an expression."""
+"""The most nodes of a tree in an expression."""
 MOST_TERMS = 500
-"""Most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
+"""The most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
 _DEEPEST = 10
 """Most nested CASE expressions before the order of the sides is changed; SQLite before 3.46 permits about fifteen."""
 _PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
@@ -273,7 +273,7 @@ class _Query:
 
 
 def _tree(model: Exported) -> Exported:
-    """The model as a tree without shared nodes; ExportError if it has more than ``MOST_NODES`` nodes."""
+    """The model as a tree without shared nodes. Raise ExportError if it has more than ``MOST_NODES`` nodes."""
     table = model.table
     if not table.is_tree:
         try:
