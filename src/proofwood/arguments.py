@@ -122,9 +122,9 @@ def weight(value: Any, name: str) -> float:
 
 def price(value: Any, name: str) -> float:
     """Return the value as a float, finite or infinite. Raise TypeError or ValueError if it is not a number from 0."""
-    number = _real(value, name, "a price from 0, infinite for a change that is not allowed")
+    number = _real(value, name, "a price from 0, or infinity to forbid the change")
     if not number >= 0:
-        raise ValueError(f"{name}={value!r}: expected a price from 0, infinite for a change that is not allowed")
+        raise ValueError(f"{name}={value!r}: expected a price from 0, or infinity to forbid the change")
     return number
 
 

@@ -246,7 +246,7 @@ def _require_open(descriptor: int, path: str | os.PathLike[str]) -> None:
 
 
 def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """Return the status of an existing ``path``, or None; OSError with a clear message if it cannot be written."""
+    """Return the status of an existing ``path``, or None. Raise a clear OSError if the file cannot be written."""
     shown = os.fspath(path)
     try:
         found = Path(path).stat()

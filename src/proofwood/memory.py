@@ -248,7 +248,7 @@ def _free(resident: int) -> int | None:
 
 
 def available() -> int | None:
-    """The bytes that this process may still allocate, by the free memory and the limits of its control groups.
+    """The bytes that this process may still allocate, given the free memory and its Linux control groups.
 
     None if the system does not report them.
     """

@@ -121,7 +121,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The proved status of one quantity of a result that optimises several in order, such as errors and then size.
+    """What is proved about one quantity of a result that optimises several in order, such as errors and then size.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class Result:
         return f'<div class="proofwood">{table(rows)}{trace_svg(events, unit=self.unit)}</div>'
 
     def part(self, unit: str) -> Part:
-        """The part of the quantity ``unit``; KeyError with the existing names if it does not exist."""
+        """Return the part with the unit ``unit``. Raise KeyError if there is none; the message lists the units."""
         for part in self.parts:
             if part.unit == unit:
                 return part

@@ -70,7 +70,7 @@ def _plain_type(annotation: Any) -> tuple[type, bool, str]:
 
 
 def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, bool, str]]) -> dict[str, Any]:
-    """The options in the file for the command that is called, by parameter name; DataError if one is not valid."""
+    """The options in the file for the called command, by parameter name. Raise DataError if an option is not valid."""
     content = _read(path)
     group = ctx.find_root().command
     commands = list(getattr(group, "commands", {}))

@@ -32,7 +32,7 @@ def require_picture(path: Path | None) -> None:
 
 
 def require_matplotlib() -> None:
-    """Raise DataError with the install command if matplotlib is missing; else set it to draw without a display."""
+    """Raise DataError if matplotlib is missing. Otherwise set matplotlib to draw without a display."""
     try:
         import matplotlib as mpl
     except ImportError as error:

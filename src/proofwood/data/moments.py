@@ -57,13 +57,13 @@ def _exist(texts: list[str]) -> bool:
 
 
 def _from_iso(text: str) -> datetime:
-    """The moment of an ISO text, with or without a space before its offset; ValueError if the day does not exist."""
+    """The moment of an ISO text, with or without a space before the offset. Raise ValueError if no such day exists."""
     date_and_time, blank, offset = text.strip().rpartition(" ")
     return datetime.fromisoformat(date_and_time + offset if blank and offset[0] in "+-Z" else text.strip())
 
 
 def numbers_of(values: list[Any], kind: Kind, name: str) -> FloatArray:
-    """Convert dates, moments, times or durations of Python, or ISO texts, into float64; DataError for other values.
+    """Convert dates, moments, times or durations of Python, or ISO texts, to float64. Raise DataError for others.
 
     This function does not check zones, see :func:`zone_of` and :func:`require_zone`.
 
@@ -204,7 +204,7 @@ def zone_name(zone: tzinfo) -> str:
 
 
 def known_zone(name: str) -> str:
-    """Return the name or offset of a zone if :func:`text_of` can use it; otherwise UTC, for the same instants."""
+    """Return a zone as a name or offset if :func:`text_of` can use it, otherwise UTC, which shows the same instants."""
     return name if name == "UTC" or _OFFSET.fullmatch(name) or _has_rules(name) else "UTC"
 
 
@@ -222,7 +222,7 @@ def _has_rules(name: str) -> bool:
 
 
 def _in_zone(moment: datetime, zone: str) -> datetime:
-    """Convert a moment in UTC to local time with its offset; to UTC if the rules of the zone are not installed."""
+    """Convert a moment in UTC to local time with its offset. Keep UTC if the rules of the zone are not installed."""
     offset = _OFFSET.fullmatch(zone)
     local: tzinfo = UTC
     if offset is not None:

@@ -55,7 +55,7 @@ class Scaling:
         return cls(minimum, span)
 
     def transform(self, X: FloatArray, check: Callable[[], None] = lambda: None) -> FloatArray:
-        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was computed from.
+        """(n_rows, n_features) scaled columns. Rows from which the scaling was computed are in [0, 1].
 
         ``check`` is called repeatedly, and may raise an exception to stop the work.
         """

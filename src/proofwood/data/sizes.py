@@ -346,7 +346,7 @@ def _packed_number(data: bytes, at: int, most: int) -> tuple[int, int]:
 
 
 def _bytes_of_ods(content: bytes) -> int:
-    """The bytes of an OpenDocument table, with its repeated rows and cells; empty ones at the end do not count."""
+    """The bytes of an OpenDocument table with repeated rows and cells. Empty cells at the end do not count."""
     total = rows = width = filled = times = 0
     text, places = 0, [match.start() for match in _ODS.finditer(content)]
     ends = [*places[1:], len(content)]

@@ -138,7 +138,7 @@ def shortest_between(low: float, high: float) -> float:
 
 
 def shortest_whole_between(low: float, high: float) -> float:
-    """The whole ``t`` with the fewest digits before its final zeros and ``low <= t < high``, for whole ends.
+    """Between whole numbers: the whole ``t`` with the fewest digits before its final zeros and ``low <= t < high``.
 
     If several have the fewest digits, return the one nearest to the middle; of two equally near ones, the lower.
 
@@ -288,7 +288,7 @@ def _context(digits: int, rounding: str) -> Context:
 
 
 def _nearest(decimals: tuple[Decimal, Decimal], middle: Decimal, fits: Callable[[float], bool]) -> float | None:
-    """The one of two decimals that fits, as float64; if both fit, the one nearer to the middle; None if none fits."""
+    """Return, as float64, the decimal of two that fits, or the nearer to the middle if both fit; None if none fits."""
     down, up = decimals
     found = [one for one in (down, up) if fits(float(one))]
     if len(found) == 2 and _EXACT.subtract(middle, down) > _EXACT.subtract(up, middle):

@@ -337,7 +337,7 @@ def with_directions(
 
 
 def _test(table: NodeTable, node: int) -> Hashable:
-    """The test of a split without its side of missing values; each weighted sum counts as a different test."""
+    """The test of a split, without the side for missing values. Each weighted sum counts as a different test."""
     if table.feature[node] < 0:
         return node, "sum"
     codes = None if table.levels is None else table.levels[node]

@@ -236,8 +236,8 @@ class FairnessConstraint(Constraint):
             price = None if isinstance(self.penalty, (bool, np.bool_)) else decimal(self.penalty)
             if price is None or price < 0:
                 raise ValueError(
-                    f"{self!r}: penalty must be a number from 0 (the price of each row that a group lacks; a wrong row "
-                    "costs 1), or None for a constraint that must be met"
+                    f"{self!r}: penalty must be a number from 0 (the price of each row by which a group falls short; "
+                    "a wrong row costs 1), or None for a constraint that must be met"
                 )
         if self.groups is None:
             return

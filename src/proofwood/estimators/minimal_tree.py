@@ -283,7 +283,7 @@ def _engine(name: str) -> Callable[..., Result]:
 
 
 def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem], max_errors: int) -> float:
-    """Depth or number of nodes of a tree over the columns; ``inf`` if its errors exceed ``max_errors``."""
+    """The depth or number of nodes of a tree over the columns; ``inf`` if it makes more than ``max_errors`` errors."""
     rows = posed.problem.rows
     wrong = rows.real_sum(predict(model, posed.X) != rows.codes)
     return float(posed.problem.size(model)) if wrong <= max_errors else math.inf

@@ -196,7 +196,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     @property
     def _answers_at_once(self) -> bool:
-        """Whether a diagram over only some of the tests is a valid model, so that ``fit`` has one early."""
+        """Whether a diagram over only some of the tests is a valid model for these parameters."""
         return self.objective != "features" and self.unknown != "solver"
 
     def _untested(self, given: TrainingRows) -> tuple[Posed[BDDProblem], Result] | None:

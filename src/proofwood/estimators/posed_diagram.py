@@ -60,7 +60,7 @@ def constrained(
     constraints: tuple[Constraint, ...],
     sensitive_features: Any,
 ) -> PosedDiagram:
-    """Add the constraints to the problem of ``posed``; ValueError if ``sensitive_features`` is missing or unused."""
+    """Add the constraints to the problem of ``posed``. Raise ValueError if groups are missing or not used."""
     problem, rows = posed.problem, posed.problem.rows
     fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
     if fair and sensitive_features is None:

@@ -57,7 +57,7 @@ def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> M
 def in_words(
     limits: Mapping[Limit, Collection[int]], schema: Schema, *, few: int = 0, most: int | None = None
 ) -> tuple[str, ...]:
-    """The limits of a search in words, one text per kind of limit; empty if it considered every test.
+    """The limits of a search in words, one text per kind of limit; empty if the search considered every test.
 
     Parameters
     ----------

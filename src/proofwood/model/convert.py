@@ -211,7 +211,7 @@ def _shared_out(
     low: IntArray,
     high: IntArray,
 ) -> tuple[FloatArray, IntArray]:
-    """(n,) estimated weight and rows of each node of an unrolled tree: each split divides its own between its sides.
+    """(n,) estimated weight and rows of each node of an unrolled tree. Each split divides both between its sides.
 
     Parameters
     ----------

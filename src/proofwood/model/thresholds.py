@@ -128,7 +128,7 @@ def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
 
 
 def _runs(codes: frozenset[int]) -> tuple[list[float], list[bool]]:
-    """The ends of runs of codes, from 0, that are all in the set or all outside it; and which runs are in the set."""
+    """The ends of runs of codes that are all in the set or all outside it, and whether each run is in the set."""
     ends: list[float] = []
     sides = [0 in codes]
     for code in sorted(codes):  # the codes between them are as many as codes may be large

@@ -161,13 +161,13 @@ def asks_missing(table: NodeTable, node: int) -> bool:
 
 
 def asks_false(table: NodeTable, node: int, labels: Labels) -> bool:
-    """Whether a test holds if a boolean column is false; its text is then "not" and the name of the column."""
+    """Whether a test is true if and only if a boolean column is false. Such a test is written as "not" and the name."""
     column = int(table.feature[node])
     return labels.kinds.get(column) is Kind.BOOLEAN and bool(0 <= table.threshold[node] < 1)
 
 
 def tells_missing(table: NodeTable) -> bool:
-    """Whether texts should mention missing values: only if they go high at some test, since by default they go low."""
+    """Whether texts should mention missing values, because they go high at some test and not low, as is usual."""
     return bool(np.any(~table.missing_low[table.feature != LEAF]))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BOXES = 500
-"""Most nodes of a picture. Each takes about 20 ms to draw, and with more the text is too small to read on a page."""
+"""The most nodes of a picture. Each takes about 20 ms to draw; with more, text would be too small to read on a page."""
 MOST_SIDE, MOST_PIXELS = 65_535, 200_000_000
 """The most pixels on a side of a picture (a limit of matplotlib), and in the whole picture, at four bytes each."""
 FONT = 9.0  # points, in a picture of the default size

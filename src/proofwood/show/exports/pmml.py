@@ -215,7 +215,7 @@ def _compared(name: str, ask: Ask) -> ET.Element:
 
 
 def _with_gap(test: ET.Element, name: str, ask: Ask) -> ET.Element:
-    """``test``, or'ed with "is missing" if missing values go low; without it, the test is false for missing values."""
+    """Add "or is missing" to ``test`` if missing values go low; ``test`` itself is false for missing values."""
     return _any(_tested(name, "isMissing"), test) if ask.missing_low and ask.gap else test
 
 

@@ -83,7 +83,7 @@ class Exported:
 
     @cached_property
     def leaves(self) -> dict[int, int]:
-        """The number of each leaf among the leaves, by its node."""
+        """A number for each leaf, counted from 0, by the node of the leaf."""
         return {node: number for number, node in enumerate(np.flatnonzero(self.table.feature == LEAF).tolist())}
 
     @cached_property

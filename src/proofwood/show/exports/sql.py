@@ -16,7 +16,7 @@ MOST_NODES = 20_000
 MOST_TERMS = 500
 """The most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
 _DEEPEST = 10
-"""Most nested CASE expressions before the order of the sides is changed; SQLite before 3.46 permits about fifteen."""
+"""If CASE expressions are nested deeper, sides change their order. SQLite before 3.46 permits about fifteen."""
 _PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
 
 
