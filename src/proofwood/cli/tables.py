@@ -1,4 +1,4 @@
-"""Reading of tables in the columns of a model, with errors that name the options of the command line."""
+"""Read tables into the columns of a model. Error messages name the options of the command line."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 

@@ -99,7 +99,7 @@ class LikeSklearn:
 
         Its input is the array that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds numbers to
         float32. Its predictions are the same for every row of numbers that float32 represents exactly. If ``X`` is
-        given, thresholds are moved if necessary, so that they are the same for the rows of ``X`` too. Probabilities are
+        given, thresholds are moved if necessary, so that predictions are the same for these rows too. Probabilities are
         the same, except in leaves where two classes have equal weight: there the predicted class has probability 1.
 
         A diagram is unrolled into a tree, and a set of levels becomes thresholds over codes. A shared node then occurs

@@ -30,7 +30,7 @@ SCHEMA = 1
 MOST_FEATURES = 2**24
 """The most columns that a model file may claim."""
 MAX_NESTING = 64
-"""The most levels of nested lists and mappings in a model file."""
+"""The largest depth of nested lists and mappings in a model file."""
 
 _DATES = re.compile(r"(datetime64|timedelta64)\[([1-9][0-9]{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -558,7 +558,8 @@ def _integers(values: Sequence[Any], where: str) -> IntArray:
 
 def _floats(values: Any, where: str, length: int | None = None) -> list[float]:
     if not isinstance(values, list) or (length is not None and len(values) != length):
-        raise ValueError(f"{where} is {_short(values)}, expected a list of {'' if length is None else length} numbers")
+        many = "numbers" if length is None else f"{length} numbers"
+        raise ValueError(f"{where} is {_short(values)}, expected a list of {many}")
     numbers = []
     for i, value in enumerate(values):
         if value is None:

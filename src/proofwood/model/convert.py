@@ -125,7 +125,7 @@ def last_rounded_low(threshold: npt.ArrayLike) -> FloatArray:
     """The largest float64 that is at most ``threshold`` after rounding to float32.
 
     Let ``a`` be the largest float32 that is at most the threshold, and ``b`` the next float32. Numbers below the
-    midpoint of both round to ``a``, and so does the midpoint itself if the last bit of ``a`` is 0 (ties to even).
+    midpoint between them round to ``a``, and so does the midpoint itself if the last bit of ``a`` is 0 (ties to even).
     """
     exact = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
     largest = np.finfo(np.float32).max
