@@ -153,7 +153,7 @@ class Binarizer:
         if np.any(tested >= self.n_tests):
             raise ValueError(f"the model tests bit {int(tested.max())}, but the rows have only {self.n_tests} bits")
         if np.any(table.threshold[inner] < 0) or np.any(table.threshold[inner] >= 1):
-            raise ValueError("the model has a threshold outside [0, 1): expected each within, usually 0.5")
+            raise ValueError("the model has a threshold outside [0, 1): expected 0.5 or another number in it")
         feature, threshold = table.feature.copy(), table.threshold.copy()
         feature[inner], threshold[inner] = self.feature[tested], self.threshold[tested]
         low = [self.levels[bit] if is_inner else None for bit, is_inner in zip(table.feature, inner, strict=True)]

@@ -134,7 +134,7 @@ class MaxSplits(Constraint):
     def check(self) -> None:
         """Raise ValueError unless ``n_splits`` is an integer of at least 1."""
         if not is_integer(self.n_splits) or self.n_splits < 1:
-            raise ValueError(f"{self!r}: expected an integer from 1, the most splits that the diagram may have")
+            raise ValueError(f"{self!r}: expected an integer from 1: the most splits that the diagram may have")
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,8 +160,8 @@ class MinSamples(Constraint):
             number = None if isinstance(self.amount, (bool, np.bool_)) else decimal(self.amount)
         if number is None or not (number >= 1 if is_integer(self.amount) else 0 < number <= Fraction(1, 2)):
             raise ValueError(
-                f"{self!r}: expected a float above 0 and up to 0.5, a share of the training weight, or an integer "
-                "from 1, a number of rows"
+                f"{self!r}: expected a share of the training weight, as a float above 0 and up to 0.5, or a number of "
+                "rows, as an integer from 1"
             )
 
     def real(self, total: Fraction) -> Fraction:

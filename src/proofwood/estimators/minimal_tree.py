@@ -158,7 +158,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if self.max_depth is not None:
             check_depth(self.max_depth)
         if not arguments.is_integer(self.max_errors) or self.max_errors < 0:
-            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the errors to permit")
+            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the most errors to permit")
 
     def _conflict(self, rows: RankedRows, scope: tuple[str, ...], *, thinned: bool) -> str:
         """The message that counts and shows contradictory rows; ``thinned`` if some thresholds have no test."""
@@ -229,9 +229,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
                 return result
         if result is None or result.model is None:
             raise DataError(
-                f"max_errors={self.max_errors} cannot be decided: the best trees get almost exactly this weight wrong, "
-                "and sample_weight has too many digits to decide whether it is more or less. Round sample_weight, for "
-                "example to six digits, or choose another max_errors"
+                f"cannot decide whether a tree meets max_errors={self.max_errors}: the best trees get almost exactly "
+                "this weight wrong, and sample_weight has too many digits to decide whether it is more or less. Round "
+                "sample_weight, for example to six digits, or choose another max_errors"
             )
         lower = relaxed.lower_bound
         if self.minimize == "nodes" and result.part("depth").objective != relaxed.part("depth").objective:
