@@ -1,4 +1,4 @@
-"""Checks of the arguments of users; each message says what was wrong, what was expected, and what to do."""
+"""Check the arguments of users. Each error message says what was wrong, what was expected, and what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 
 def seconds(value: Any, name: str = "time_limit") -> float | None:
-    """Return a time limit as a float, or None for no limit; TypeError or ValueError if it is not a number above 0."""
+    """Return a time limit as a float, or None for no limit. Raise TypeError or ValueError unless it is above 0."""
     if value is None:
         return None
     number = _real(value, name, "seconds above 0, or None for no limit")
@@ -26,7 +26,7 @@ def seconds(value: Any, name: str = "time_limit") -> float | None:
 
 
 def count(value: Any, name: str, *, least: int = 0) -> int | None:
-    """Return a limit as an int, None for no limit; TypeError or ValueError if it is not an integer from ``least``."""
+    """Return a limit as an int, or None for no limit. Raise an error unless it is an integer and at least ``least``."""
     if value is None:
         return None
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
@@ -37,7 +37,7 @@ def count(value: Any, name: str, *, least: int = 0) -> int | None:
 
 
 def unstated(**values: Any) -> None:
-    """Raise ValueError if an option is given for a model that is already converted."""
+    """Raise ValueError if an option is set, since the model that it would apply to is already converted."""
     given = [name for name, value in values.items() if value is not None]
     if given:
         raise ValueError(
@@ -66,7 +66,7 @@ def choice(value: Any, name: str, options: Collection[str | None]) -> None:
 
 
 def several(value: Any, name: str, example: str = "'income'") -> list[Any]:
-    """Return the items of an iterable as a list; TypeError or ValueError if the value is not one, or is a string."""
+    """Return the items of an iterable as a list. Raise TypeError if it is not iterable, ValueError for a string."""
     if isinstance(value, str):
         raise ValueError(f"{name}={value!r}: expected a list, such as [{value!r}]")
     if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
@@ -75,7 +75,7 @@ def several(value: Any, name: str, example: str = "'income'") -> list[Any]:
 
 
 def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
-    """Return a mapping, or an empty one for None; TypeError if the value is not a mapping."""
+    """Return a mapping, or an empty one for None. Raise TypeError if the value is not a mapping."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -103,7 +103,7 @@ def classes_of(target: Any) -> list[Any]:
 
 
 def interval(value: Any, name: str, expected: str) -> tuple[float, float]:
-    """Return the numbers of a pair (least, greatest); TypeError or ValueError if the value is not such a pair."""
+    """Return the numbers of a pair (least, greatest). Raise TypeError or ValueError if the value is not such a pair."""
     if isinstance(value, str) or not isinstance(value, Collection) or len(value) != 2:
         raise ValueError(f"{name}={_shown(value)}: expected {expected}")
     low, high = (_real(end, name, expected) for end in value)
@@ -113,7 +113,7 @@ def interval(value: Any, name: str, expected: str) -> tuple[float, float]:
 
 
 def weight(value: Any, name: str) -> float:
-    """Return a finite number from 0; TypeError or ValueError if the value is not one."""
+    """Return the value as a float. Raise TypeError or ValueError unless it is a finite number and not negative."""
     number = _real(value, name, "a finite number from 0")
     if not (np.isfinite(number) and number >= 0):
         raise ValueError(f"{name}={value!r}: expected a finite number from 0")
@@ -121,10 +121,10 @@ def weight(value: Any, name: str) -> float:
 
 
 def price(value: Any, name: str) -> float:
-    """Return a number from 0, which may be infinite; TypeError or ValueError if the value is not one."""
-    number = _real(value, name, "a price from 0, infinite for a change that is not allowed")
+    """Return the value as a float, finite or infinite. Raise TypeError or ValueError if it is not a number from 0."""
+    number = _real(value, name, "a price from 0, or infinity to forbid the change")
     if not number >= 0:
-        raise ValueError(f"{name}={value!r}: expected a price from 0, infinite for a change that is not allowed")
+        raise ValueError(f"{name}={value!r}: expected a price from 0, or infinity to forbid the change")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Round numbers to a few digits, in the direction in which a sentence with them stays true.
+"""Round numbers to a few digits, up or down, so that a statement about the numbers stays true.
 
 Explanations print a float64 exactly or rounded to one side: a radius is rounded down, a range outwards, and the end of
 a condition *inwards*, so that no text says more than what is proved. The printed decimals are true as float64 numbers,
@@ -51,9 +51,9 @@ def at_least(value: float, digits: int = DIGITS) -> str:
 # The shortest decimal that is exact in float32 may be wrong for float64 values next to it:
 # decisions/0069-what-is-said-is-what-is-kept.
 def inward(end: float, above: bool, digits: int, inside: float = math.nan, *, is_open: bool = True) -> tuple[str, bool]:
-    """Return a decimal for the end of an interval of float64 numbers, and whether the decimal itself is outside.
+    """Return a decimal for the end of an interval of float64 numbers, and whether the decimal is outside the interval.
 
-    A rounded decimal is inside the interval, so the shown interval never has a number that the original does not have.
+    A rounded decimal is inside the interval, so every number in the shown interval is also in the original interval.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def value_text(value: float, digits: int | None, same: Callable[[float], bool]) 
     Returns
     -------
     str
-        For example "just above 60.2", if the value is the next float64 after 60.2, and a threshold is between both.
+        For example "just above 60.2", if the value is the next float64 after 60.2, and a threshold separates the two.
     """
     exact = short(value)
     if digits is None or n_digits(exact) <= max(WRITTEN, permitted(value, digits)):

@@ -36,7 +36,7 @@ class DataWarning(UserWarning):
 class CheckpointWarning(UserWarning):
     """A file of results or a checkpoint could not be written, for example on a full disk; the message names the file.
 
-    The work continues. The file still has all that was written before, and a later run can continue from it.
+    The work continues. The file keeps everything that was written earlier, and a later run can continue from it.
     """
 
 

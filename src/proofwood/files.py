@@ -166,7 +166,7 @@ def beyond(path: str | os.PathLike[str], estimate: int, size: int, *, ratio: int
 
 
 def require_room(what: str | os.PathLike[str], estimate: int, size: int) -> None:
-    """Raise ValueError if a model takes more bytes in memory than permitted, by the sizes that its file declares.
+    """Raise ValueError if a model would take more memory than permitted, estimated from the sizes in its file.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def require_room(what: str | os.PathLike[str], estimate: int, size: int) -> None
 
 
 def read_permitted(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
-    """Return the content of a file and None; if it is larger than the permitted memory, no content and the reason."""
+    """Return the content of a file and None. If the file is too large for memory, return no content and the reason."""
     most = MOST if _allowed.get() is None else permitted(0)
     data = read_bounded(path, most)
     if data is not None:
@@ -196,7 +196,7 @@ def bytes_of_json(data: bytes) -> int:
 
 
 def read_bounded(path: str | os.PathLike[str], limit: int) -> bytes | None:
-    """Return the content of a file, or None if it has more than ``limit`` bytes, which are then not all read."""
+    """Return the content of a file. Stop reading and return None if the file has more than ``limit`` bytes."""
     with Path(path).open("rb") as file:
         return read_stream(file, limit)
 
@@ -246,7 +246,7 @@ def _require_open(descriptor: int, path: str | os.PathLike[str]) -> None:
 
 
 def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """Return the status of an existing ``path``, or None; OSError with a clear message if it cannot be written."""
+    """Return the status of an existing ``path``, or None. Raise a clear OSError if the file cannot be written."""
     shown = os.fspath(path)
     try:
         found = Path(path).stat()
@@ -270,12 +270,12 @@ def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def _beside(target: Path) -> Path:
-    """A short name for a temporary file in the folder of ``target``, whose own name may have the maximal length."""
+    """A name for a temporary file in the folder of ``target``, short even if the name of ``target`` is very long."""
     return target.with_name(f".proofwood-{secrets.token_hex(6)}.part")
 
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """Return ``error`` with the path that the caller gave instead of the temporary file."""
+    """Return ``error`` with the path of the temporary file replaced by the path that the caller passed."""
     reason = error.strerror or str(error)
     if isinstance(error, PermissionError):
         reason = f"permission denied: you may not create files in the folder {Path(os.path.realpath(path)).parent}"
@@ -306,7 +306,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def strict_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text; ValueError if the text is not valid JSON, or has a number such as NaN."""
+    """Return the value of a JSON text. Raise ValueError if the text is not valid JSON, or has a number such as NaN."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is not a JSON number")

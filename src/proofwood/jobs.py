@@ -34,7 +34,7 @@ def jobs_of(n_jobs: int | None, worker: str = "thread") -> int:
     Parameters
     ----------
     n_jobs : int or None
-        From 1: this number, but at most twice the number of cores, or 8 if that is more. -1: all cores. -2: all cores
+        Above 0: this number, but at most twice the number of cores, or 8 if that is more. -1: all cores. -2: all cores
         except one, and so on, but at least one. None: one, or the number of ``joblib.parallel_config``. Within a worker
         of joblib it is one if joblib would not start more.
     worker : kind of worker for the message: "thread" or "process"

@@ -1,9 +1,9 @@
-"""Limit the memory of a search, by the limit of the user and those of the system.
+"""Limit the memory of a search, by the limit that the user sets and by the limits of the system.
 
 A search runs :func:`within` a limit. Native searches check it about every 50 ms: near the limit, their caches stop
 growing and release memory; at the limit, they end with the best answer so far. Python code calls :func:`require`
-before it makes large arrays, and :func:`full` in long loops. The measure is the memory of the process, on Linux plus
-that of solver processes. macOS and Windows report only the process itself, and other systems report nothing.
+before it makes large arrays, and :func:`full` in long loops. On Linux, the limit applies to the memory of the process
+and its solver processes; on macOS and Windows, to the process only. Other systems do not report memory.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def _free(resident: int) -> int | None:
 
 
 def available() -> int | None:
-    """The bytes that this process may still allocate, by the free memory and the limits of its control groups.
+    """The bytes that this process may still allocate, given the free memory and its Linux control groups.
 
     None if the system does not report them.
     """
@@ -303,7 +303,7 @@ def _free_memory() -> int | None:
 
 
 def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int | None]:
-    """The bytes left in each control group of the process and the groups above it (versions 1 and 2)."""
+    """The bytes left in each Linux control group (version 1 or 2) that contains the process."""
     rooms: list[int | None] = []
     for line in (_read(own) or "").splitlines():
         number, controllers, path = line.split(":", 2)

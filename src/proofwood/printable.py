@@ -96,5 +96,5 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of the message of an error, escaped since it may quote a file; without a message, its type."""
+    """The first line of an error message, escaped because it may quote a file; the type of an error without message."""
     return printable((str(error).strip().splitlines() or [type(error).__name__])[0])

@@ -18,8 +18,8 @@ class Status(StrEnum):
     """The proved status of a result. Members are equal to their strings.
 
     - ``"optimal"``: it is proved that no permitted model is better
-    - ``"within_gap"``: the search finished, and the gap is proved to be at most the permitted one, or the rounding of
-      the weights
+    - ``"within_gap"``: the search finished and proved that the gap is at most what the user permits, or at most what
+      the rounding of the weights can cause
     - ``"feasible"``: a limit was reached, so the model is not proved to be the best
     - ``"infeasible"``: it is proved that no model satisfies the constraints
     - ``"unknown"``: a limit was reached before the first model
@@ -48,7 +48,7 @@ class Limits:
     def secondary(self, taken: float) -> Limits:
         """The limits of a second search that chooses among equally good models, after ``taken`` seconds.
 
-        It may take ``taken`` seconds again, but at most :data:`SECONDARY_SHARE` of the limit, and at least
+        The second search may take as long as the first, but at most :data:`SECONDARY_SHARE` of the limit, and at least
         :data:`LEAST_SECONDARY` seconds if this time is left. Without a limit, the second search has no limit either.
         """
         if self.seconds is None:
@@ -108,8 +108,8 @@ class Stats:
     stopped_by : None if the search was completed, otherwise "time_limit", "memory_limit", "interrupt" or similar;
         "interrupt" also if Ctrl-C was pressed just before completion
     counters : counters of the engine, by name
-    proved_by : the bound or engine that closed the gap, by raising the lower bound last; None if the gap is open, or
-        if the engine does not report it (only that of skeleton diagrams does)
+    proved_by : the bound or engine whose lower bound closed the gap; None if the gap is not closed. Only the engine of
+        skeleton diagrams reports it; for all others it is None
     """
 
     seconds: float = 0.0
@@ -121,7 +121,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The proved status of one quantity of a result that optimises several in order, such as errors and then size.
+    """What is proved about one quantity of a result that optimises several in order, such as errors and then size.
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ class Result:
     stats : statistics of the search
     trace : one event per improvement of the objective or the bound; the last one is the final state
     parts : if several quantities are optimised in order, the status of each; empty if there is only the objective
-    certificates : proofs that can be checked without the engine, if the engine was told to store them
+    certificates : proofs that can be checked without the engine; empty unless the engine was set to store them
         (:class:`proofwood.certificates.drup.Certificate`)
-    scope : texts of further limits of the search, such as "at most 2 thresholds a column in age": bound and status are
-        about the models within these limits. Empty: they are about all models of the shape
+    scope : further limits of the search as texts, such as "at most 2 thresholds a column in age". Bound and status
+        cover only models within these limits; without limits, they cover all models of the shape
     """
 
     model: NodeTable | None
@@ -230,7 +230,7 @@ class Result:
         return f'<div class="proofwood">{table(rows)}{trace_svg(events, unit=self.unit)}</div>'
 
     def part(self, unit: str) -> Part:
-        """The part of the quantity ``unit``; KeyError with the existing names if it does not exist."""
+        """Return the part with the unit ``unit``. Raise KeyError if there is none; the message lists the units."""
         for part in self.parts:
             if part.unit == unit:
                 return part
@@ -313,7 +313,7 @@ def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
 def bounded_by(relaxed: Result, result: Result) -> Result:
     """Return ``result`` with the lower bound of ``relaxed``, a search that permits more models.
 
-    If both searches finished, the status is "within gap", since only the rounding of weights separates both values.
+    If both searches finished, the status is "within gap", since only rounding of the weights separates the two values.
     """
     seconds = relaxed.stats.seconds + result.stats.seconds
     if result.objective == 0:  # nothing costs less

@@ -1,10 +1,10 @@
-"""The JSON answers of commands: ``--json`` prints one, and ``proofwood schema`` prints its schema.
+"""The JSON output of commands: ``--json`` prints it, and ``proofwood schema`` prints its schema.
 
-A command registers the schema of its answer in its module::
+A command registers the schema of its JSON output in its module::
 
     register("predict", "The class of each row.", {"columns": listing(TEXT), "rows": listing(mapping(ANY))})
 
-and prints an answer with :func:`print_answer`. The version is raised when a field is removed or changes its meaning,
+and prints the output with :func:`print_answer`. The version is raised when a field is removed or changes its meaning,
 not when a field is added.
 """
 
@@ -31,7 +31,7 @@ AsJson = Annotated[
 ]
 
 SCHEMAS: dict[str, Schema] = {}
-"""The schema of the answer, by the name of the command."""
+"""The schema of the JSON output of each command, by name."""
 
 # ------------------------------------------------------------------------------------------------------ parts of forms
 
@@ -114,7 +114,7 @@ MODEL = record(
 
 
 def register(command: str, about: str, fields: Mapping[str, Schema]) -> None:
-    """Register the schema of the answer of a command: ``fields`` follow the fields that every answer has."""
+    """Register the schema of the JSON output of a command: ``fields`` follow the fields that every output has."""
     head = {
         "proofwood": described(TEXT, "version of the program"),
         "schema": {"const": VERSION, "description": "version of this schema"},
@@ -128,7 +128,7 @@ def register(command: str, about: str, fields: Mapping[str, Schema]) -> None:
 
 
 def print_answer(command: str, **fields: Any) -> None:
-    """Print the answer of a command: one JSON document on one line, in ASCII."""
+    """Print the JSON output of a command: one document on one line, in ASCII."""
     typer.echo(as_json({"proofwood": proofwood.__version__, "schema": VERSION, "command": command, **fields}))
 
 
@@ -158,7 +158,7 @@ def plain(value: Any) -> Any:
 
 
 def model_answer(model: Any) -> dict[str, Any]:
-    """A fitted model as an answer with the schema :data:`MODEL`."""
+    """A fitted model as a mapping with the schema :data:`MODEL`."""
     from proofwood.estimators.registry import LEARNERS
 
     table, name = model.model_, type(model).__name__
@@ -179,7 +179,7 @@ def model_answer(model: Any) -> dict[str, Any]:
 
 
 def proof_answer(model: Any) -> dict[str, Any]:
-    """The proof of a fitted model as an answer with the schema :data:`PROOF`."""
+    """The proof of a fitted model as a mapping with the schema :data:`PROOF`."""
     from proofwood.estimators.proof_report import proof_report
 
     proof = proof_report(model)

@@ -11,7 +11,7 @@ from proofwood.estimators.registry import LEARNERS
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The columns of the table that is already on the command line; none if it cannot be read."""
+    """The names of columns, from the table that the user has already typed; empty if the table cannot be read."""
     path = _table(ctx)
     if path is None:
         return []

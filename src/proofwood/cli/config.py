@@ -23,7 +23,7 @@ from proofwood.exceptions import DataError
 from proofwood.files import read_bounded
 
 MAX_BYTES = 2**20
-"""Most bytes of a file with options."""
+"""The most bytes of a file with options."""
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -70,7 +70,7 @@ def _plain_type(annotation: Any) -> tuple[type, bool, str]:
 
 
 def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, bool, str]]) -> dict[str, Any]:
-    """The options in the file for the command that is called, by parameter name; DataError if one is not valid."""
+    """The options in the file for the called command, by parameter name. Raise DataError if an option is not valid."""
     content = _read(path)
     group = ctx.find_root().command
     commands = list(getattr(group, "commands", {}))
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value(value: Any, kind: type, several: bool, metavar: str) -> Any:
-    """Convert a value of the file for typer; ValueError, with the expected type, if it has another type."""
+    """Convert a value of the file for typer. Raise ValueError, with the expected type, if it has another type."""
     if several:
         items = value if isinstance(value, list) else [value]
         return [_single(item, kind) for item in items]

@@ -77,7 +77,10 @@ register(
                     "prediction": LABEL,
                     "status": TEXT,
                     "meaning": {**TEXT, "description": "the status in words"},
-                    "exact": {**BOOLEAN, "description": "whether it is true for any rounding errors of the model"},
+                    "exact": {
+                        **BOOLEAN,
+                        "description": "whether the explanation is true despite any rounding errors of the model",
+                    },
                     "features": listing(TEXT),
                     "rule": {**TEXT, "description": "conditions or changes, and the class to which they lead"},
                     "ranges": nullable(TEXT),
@@ -87,7 +90,7 @@ register(
                     "constraints": {**listing(TEXT), "description": "the conditions of --constraint"},
                     "reading": {**TEXT, "description": "how the row was compared with the model's own prediction"},
                     "distance": nullable(NUMBER),
-                    "lower_bound": nullable(NUMBER, "proved least number of features, or least distance"),
+                    "lower_bound": nullable(NUMBER, "proved lower bound of the number of features or of the distance"),
                     "engine": TEXT,
                     "calls": INTEGER,
                     "seconds": NUMBER,
@@ -131,7 +134,7 @@ NOTHING: dict[str, Any] = {
     "certificate": None,
     "plot": None,
 }
-"""An answer in which every part is null."""
+"""The JSON output of ``proofwood explain`` with null for each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,7 @@ class Request:
         )
 
     def options(self, explainer: Explainer) -> dict[str, Any]:
-        """The arguments for the method of the explainer, without those that were not given."""
+        """The arguments for the method of the explainer; options that the user did not type are left out."""
         given = {
             "smallest": self.smallest,
             "inflate": self.inflate,
@@ -224,8 +227,8 @@ def explain_one(
     Raises
     ------
     DataError
-        If the row does not exist, or if no certificate can be made. In the second case the explanation is printed
-        before.
+        If the row does not exist, or if no certificate can be made. In the second case the explanation is
+        printed first.
     """
     from proofwood.ensembles.readers.given import row_of
 
@@ -365,7 +368,7 @@ def explain_all(explainer: Explainer, rows: Any, request: Request, out: Path, *,
 
 
 def _answer(found: Explanation, row: int) -> dict[str, Any]:
-    """An explanation as an answer with the registered schema."""
+    """One explanation as a mapping, in the schema of the JSON output of ``proofwood explain``."""
     said = found.to_dict()
     same = [
         *("prediction", "status", "exact", "rule", "ranges", "targets", "plausible", "constraints", "reading"),

@@ -17,7 +17,7 @@ from proofwood.printable import printable
 
 
 def saved_model(path: Path) -> Any:
-    """Load the fitted estimator from a model file; DataError if ``path`` is a folder or does not exist."""
+    """Load the fitted estimator from a model file. Raise DataError if ``path`` is a folder or does not exist."""
     if path.is_dir():
         raise DataError(f"{path} is a folder: expected a model file")
     if not path.exists():
@@ -39,7 +39,7 @@ def require_out(out: Path | None, *inputs: Path, option: str = "--out") -> None:
 
 
 def write_out(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path``, completely or not at all; DataError if that fails."""
+    """Write ``content`` to ``path``, completely or not at all. Raise DataError if that fails."""
     with writing(path):
         write_whole(path, content)
 

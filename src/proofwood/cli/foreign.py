@@ -92,7 +92,7 @@ def _native(path: Path) -> Any:
 
 
 def columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
-    """The names of the input columns of a model, and their number; None for what the model does not know.
+    """The names and the number of the input columns of a model; each is None if the model does not store it.
 
     Default names that a booster makes up, such as ``Column_0``, count as no names.
     """
@@ -118,7 +118,7 @@ def columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
 
 
 def reading(model: Any, **settings: Any) -> Adapted:
-    """``reading_of(model)``, with errors as DataError: if the model or a setting is not supported."""
+    """Return ``reading_of(model)``; raise DataError if the model or a setting is not supported."""
     from proofwood.ensembles.explained import reading_of
 
     try:
@@ -128,7 +128,7 @@ def reading(model: Any, **settings: Any) -> Adapted:
 
 
 def convert(model: Any, **settings: Any) -> Explained:
-    """``explained(model)``, with errors as DataError: if the model or a setting is not supported."""
+    """Return ``explained(model)``; raise DataError if the model or a setting is not supported."""
     from proofwood.ensembles.explained import explained
 
     try:

@@ -32,7 +32,7 @@ def require_picture(path: Path | None) -> None:
 
 
 def require_matplotlib() -> None:
-    """Raise DataError with the install command if matplotlib is missing; else set it to draw without a display."""
+    """Raise DataError if matplotlib is missing. Otherwise set matplotlib to draw without a display."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -41,7 +41,7 @@ def require_matplotlib() -> None:
 
 
 def format_of(path: Path) -> str:
-    """The format of a picture by its file name extension; DataError if the extension is unknown."""
+    """The format of a picture by its file name extension. Raise DataError if the extension is unknown."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise DataError(

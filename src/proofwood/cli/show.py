@@ -99,7 +99,7 @@ def show(
 
 
 def _by_ending(out: Path | None) -> Format:
-    """The format by the extension of the file; text without a file or extension."""
+    """The format that fits the extension of ``out``; text if there is no file, or a file without an extension."""
     if out is None or not out.suffix:
         return Format.TEXT
     ending = out.suffix.lower()

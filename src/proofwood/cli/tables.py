@@ -1,4 +1,4 @@
-"""Reading of tables in the columns of a model, with errors that name the options of the command line."""
+"""Read tables into the columns of a model. Error messages name the options of the command line."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
@@ -109,8 +109,8 @@ def taken_by_schema(model: Any, columns: Sequence[str]) -> dict[str, Taken] | No
 def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[str, Taken] | None:
     """The types of the categorical columns of CatBoost, which stores only hashes of their texts; None for other models.
 
-    The hashes need the texts in the rows. If a pipeline has steps before CatBoost, the result is empty, because the
-    steps may have other input columns: the types of the cells are then guessed from their content.
+    The hashes are compared with the texts of the rows. If a pipeline has steps before CatBoost, the result is empty,
+    because the steps may have other input columns: the types of the cells are then guessed from their content.
     """
     from proofwood.data.kinds import Taken
     from proofwood.ensembles.readers.pipeline import library_of, models_within
@@ -131,7 +131,7 @@ def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[s
 
 
 def _truths(own: Mapping[str, Taken], shown: pl.DataFrame) -> dict[str, Taken]:
-    """Boolean columns whose categories are "0" and "1" for CatBoost, with booleans as their categories."""
+    """The boolean columns of ``shown`` that CatBoost stores as "0" and "1", read with the categories False and True."""
     import polars as pl
 
     from proofwood.data.kinds import Taken
@@ -152,7 +152,7 @@ def _as_learned(table: pl.DataFrame, adapted: Adapted, path: Path) -> Any:
     """The table as a model of another library expects it: if it has categories, a pandas frame with the missing values
     of the training data.
 
-    For an encoder, None and nan are different categories; empty cells become the category that the encoder has.
+    For an encoder, None and nan are different categories; empty cells become the one that the encoder has learned.
     """
     header = adapted.header
     assert header is not None
@@ -183,7 +183,7 @@ def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], w
     cells : cells of the table
     path : file of the table
     others : columns that are not features, for a model without column names
-    what : text about ``others`` for the error about the number of columns; empty if there are none
+    what : text about ``others`` for the error about a wrong number of columns; empty without ``others``
 
     Raises
     ------

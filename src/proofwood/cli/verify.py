@@ -57,7 +57,10 @@ register(
                                 "name": TEXT,
                                 "passed": BOOLEAN,
                                 "detail": TEXT,
-                                "open": {**BOOLEAN, "description": "whether it depends on the rounding of the model"},
+                                "open": {
+                                    **BOOLEAN,
+                                    "description": "whether the check depends on the rounding of the model",
+                                },
                             }
                         )
                     ),
@@ -120,7 +123,7 @@ def verify(
 
 
 def _checked(path: Path, model: Explained | None) -> dict[str, Any]:
-    """Check one certificate, with ``model`` or without, and return the result for the answer."""
+    """Check one certificate, against ``model`` if given, and return the result for the JSON output."""
     from proofwood.certificates.drup import CertificateError
     from proofwood.explain.proofs.certificate import check_certificate
 

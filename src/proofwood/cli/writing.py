@@ -81,7 +81,7 @@ def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def as_cells(frame: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
-    """The frame with texts that are safe in CSV. With ``safe``, put ' before possible formulas; else warn of one."""
+    """The frame with texts that are safe in CSV. With ``safe``, put ' before possible formulas, else warn of them."""
     import polars as pl
 
     texts = [column for column in frame.get_columns() if column.dtype == pl.String]

@@ -32,10 +32,10 @@ from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.result import Status
 
 PRUNING = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
-"""Prices of a leaf from which the pruned tree of scikit-learn chooses by cross-validation."""
+"""The values of ``ccp_alpha`` among which cross-validation chooses for the pruned tree of scikit-learn."""
 UNBOUNDED = (-np.inf, np.inf)
 SHARES = dict.fromkeys(("accuracy", "balanced accuracy", "roc auc", "f1", "precision", "recall"), (0.0, 1.0))
-"""Least and greatest value of scores with a known range."""
+"""The least and the greatest possible value of each score that has a known range."""
 REFERENCE = "optimal tree, size chosen"
 
 

@@ -15,7 +15,7 @@ from proofwood.exceptions import DataWarning
 from proofwood.model.node_table import FloatArray
 
 MOST_LEVELS = 50
-"""Most output columns per nominal column; levels beyond this number, the rarest, share one of them."""
+"""The most output columns per nominal column. If a column has more levels, the rarest share one output column."""
 
 
 class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types

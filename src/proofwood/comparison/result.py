@@ -62,7 +62,7 @@ def corrected_interval(values: FloatArray, share: float) -> Interval:
     Parameters
     ----------
     values : (n_folds,) scores or differences of scores
-    share : number of held-out rows divided by that of training rows, mean over the folds
+    share : ratio of held-out rows to training rows, averaged over the folds
 
     References
     ----------
@@ -87,7 +87,7 @@ class Comparison:
     models : results of the models, in the order given
     reference : name of the model that the others are compared with
     score : name of the score; higher is better
-    share : number of held-out rows divided by that of training rows, mean over the folds
+    share : ratio of held-out rows to training rows, averaged over the folds
     n_rows : number of rows of the table
     within : least and greatest possible value of the score
     """

@@ -31,7 +31,7 @@ class Binarizer:
     threshold : (n_tests,) the test is ``x[feature] <= threshold``; nan at a level test
     levels : per test the level codes that go low, or None if the test is a threshold
     n_features : number of columns of the data
-    missing_low : (n_tests,) whether the test is true for a missing value; None: every test is
+    missing_low : (n_tests,) whether the test is true for a missing value; None means true for every test
     thinned : columns of which ``max_thresholds`` left out some thresholds
     """
 
@@ -52,7 +52,7 @@ class Binarizer:
         Parameters
         ----------
         data : Columns, or (n_rows, n_features) numbers; missing values are ignored
-        max_thresholds : the largest number of thresholds per column: those nearest to equal shares of the rows are
+        max_thresholds : the largest number of thresholds per column; those that divide the rows most evenly are
             chosen; None for all
 
         Raises
@@ -153,7 +153,7 @@ class Binarizer:
         if np.any(tested >= self.n_tests):
             raise ValueError(f"the model tests bit {int(tested.max())}, but the rows have only {self.n_tests} bits")
         if np.any(table.threshold[inner] < 0) or np.any(table.threshold[inner] >= 1):
-            raise ValueError("the model has a threshold outside [0, 1): expected one inside for each bit, usually 0.5")
+            raise ValueError("the model has a threshold outside [0, 1): expected 0.5 or another number in it")
         feature, threshold = table.feature.copy(), table.threshold.copy()
         feature[inner], threshold[inner] = self.feature[tested], self.threshold[tested]
         low = [self.levels[bit] if is_inner else None for bit, is_inner in zip(table.feature, inner, strict=True)]
@@ -164,7 +164,7 @@ class Binarizer:
 
 
 def check_max_thresholds(value: int | None) -> int | None:
-    """Return ``value``; ValueError if it is neither None nor an integer from 1."""
+    """Return ``value``. Raise ValueError if it is neither None nor an integer from 1."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
         raise ValueError(f"max_thresholds={value!r}: expected an integer from 1, or None for all")
     return value
@@ -176,7 +176,7 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
     Parameters
     ----------
     values : (n_rows,) numbers, NaN where missing
-    max_thresholds : the largest number of thresholds; those nearest to equal shares of the rows are chosen
+    max_thresholds : the largest number of thresholds; those that divide the rows most evenly are chosen
 
     Returns
     -------
@@ -190,7 +190,7 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
 
 
 def tested_levels(present: FloatArray) -> list[int]:
-    """The level codes that get a test, ascending: the first of two codes, all of more, or none of one."""
+    """The level codes that get a test, ascending: all of three or more, the first of two, or no single one."""
     codes = present.astype(np.int64).tolist()
     return codes[:1] if len(codes) == 2 else codes if len(codes) > 2 else []
 

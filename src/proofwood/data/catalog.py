@@ -163,4 +163,4 @@ CATALOG: Mapping[str, Entry] = MappingProxyType(
         ),
     }
 )
-"""The entry of each data set that needs no file, by its name."""
+"""The entries of all bundled and generated data sets, by name."""

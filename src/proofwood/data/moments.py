@@ -57,13 +57,13 @@ def _exist(texts: list[str]) -> bool:
 
 
 def _from_iso(text: str) -> datetime:
-    """The moment of an ISO text, with or without a space before its offset; ValueError if the day does not exist."""
+    """The moment of an ISO text, with or without a space before the offset. Raise ValueError if no such day exists."""
     date_and_time, blank, offset = text.strip().rpartition(" ")
     return datetime.fromisoformat(date_and_time + offset if blank and offset[0] in "+-Z" else text.strip())
 
 
 def numbers_of(values: list[Any], kind: Kind, name: str) -> FloatArray:
-    """Convert dates, moments, times or durations of Python, or ISO texts, into float64; DataError for other values.
+    """Convert dates, moments, times or durations of Python, or ISO texts, to float64. Raise DataError for others.
 
     This function does not check zones, see :func:`zone_of` and :func:`require_zone`.
 
@@ -96,7 +96,7 @@ _EXPECTED = {
 
 
 def number_of(value: Any, kind: Kind) -> int | None:
-    """Convert a date, moment, time or duration of Python, or an ISO text, into a number of a kind; None if not one."""
+    """Convert a date, moment, time or duration of Python, or an ISO text, into a number; None for another kind."""
     if isinstance(value, str) and kind in (Kind.DATE, Kind.MOMENT):
         text = value.strip()
         if not (_DATE if kind is Kind.DATE else _MOMENT).fullmatch(text) and not _DATE.fullmatch(text):
@@ -122,7 +122,7 @@ def number_of(value: Any, kind: Kind) -> int | None:
 
 
 def of_numpy(values: npt.NDArray[Any], name: str) -> tuple[FloatArray, Kind]:
-    """Convert ``datetime64`` or ``timedelta64`` without missing values into numbers, and return these and their kind.
+    """Return the numbers and the kind of ``datetime64`` or ``timedelta64`` values, none of which is missing.
 
     Moments become dates if all of them are midnights.
 
@@ -180,7 +180,7 @@ def zone_of(values: Sequence[Any], name: str) -> str | None:
 
 
 def require_zone(now: str | None, before: str | None, name: str) -> None:
-    """Raise DataError if only the new moments have a time zone, or only those of training had one."""
+    """Raise DataError if the new moments have a time zone and the training moments had none, or the other way round."""
     if (now is None) == (before is None):
         return
     if before is None:
@@ -204,7 +204,7 @@ def zone_name(zone: tzinfo) -> str:
 
 
 def known_zone(name: str) -> str:
-    """Return the name or offset of a zone if :func:`text_of` can use it; otherwise UTC, for the same instants."""
+    """Return a zone as a name or offset if :func:`text_of` can use it, otherwise UTC, which shows the same instants."""
     return name if name == "UTC" or _OFFSET.fullmatch(name) or _has_rules(name) else "UTC"
 
 
@@ -222,7 +222,7 @@ def _has_rules(name: str) -> bool:
 
 
 def _in_zone(moment: datetime, zone: str) -> datetime:
-    """Convert a moment in UTC to local time with its offset; to UTC if the rules of the zone are not installed."""
+    """Convert a moment in UTC to local time with its offset. Keep UTC if the rules of the zone are not installed."""
     offset = _OFFSET.fullmatch(zone)
     local: tzinfo = UTC
     if offset is not None:
@@ -265,7 +265,7 @@ def _offset_text(offset: timedelta) -> str:
 
 
 def text_of(number: float, kind: Kind, zone: str | None = None) -> str:
-    """The text of the last date, moment, time or duration that is not after a number, such as a threshold.
+    """The text of ``number`` as a date, moment, time or duration; a number between two is rounded down.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _CELLS = {_TEXT, _RUN, _FORMULA, 0x203, 0x204, 0x205, 0x27E}
 
 
 def bytes_of_old_workbook(data: bytes, most: int) -> int:
-    """An estimate of the bytes that the sheets take: each is a rectangle from its first to its last cell, with texts.
+    """An estimate of the bytes of all sheets: for each, the rectangle from its first to its last cell, and texts.
 
     Parameters
     ----------

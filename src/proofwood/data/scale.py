@@ -55,7 +55,7 @@ class Scaling:
         return cls(minimum, span)
 
     def transform(self, X: FloatArray, check: Callable[[], None] = lambda: None) -> FloatArray:
-        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was computed from.
+        """(n_rows, n_features) scaled columns. Rows from which the scaling was computed are in [0, 1].
 
         ``check`` is called repeatedly, and may raise an exception to stop the work.
         """
@@ -75,13 +75,13 @@ class Scaling:
         """Convert a model over scaled columns into a model over the columns; each row of ``X`` takes the same path.
 
         ``a @ scaled <= b`` becomes ``(a / span) @ x <= b + sum(a * minimum / span)``, divided by its largest
-        coefficient. If this is negative, the two sides are exchanged. The threshold then moves halfway between the sums
+        coefficient. If that is negative, the two sides are exchanged. The threshold then moves halfway between the sums
         that it separates. A test with one coefficient becomes a test of that column.
 
         Parameters
         ----------
         table : NodeTable of oblique tests over the columns of :meth:`transform`
-        X : (n_rows, n_features) rows in the unit of the columns, usually of training
+        X : (n_rows, n_features) rows in the units of the columns, usually the training rows
 
         Raises
         ------
@@ -161,7 +161,7 @@ class Scaling:
 
 
 def _steps(table: NodeTable, X: FloatArray) -> list[tuple[IntArray, IntArray, BoolArray]]:
-    """The rows at splits, in batches: for each visit the row, the node, and whether the row goes low."""
+    """Batches of visits of rows to splits, each as three arrays: row, node, and whether the row goes low."""
     visits = []
     for rows, nodes in walk(table, X):
         inner = table.feature[nodes] != LEAF

@@ -190,7 +190,7 @@ class FlatTable:
         return int(struct.unpack_from("<" + form, self.data, place)[0]) if place else 0
 
     def table(self, field: int) -> FlatTable:
-        """The table in a field; IndexError if the field is absent."""
+        """The table in a field. Raise IndexError if the field is absent."""
         place = self._place(field)
         if not place:
             raise IndexError
@@ -228,7 +228,7 @@ _TIMES = re.compile(rb'number-(?:rows|columns)-repeated="([0-9]{1,12})"')
 
 
 def bytes_of_workbook(data: bytes, most: int) -> int:
-    """An estimate of the bytes that the sheets take: each is a rectangle from its first to its last cell, with texts.
+    """An estimate of the bytes of all sheets: for each, the rectangle from its first to its last cell, and texts.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def _packed_number(data: bytes, at: int, most: int) -> tuple[int, int]:
 
 
 def _bytes_of_ods(content: bytes) -> int:
-    """The bytes of an OpenDocument table, with its repeated rows and cells; empty ones at the end do not count."""
+    """The bytes of an OpenDocument table with repeated rows and cells. Empty cells at the end do not count."""
     total = rows = width = filled = times = 0
     text, places = 0, [match.start() for match in _ODS.finditer(content)]
     ends = [*places[1:], len(content)]

@@ -94,7 +94,7 @@ def placed(
     X : (n_samples, n_features) training rows, NaN where missing
     kinds : kind of each column; columns without one are numeric
     rule : ThresholdRule
-    of_tests : whether equal tests must stay equal: ``a`` and ``b`` are then always values among all rows
+    of_tests : whether equal tests must stay equal; if so, ``a`` and ``b`` are always values among all rows
 
     Raises
     ------
@@ -127,7 +127,7 @@ def placed(
 
 
 def shortest_between(low: float, high: float) -> float:
-    """The number with the fewest significant digits and ``low < t < high``; ``low`` if no float64 is between.
+    """The number ``t`` with the fewest significant digits and ``low < t < high``; ``low`` if no float64 is between.
 
     If several have the fewest digits, return the one nearest to the middle; of two equally near ones, the lower.
 
@@ -138,7 +138,7 @@ def shortest_between(low: float, high: float) -> float:
 
 
 def shortest_whole_between(low: float, high: float) -> float:
-    """The whole number with the fewest digits before its final zeros, and ``low <= t < high``, both whole numbers.
+    """Between whole numbers: the whole ``t`` with the fewest digits before its final zeros and ``low <= t < high``.
 
     If several have the fewest digits, return the one nearest to the middle; of two equally near ones, the lower.
 
@@ -151,7 +151,7 @@ def shortest_whole_between(low: float, high: float) -> float:
 def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     """The thresholds halfway between ``a`` and ``b`` (with ``a < b``), such that ``a <= t < b`` in float64.
 
-    This is ``(a + b) / 2``, correctly rounded, also if ``a + b`` overflows. If it rounds to ``b``, it is ``a``.
+    This is ``(a + b) / 2``, correctly rounded, also if ``a + b`` overflows; but ``a`` if that rounds to ``b``.
     """
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -264,7 +264,7 @@ def _between(low: float, high: float, of: _Values) -> float:
 
 
 def _shortest(low: float, middle: Decimal, fits: Callable[[float], bool], *, whole: bool = False) -> float:
-    """The number with the fewest significant digits that fits, and of these the nearest to the middle; else ``low``."""
+    """The number that fits with the fewest significant digits; in a tie the nearest to the middle. Else ``low``."""
     for digits in range(1, _MOST_DIGITS + 1):
         found = _nearest(_beside(middle, digits, whole=whole), middle, fits)
         if found is not None:
@@ -288,7 +288,7 @@ def _context(digits: int, rounding: str) -> Context:
 
 
 def _nearest(decimals: tuple[Decimal, Decimal], middle: Decimal, fits: Callable[[float], bool]) -> float | None:
-    """The decimal that fits, of a lower and an upper one, as float64; the nearer to the middle if both fit."""
+    """Return, as float64, the decimal of two that fits, or the nearer to the middle if both fit; None if none fits."""
     down, up = decimals
     found = [one for one in (down, up) if fits(float(one))]
     if len(found) == 2 and _EXACT.subtract(middle, down) > _EXACT.subtract(up, middle):

@@ -31,7 +31,7 @@ class Limit(Enum):
     """The reason why a search does not use all possible tests of a column."""
 
     ORDERED = "levels without order are put into one order, and only cuts of this order are tested"
-    ORDERED_ABOVE = "this is so for all tests except the last two of a path"
+    ORDERED_ABOVE = "levels without order are put into one order for all tests except the last two of a path"
     POOLED = "several levels with few rows are treated as one level"
     SINGLE = "levels are tested one by one"
     FREQUENT = "only the most frequent levels are tested"
@@ -83,7 +83,7 @@ class Views:
     views : the views, in the order of the columns
     n_columns : number of columns of the table
     by_level : positions in ``views`` of columns that are tested level by level
-    limits : for each reason, the columns of which the views do not allow all tests
+    limits : the columns whose views do not allow all tests, by the reason
     """
 
     views: tuple[View, ...]
@@ -110,7 +110,7 @@ class Views:
         Parameters
         ----------
         X : (n_rows, n_columns) training rows, NaN where missing, level codes in categorical columns
-        given : for some columns, all their views, by column
+        given : the views to use for some columns, by column, instead of the usual views
         by_level : columns of unordered categories that are tested level by level
         left_out : columns without views, which no test uses
         """
@@ -151,7 +151,7 @@ class Views:
         return numbers
 
     def tests(self, over: Binarizer) -> Binarizer:
-        """Convert the tests ``over`` the views into equal tests of the columns."""
+        """Convert ``over``, tests of the views, into equal tests of the columns."""
         feature = np.array([view.column for view in self.views], dtype=np.int64)[over.feature]
         threshold, levels = over.threshold.copy(), list(over.levels)
         missing_low = np.array([view.gap for view in self.views])[over.feature] <= threshold
@@ -313,7 +313,7 @@ def with_directions(
     gaps : columns with missing values in training
     seen : level codes in training, for each column that is tested by levels
     low_weight : (n_nodes,) training weight that goes low at each node
-    of_tests : whether all nodes with the same test use one side, by their total weight; otherwise each has its own
+    of_tests : whether all nodes with the same test use one side, by their total weight, or each node its own side
     """
     low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
     levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
@@ -337,7 +337,7 @@ def with_directions(
 
 
 def _test(table: NodeTable, node: int) -> Hashable:
-    """The test of a split without its side of missing values; each weighted sum counts as a different test."""
+    """The test of a split, without the side for missing values. Each weighted sum counts as a different test."""
     if table.feature[node] < 0:
         return node, "sum"
     codes = None if table.levels is None else table.levels[node]

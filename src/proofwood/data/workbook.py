@@ -74,7 +74,7 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, require_room: Callabl
 
 
 def _as_meant(column: pl.Series) -> pl.Series:
-    """Convert floats or moments into integers or dates if all values of a column are; workbooks lack these types."""
+    """Convert whole floats into integers, and midnights into dates. Workbooks have no types for integers and dates."""
     present = column.drop_nulls()
     if len(present) and column.dtype == pl.Float64:
         whole = ((present == present.floor()) & (present.abs() <= 2**53)).all()

@@ -30,7 +30,7 @@ from proofwood.problem.diagram import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of
 
 MOST_GROUPS = 50
-"""Most groups that are compared in pairs; a column with more values is probably not a column of groups."""
+"""The most groups that are compared in pairs; a column with more values is probably not a column of groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class MaxSplits(Constraint):
     def check(self) -> None:
         """Raise ValueError unless ``n_splits`` is an integer of at least 1."""
         if not is_integer(self.n_splits) or self.n_splits < 1:
-            raise ValueError(f"{self!r}: expected an integer from 1, the most splits that the diagram may have")
+            raise ValueError(f"{self!r}: expected an integer from 1: the most splits that the diagram may have")
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,8 +160,8 @@ class MinSamples(Constraint):
             number = None if isinstance(self.amount, (bool, np.bool_)) else decimal(self.amount)
         if number is None or not (number >= 1 if is_integer(self.amount) else 0 < number <= Fraction(1, 2)):
             raise ValueError(
-                f"{self!r}: expected a float above 0 and up to 0.5, a share of the training weight, or an integer "
-                "from 1, a number of rows"
+                f"{self!r}: expected a share of the training weight, as a float above 0 and up to 0.5, or a number of "
+                "rows, as an integer from 1"
             )
 
     def real(self, total: Fraction) -> Fraction:
@@ -182,14 +182,14 @@ class FairnessConstraint(Constraint):
     r"""For every two groups, the rate of each is at least ``ratio`` times the rate of the other.
 
     With a ``penalty`` the rates may differ by more, at a price. Let :math:`W_g` be the weight of the rows of group
-    :math:`g` that the rate counts, :math:`n_g` the weight of those of them that are predicted positive, :math:`\xi` the
-    ratio and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
+    :math:`g` that the rate counts, :math:`n_g` the weight of the counted rows that are predicted positive, :math:`\xi`
+    the ratio, and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
 
     .. math:: \frac{\text{penalty}}{W} \sum_g s_g, \qquad
         s_g = \max_{h \neq g}\ \max\bigl(0, \lceil \xi\,(W_g / W_h)\,n_h - n_g \rceil\bigr).
 
-    :math:`s_g` is the shortfall of group :math:`g`: the fewest more of its rows that would have to be predicted
-    positive for its rate to be ``ratio`` times that of each other group. It is 0 for all groups if and only if the
+    :math:`s_g` is the shortfall of group :math:`g`: how many more of its rows would have to be predicted positive so
+    that its rate is at least ``ratio`` times the rate of each other group. It is 0 for all groups if and only if the
     constraint is met. It is rounded up to whole rows or, with weights, to a multiple of the greatest common divisor of
     the weights.
 
@@ -236,8 +236,8 @@ class FairnessConstraint(Constraint):
             price = None if isinstance(self.penalty, (bool, np.bool_)) else decimal(self.penalty)
             if price is None or price < 0:
                 raise ValueError(
-                    f"{self!r}: penalty must be a number from 0 (the price of each row that a group lacks; a wrong row "
-                    "costs 1), or None for a constraint that must be met"
+                    f"{self!r}: penalty must be a number from 0 (the price of each row by which a group falls short; "
+                    "a wrong row costs 1), or None for a constraint that must be met"
                 )
         if self.groups is None:
             return
@@ -258,7 +258,7 @@ class FairnessConstraint(Constraint):
         return None if self.penalty is None else decimal(self.penalty)
 
     def rates(self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray) -> tuple[Rate, ...]:
-        """The constraint as inequalities on the rows of a problem, one per ordered pair of groups and kind of rate.
+        """The constraint as inequalities on the rows: one for each ordered pair of groups and each kind of rate.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class FairnessConstraint(Constraint):
     def rates_by_group(
         self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray
     ) -> tuple[tuple[Rate, ...], ...]:
-        """:meth:`rates` in tuples, one per kind of rate and group: this group compared with each other group."""
+        """The result of :meth:`rates` in tuples. Each tuple compares one group with all others in one kind of rate."""
         positive = self._positive(classes.tolist(), "the labels")
         ratio = decimal(self.ratio)
         assert ratio is not None
@@ -295,7 +295,7 @@ class FairnessConstraint(Constraint):
         return tuple(made)
 
     def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray, weights: IntArray) -> float:
-        """The least rate divided by the greatest, of the worst kind of rate; 1 if all rates are 0.
+        """The least rate of a group divided by the greatest, for the worst kind of rate; 1 if all rates are 0.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class FairnessConstraint(Constraint):
         )
 
     def positive_code(self, classes: npt.NDArray[Any]) -> int:
-        """Class code of the positive class; ValueError if it is not clear."""
+        """Class code of the positive class. Raise ValueError if it is not clear."""
         return self._positive(classes.tolist(), "the labels")
 
     def _positive(self, labels: list[Any], what: str) -> int:
@@ -365,7 +365,7 @@ class FairnessConstraint(Constraint):
         return 1
 
     def _sides(self, groups: Groups, positive: BoolArray) -> list[tuple[str, list[tuple[Any, BoolArray]]]]:
-        """For each kind of rate: its name, and for each group to compare its value and the mask of the rows to count.
+        """For each kind of rate, its name, and pairs of the value of a compared group and the mask of rows to count.
 
         ValueError if a group has no row to count.
         """
@@ -384,7 +384,7 @@ class FairnessConstraint(Constraint):
         return reports
 
     def _compared(self, groups: Groups) -> list[int]:
-        """The codes of the groups to compare; ValueError if they are fewer than two, too many, or unknown."""
+        """The codes of the groups to compare. Raise ValueError if they are fewer than two, too many, or unknown."""
         if self.groups is None:
             present: list[int] = np.unique(groups.index).tolist()
             if len(present) < 2:
@@ -466,7 +466,7 @@ KINDS: Mapping[str, type[Constraint]] = {
 
 
 def from_plain(saved: Mapping[str, Any]) -> Constraint:
-    """Make the constraint that :meth:`Constraint.to_plain` wrote; ValueError if its name is unknown."""
+    """Make the constraint that :meth:`Constraint.to_plain` wrote. Raise ValueError if its name is unknown."""
     name = str(saved.get("constraint"))
     if name not in KINDS:
         raise ValueError(f"constraint {name!r} is unknown: expected one of {', '.join(KINDS)}")

@@ -46,7 +46,7 @@ class Exporting:
         The query has nested ``CASE`` expressions; it is tested on SQLite and DuckDB. Columns are named as in training
         (``x0``, ``x1``, ... if they had no names), and missing values are NULL. Dates are of type date or ISO text
         (``2024-05-03``, ``2024-05-03 14:30:00``); if ``dialect`` is given, of type date or timestamp. Levels have the
-        type of the training data. A test whose answer follows from the tests above it is not written, and columns
+        type of the training data. A test whose result follows from the tests above it is not written, and columns
         without missing values in training get no test for NULL. NULL in such a column goes to ``ELSE``, where the model
         sends it too, except below a test that was not written.
 
@@ -81,7 +81,7 @@ class Exporting:
         return to_python(self._exported())
 
     def to_c(self) -> str:
-        """Source in C99 without dependencies: ``predict(row)`` returns a class code; ``predict_proba(row, out)``.
+        """Source in C99 without dependencies: ``predict(row)`` returns a class code, ``predict_proba(row, out)``.
 
         A row is an array of doubles, with NAN for missing values; ``level_code`` turns text into numbers.
         """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LikeSklearn:
-    """Depth, leaves, importances, log-probabilities and conversion to scikit-learn of a fitted classifier."""
+    """Methods of a fitted classifier: depth, leaves, importances, log-probabilities, conversion to scikit-learn."""
 
     # fitted
     classes_: npt.NDArray[Any]
@@ -57,7 +57,7 @@ class LikeSklearn:
         """(n_features,) share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.
 
         They sum to 1, or are all 0 if the model is a single leaf. The decrease at a node is its training weight times
-        its impurity, minus the same product of both sides. A shared node of a diagram counts once, with all rows that
+        its impurity, minus the same product for each child. A shared node of a diagram counts once, with all rows that
         reach it. The importances describe the fitted model only: another optimal model may use other columns.
 
         Raises
@@ -99,7 +99,7 @@ class LikeSklearn:
 
         Its input is the array that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds numbers to
         float32. Its predictions are the same for every row of numbers that float32 represents exactly. If ``X`` is
-        given, thresholds are moved if necessary, so that they are the same for the rows of ``X`` too. Probabilities are
+        given, thresholds are moved if necessary, so that predictions are the same for these rows too. Probabilities are
         the same, except in leaves where two classes have equal weight: there the predicted class has probability 1.
 
         A diagram is unrolled into a tree, and a set of levels becomes thresholds over codes. A shared node then occurs
@@ -145,14 +145,14 @@ class LikeSklearn:
 
     @abstractmethod
     def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
-        """Rows as numbers, and the code of the class of each."""
+        """The rows as numbers, and the class code of each row."""
 
     @abstractmethod
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
         """The weights of rows with these class codes, computed as in ``fit``; None if all are 1."""
 
     def _require_few_digits(self) -> None:
-        """Raise PrecisionError if the model tests moments: without rows, nothing shows whether rounding matters."""
+        """Raise PrecisionError if the model tests moments, since rounding cannot be checked without rows."""
         for column in sorted(set(self.model_.feature.tolist())):
             kind = self.schema_.columns[column].kind if 0 <= column < len(self.schema_.columns) else None
             if kind is Kind.MOMENT:

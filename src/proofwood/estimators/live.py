@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 LEAST_SECONDS = 0.1
-"""Least seconds between two updates of the line."""
+"""The least seconds between two updates of the line."""
 
 Show = Callable[[str], None]
 

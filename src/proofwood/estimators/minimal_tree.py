@@ -159,7 +159,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if self.max_depth is not None:
             check_depth(self.max_depth)
         if not arguments.is_integer(self.max_errors) or self.max_errors < 0:
-            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the errors to permit")
+            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the most errors to permit")
 
     def _conflict(self, rows: RankedRows, scope: tuple[str, ...], *, thinned: bool) -> str:
         """The message that counts and shows contradictory rows; ``thinned`` if some thresholds have no test."""
@@ -210,7 +210,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
         counted = _counted(model, problem, int(self.max_errors))
         if counted != result.objective:
-            raise AssertionError(f"the tree counts {counted}, the engine reported {result.objective}")
+            raise AssertionError(f"the tree has objective {counted}, but the engine reported {result.objective}")
         return dataclasses.replace(result, model=model)
 
     def _surely(
@@ -230,9 +230,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
                 return result
         if result is None or result.model is None:
             raise DataError(
-                f"max_errors={self.max_errors} cannot be decided: the best trees get almost exactly this weight wrong, "
-                "and sample_weight has too many digits to decide whether it is more or less. Round sample_weight, for "
-                "example to six digits, or choose another max_errors"
+                f"cannot decide whether a tree meets max_errors={self.max_errors}: the best trees get almost exactly "
+                "this weight wrong, and sample_weight has too many digits to decide whether it is more or less. Round "
+                "sample_weight, for example to six digits, or choose another max_errors"
             )
         lower = relaxed.lower_bound
         if self.minimize == "nodes" and result.part("depth").objective != relaxed.part("depth").objective:
@@ -284,7 +284,7 @@ def _engine(name: str) -> Callable[..., Result]:
 
 
 def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem], max_errors: int) -> float:
-    """Depth or number of nodes of a tree over the columns; ``inf`` if its errors exceed ``max_errors``."""
+    """The depth or number of nodes of a tree over the columns; ``inf`` if it makes more than ``max_errors`` errors."""
     rows = posed.problem.rows
     wrong = rows.real_sum(predict(model, posed.X) != rows.codes)
     return float(posed.problem.size(model)) if wrong <= max_errors else math.inf

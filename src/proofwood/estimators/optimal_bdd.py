@@ -36,11 +36,11 @@ from proofwood.result import Limits, Progress, Result, Status
 ENGINES = ("auto", "search", "paper")
 OBJECTIVES = ("errors", "features")
 _FEW_SHARE, _FEW_SECONDS = 0.3, 1.5e-7
-"""Time reserved for a first diagram from some of the rows: a share of the time limit, and most seconds per row."""
+"""Limits of the time for a first diagram from some of the rows: a share of the time limit, and seconds per row."""
 _LEAST_SECONDS = 5e-8
-"""Least seconds per value to prepare all rows; with less time left, the preparation does not start."""
+"""The least seconds per value to prepare all rows; with less time left, the preparation does not start."""
 _FEWEST_ROWS = 200
-"""Least rows for the first trees. If a wide table leaves no time to read them, the first answer is a leaf."""
+"""The least rows for the first trees. If a wide table permits fewer, the first model is a leaf."""
 
 
 @documented
@@ -60,7 +60,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         ``"errors"``: the fewest errors with at most ``max_features`` tests. ``"features"``: the fewest tests with which
         a diagram makes only unavoidable errors, those of rows that are equal in all tests; ``max_features`` is ignored.
     unknown : {"smallest", "parent", "merge", "solver"}, default "smallest"
-        How to predict combinations of answers that no training row gives. ``"smallest"``: so that the diagram is
+        How to predict combinations of test results that no training row has. ``"smallest"``: so that the diagram is
         smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``: so that
         subtrees merge, layer by layer (BDD-C). ``"solver"``: as the SAT or MaxSAT solver sets them (BDD-S), only with
         ``engine="paper"``.
@@ -197,7 +197,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     @property
     def _answers_at_once(self) -> bool:
-        """Whether a diagram over some of the tests is a valid answer."""
+        """Whether a diagram over only some of the tests is a valid model for these parameters."""
         return self.objective != "features" and self.unknown != "solver"
 
     def _untested(self, given: TrainingRows) -> tuple[Posed[BDDProblem], Result] | None:
@@ -218,7 +218,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return posed, result
 
     def _over_few_tests(self, given: TrainingRows) -> Posed[BDDProblem] | None:
-        """A problem over all rows, with only the tests of good trees for some of the rows; None without such tests."""
+        """A problem over all rows and few tests, which good trees for some of the rows use; None without such tests."""
         if self.max_features == 0 or self.max_thresholds is not None:  # all rows decide which thresholds are left out
             return None
         X, codes, sample_weight = given.columns, given.codes, given.weights
@@ -364,7 +364,7 @@ def _by_column(test: Test) -> tuple[Any, ...]:
 
 
 def _order(model: NodeTable) -> IntArray:
-    """The columns of the tests in the order of the paths; where paths leave a choice, by :func:`_by_column`."""
+    """The column of each test, in an order that agrees with all paths; :func:`_by_column` decides ties."""
     after: dict[Test, set[Test]] = {test: set() for test in _tests(model)}
     for node in model.splits():
         for child in (int(model.low[node]), int(model.high[node])):

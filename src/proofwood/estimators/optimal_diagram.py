@@ -66,9 +66,9 @@ from proofwood.result import Limits, Progress, Result, Status, bounded_by
 LEFT_OUT = "levels"
 """``stopped_by`` of a run that was complete, but without tests for all levels."""
 MOST_CELLS = 50_000_000
-"""Most rows times levels for which a fit with a time limit makes tests."""
+"""The most rows times levels for which a fit with a time limit makes tests."""
 CELLS_PER_SECOND = 5e6
-"""Most rows times levels per second of the time limit."""
+"""The most rows times levels per second of the time limit."""
 LEAST_LEVELS = 32
 """At least this many levels have tests, for any number of rows."""
 STOPPED = {
@@ -151,7 +151,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Here it is the value of eq. 18, including penalties.
     lower_bound_, gap_, status_ : as in every learner
     fairness_ : dict from ``repr`` of a fairness constraint to the worst ratio of rates on the training rows
-    shortfall_ : dict from ``repr`` of a constraint with a penalty to the training weight that its groups lack together
+    shortfall_ : dict from ``repr`` of a constraint with a penalty to the total shortfall of its groups, a weight
     flow_ : (n_nodes, 2) training weight on the low and the high edge of each node
     trace_, feature_importances_, loaded_ : as in every learner
 
@@ -468,7 +468,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return partial(solve, engine=self.engine)
 
     def _shares(self, X: FloatArray) -> Shares:
-        """The shares of time of the engines; with ``time_limit="auto"``, chosen so that equal calls agree."""
+        """How engines share the time limit; with ``time_limit="auto"``, so that equal calls give equal models."""
         if self.time_limit != AUTO:
             return DEFAULT_SHARES
         seconds = seconds_of(self.time_limit, self._n_values(X))
@@ -646,7 +646,7 @@ def _margin_decides(result: Result) -> bool:
 
 
 def _widths(given: Any) -> tuple[int, ...]:
-    """``widths`` as a tuple of integers; ValueError if they are not the widths of a skeleton."""
+    """``widths`` as a tuple of integers. Raise ValueError if they are not the widths of a skeleton."""
     if isinstance(given, (str, bytes, Mapping, Set, Iterator)) or not isinstance(given, Iterable):
         raise ValueError(f"widths={given!r}: expected a sequence of integers, one per layer, such as (1, 2, 4, 4)")
     widths = tuple(given)

@@ -21,7 +21,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, eq=False)
 class Posed(Generic[P]):
-    """A problem over tests, with the columns and labels that it was made from.
+    """A problem over tests, with the columns and labels from which the problem was made.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class ClassifierOverTests(ProvedClassifier):
 
 
 def require_clear_majorities(rows: RankedRows, what: str) -> None:
-    """Raise DataError if rounded weights leave open which label has most weight in a group of equal rows.
+    """Raise DataError if rounding of weights hides which label has the most weight in a group of equal rows.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ NO_LIMIT = 1e9
 AUTO = "auto"
 """Value of ``time_limit`` for a limit that depends on the size of the table."""
 AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.25, 250
-"""The most and the least seconds of the automatic limit, and the values of the table that add one second."""
+"""The most and the least seconds of the automatic limit, and how many values of a table add one second to it."""
 
 UNSEEN = ("majority", "error")
 """How to predict a row with a level that training did not have."""

@@ -44,7 +44,7 @@ def proof_note(model: Any) -> str:
 
 
 MOST_NODES = 400
-"""Most nodes of a model that a notebook draws."""
+"""The most nodes of a model that a notebook draws."""
 
 
 def notebook(model: Any) -> str:

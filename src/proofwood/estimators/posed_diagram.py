@@ -24,7 +24,7 @@ from proofwood.result import Progress, ProgressEvent, Result, for_these_tests, u
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PosedDiagram:
-    """A problem over tests or scaled columns, with the columns and labels that it was made from.
+    """A problem over tests or scaled columns, with the columns and labels from which the problem was made.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class PosedDiagram:
     tests : the tests or the scaling, which convert a model of the engine to the columns of the table
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) true class codes and real weights of these rows
-    n_given : number of all training rows, also those of weight 0
+    n_given : number of all training rows, including rows of weight 0
     incomplete : why tests are missing, as the ``stopped_by`` of a result: levels without a test, or a limit that ended
         the preparation; None if the tests are complete
     constraints : the constraints of the problem
@@ -60,7 +60,7 @@ def constrained(
     constraints: tuple[Constraint, ...],
     sensitive_features: Any,
 ) -> PosedDiagram:
-    """Add the constraints to the problem of ``posed``; ValueError if ``sensitive_features`` is missing or unused."""
+    """Add the constraints to the problem of ``posed``. Raise ValueError if groups are missing or not used."""
     problem, rows = posed.problem, posed.problem.rows
     fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
     if fair and sensitive_features is None:
@@ -98,7 +98,7 @@ def least_weight_of_split(constraints: tuple[Constraint, ...], cost: DiagramCost
 
 
 def must_be_met(constraint: Constraint) -> bool:
-    """Whether no model may break the constraint. One with a penalty may be broken, at a price in the objective."""
+    """Whether every model must meet the constraint. A constraint with a penalty may be broken, at a price."""
     return not isinstance(constraint, FairnessConstraint) or constraint.penalty is None
 
 
@@ -109,7 +109,7 @@ def share_of(model: NodeTable, posed: PosedDiagram) -> float:
 
 
 def holds_least(model: NodeTable, posed: PosedDiagram) -> bool:
-    """Whether every split has the least real weight that the constraints require, summed without rounding."""
+    """Whether every split has at least the real weight that the constraints require, added up without rounding."""
     least = least_weight_of_split(posed.constraints, posed.problem.cost)
     if posed.problem.rows.rounding is None or not least or model.n_splits == 0:
         return True
@@ -151,7 +151,7 @@ def attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 
 def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
-    """The training weight that all groups lack together, by ``repr`` of the constraint with a penalty."""
+    """The shortfalls of all groups, added up as training weight, by ``repr`` of each constraint with a penalty."""
     values = {}
     predicted, rows = predict(model, posed.X), posed.problem.rows
     for constraint in posed.constraints:
@@ -165,7 +165,7 @@ def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 
 def of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
-    """``result``, without its bounds if tests are missing: these bounds would hold only for the present tests."""
+    """``result``, without bounds if some tests are missing, since its bounds ignore models with the missing tests."""
     return result if posed.incomplete is None else unproved(result, posed.incomplete)
 
 

@@ -20,32 +20,32 @@ FEW_ROWS = 30
 FEW_SHARE = 40
 """Divisor of the number of rows in the default limit for pooling, see ``FEW_ROWS``."""
 SETS_LOW = 64
-"""Most levels (missing values count as one) for which the last two tests of a path try all sets."""
+"""The most levels (missing values count as one) for which the last two tests of a path try all sets."""
 SETS_OF_HELD_LEAVES = 5
-"""Most levels for which all sets are tried if leaves have a minimum."""
+"""The most levels for which all sets are tried if leaves need more than one row, or a least weight."""
 CLASSES_OF_SETS = 10
-"""Most classes for which all sets of more than two levels are tried."""
+"""The most classes for which all sets of more than two levels are tried."""
 MOST_EXACT = 2.0**50
 """If whole weights sum to less than this, float64 never rounds a class share other than 1/2 to exactly 1/2."""
 
 
 class Sets(StrEnum):
-    """The possible choices of the sets of levels that are tested in a column."""
+    """The sets of levels of a column that a search considers as tests."""
 
     ALL = "all"
-    ALL_LOW = "all at the last two tests of a path; those of an order above"
-    ORDERED = "those of an order"
+    ALL_LOW = "all sets at the last two tests of a path, and at other tests only cuts of one order"
+    ORDERED = "only the cuts of one order"
 
 
 def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> Sets:
-    """The choice of the sets of levels to test in a column.
+    """Return which sets of levels of a column a search considers as tests.
 
     Parameters
     ----------
     n_levels : number of levels of the column; missing values count as one
     n_classes : number of classes
     max_depth : depth of the tree
-    minimum : whether leaves need a minimum of rows or of weight beyond one row
+    minimum : whether leaves need more than one row, or a least weight
     """
     if n_levels <= 2:
         return Sets.ALL
@@ -58,7 +58,7 @@ def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> 
 
 @dataclass(frozen=True, eq=False)
 class PosedTree:
-    """A tree problem over views, with the columns that it was made from.
+    """A tree problem over views, with the columns from which the problem was made.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def tree_views(
     weights : (n_rows,) weights; rows of weight 0 are ignored
     max_depth : depth of the tree
     few : levels with fewer rows are pooled, see :func:`pooled_at`
-    minimum : whether leaves need a minimum of rows or of weight beyond one row
+    minimum : whether leaves need more than one row, or a least weight
     """
     given: dict[int, Collection[View]] = {}
     limits: dict[Limit, list[int]] = {}

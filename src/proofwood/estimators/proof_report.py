@@ -12,7 +12,7 @@ from proofwood.result import Part
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """The proof of a fitted model, in parts for texts.
+    """What is proved about a fitted model, in parts from which texts are made.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
 
 
 def learner(name: str) -> Learner:
-    """The learner called ``name`` on the command line; ValueError, with the known names, if there is none."""
+    """The learner called ``name`` on the command line. Raise ValueError, with the known names, if there is none."""
     if name not in LEARNERS:
         near = nearest(name, LEARNERS)
         hint = f"did you mean {near!r}? " if near else ""
@@ -73,7 +73,7 @@ def learner(name: str) -> Learner:
 
 
 def learner_of_class(class_name: str) -> Learner:
-    """The learner whose estimator class is ``class_name``; ValueError if this version has none."""
+    """The learner whose estimator class is ``class_name``. Raise ValueError if this version has none."""
     for entry in LEARNERS.values():
         if entry.class_name == class_name:
             return entry

@@ -57,7 +57,7 @@ def reported(
     verbose: int,
     limit: float | None = None,
 ) -> Result:
-    """Run ``solve`` and return its result; report its progress if ``verbose``, and to the callback of the user.
+    """Run ``solve`` and return its result. Print its progress if ``verbose``, and report it to the callback.
 
     On a terminal and in a notebook, progress is one line that is updated; elsewhere it is log lines. A program that
     handles the log messages of this package gets them as log lines too. The end of the search is always reported, even

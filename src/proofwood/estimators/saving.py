@@ -41,7 +41,9 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
     """
     saved = storage.load(path, check=check, max_bytes=max_bytes)
     if saved.result is None:
-        raise ModelFileError(f"{os.fspath(path)!r} has a model without a result: expected a file of estimator.save()")
+        raise ModelFileError(
+            f"{os.fspath(path)!r} has a model without a result: expected a file that estimator.save() wrote"
+        )
     try:
         learner = learner_of_class(saved.estimator).estimator()
         estimator = learner(**learner._parameters_from(saved.parameters))

@@ -15,9 +15,9 @@ from proofwood.data.views import Limit, Views
 from proofwood.printable import printable
 
 MOST_NAMES = 5
-"""Most columns of one limit that a text names; of more columns it names the first and counts the others."""
+"""The most columns that a text about a limit names. If there are more, it names the first and counts the others."""
 FEW_LEVELS = 3
-"""Up to this number of levels, tests of single levels cover all sets of levels, up to complements."""
+"""With at most this number of levels, each set of levels or its complement is empty or a single level."""
 
 # The code that makes the tests records what it leaves out, and this module words it. Texts that were derived from
 # parameters said "pooled" even if nothing was pooled (decisions/0070-the-scope-of-a-proof).
@@ -57,7 +57,7 @@ def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> M
 def in_words(
     limits: Mapping[Limit, Collection[int]], schema: Schema, *, few: int = 0, most: int | None = None
 ) -> tuple[str, ...]:
-    """The limits of a search in words, one text per kind of limit; empty if it considered every test.
+    """The limits of a search in words, one text per kind of limit; empty if the search considered every test.
 
     Parameters
     ----------

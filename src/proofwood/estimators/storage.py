@@ -28,9 +28,9 @@ SCHEMA = 1
 """The schema version of files that are written, and the highest that can be read."""
 
 MOST_FEATURES = 2**24
-"""Most columns that a model file may claim."""
+"""The most columns that a model file may claim."""
 MAX_NESTING = 64
-"""Most levels of nested lists and mappings in a model file."""
+"""The largest depth of nested lists and mappings in a model file."""
 
 _DATES = re.compile(r"(datetime64|timedelta64)\[([1-9][0-9]{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -473,7 +473,8 @@ def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
         raise ValueError(f"status is {status!r}: expected one of {', '.join(STATUSES)}")
     if not math.isfinite(objective) or math.isnan(bound) or bound > objective:
         raise ValueError(
-            f"lower_bound is {bound!r} and objective {objective!r}: expected a bound of at most a finite objective"
+            f"lower_bound is {bound!r} and objective {objective!r}: expected a finite objective, "
+            "and a lower bound that is not above it"
         )
     if status == Status.OPTIMAL and bound != objective:
         raise ValueError(
@@ -499,7 +500,7 @@ def _result_in(result: dict[str, Any], table: NodeTable) -> Result:
 
 
 def _word(mapping: dict[str, Any], key: str, where: str) -> str:
-    """The text at ``key``, which is shown to users; ValueError if it is long or not printable."""
+    """The text at ``key``, which is shown to users. Raise ValueError if it is long or not printable."""
     text: str = _get(mapping, key, str, where)
     if not text.isprintable() or len(text) > 200:
         raise ValueError(f"{where}.{key} is {_short(text)}, expected at most 200 printable characters")
@@ -507,7 +508,7 @@ def _word(mapping: dict[str, Any], key: str, where: str) -> str:
 
 
 def _scope_in(scope: object, where: str) -> tuple[str, ...]:
-    """Read ``result.scope``, texts that are shown to users; ValueError if they are not printable."""
+    """Read ``result.scope``, texts that are shown to users. Raise ValueError if they are not printable."""
     if not isinstance(scope, list) or not all(isinstance(text, str) and printable(text) == text for text in scope):
         raise ValueError(f"{where} is {_short(scope)}, expected a list of printable strings")
     return tuple(scope)
@@ -557,7 +558,8 @@ def _integers(values: Sequence[Any], where: str) -> IntArray:
 
 def _floats(values: Any, where: str, length: int | None = None) -> list[float]:
     if not isinstance(values, list) or (length is not None and len(values) != length):
-        raise ValueError(f"{where} is {_short(values)}, expected a list of {'' if length is None else length} numbers")
+        many = "numbers" if length is None else f"{length} numbers"
+        raise ValueError(f"{where} is {_short(values)}, expected a list of {many}")
     numbers = []
     for i, value in enumerate(values):
         if value is None:
@@ -609,7 +611,7 @@ def _restored(value: Any, where: str) -> Any:
 
 
 def _named(value: dict[str, Any], where: str) -> dict[str, Any]:
-    """The plain values in ``value`` by name; ValueError if ``value`` is not a mapping of names."""
+    """The plain values in ``value`` by name. Raise ValueError if ``value`` is not a mapping of names."""
     restored = _restored(value, where)
     if not isinstance(restored, dict) or not all(isinstance(key, str) for key in restored):
         raise ValueError(f"{where} is {_short(value)}, expected a mapping of names")

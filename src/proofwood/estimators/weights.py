@@ -55,7 +55,7 @@ def row_weights(
 
 
 def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: list[Fraction]) -> list[Fraction]:
-    """The factor of each class; ``totals`` are the total weights of the rows of each class without these factors.
+    """The factor of each class; ``totals`` has the total weight of the rows of each class, before the factors.
 
     Raises
     ------

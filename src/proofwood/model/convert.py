@@ -3,8 +3,8 @@
 scikit-learn rounds its inputs to float32 and compares them with float64 thresholds; a node table compares float64
 inputs without rounding. For inputs that are exact in float32 the two agree. For other inputs, :func:`last_rounded_low`
 makes a table predict the same as a tree of scikit-learn. The other direction, :func:`to_sklearn`, is not possible for
-all inputs: two values that are equal in float32 go to the same side. For given rows it is possible, or the function
-names rows that float32 cannot distinguish.
+all inputs: two values that are equal in float32 go to the same side. For given rows, the function either succeeds or
+names the values that float32 cannot distinguish.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def to_sklearn(
 
     A diagram is unrolled into its tree, and a test of a level set becomes thresholds over the codes of the levels. The
     table does not say how many rows reach each copy of a node. They are counted from ``X`` and ``codes`` if given.
-    Otherwise they are divided, by ``low_weight`` between low and high, and evenly between runs of levels. Predictions
-    do not depend on these counts, but pictures show them and SHAP values use them as weights.
+    Otherwise they are estimated: ``low_weight`` divides the rows of a node between low and high, and runs of levels
+    get equal parts. Predictions do not depend on these counts, but pictures show them and SHAP values use them.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def last_rounded_low(threshold: npt.ArrayLike) -> FloatArray:
     """The largest float64 that is at most ``threshold`` after rounding to float32.
 
     Let ``a`` be the largest float32 that is at most the threshold, and ``b`` the next float32. Numbers below the
-    midpoint of both round to ``a``, and so does the midpoint itself if the last bit of ``a`` is 0 (ties to even).
+    midpoint between them round to ``a``, and so does the midpoint itself if the last bit of ``a`` is 0 (ties to even).
     """
     exact = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
     largest = np.finfo(np.float32).max
@@ -211,7 +211,7 @@ def _shared_out(
     low: IntArray,
     high: IntArray,
 ) -> tuple[FloatArray, IntArray]:
-    """(n,) estimated weight and rows of the nodes of an unrolled tree: those of the root, divided at each split.
+    """(n,) estimated weight and rows of each node of an unrolled tree. Each split divides both between its sides.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _shared_out(
 
 
 def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
-    """(n, n_classes) shares of the classes, at each split the mean of the leaves below it, weighted."""
+    """(n, n_classes) shares of the classes; at a split, the weighted mean of the shares at the leaves below it."""
     found = shares.copy()
     for node in np.flatnonzero(low != LEAF)[::-1].tolist():
         one, other = weight[low[node]], weight[high[node]]
@@ -267,7 +267,7 @@ def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high
 
 
 def _shares_that_predict_labels(table: NodeTable) -> FloatArray:
-    """(n_nodes, n_classes) class shares, changed at leaves so that the first largest share is that of the label."""
+    """(n_nodes, n_classes) class shares, changed at leaves so that the label is the first class of largest share."""
     shares = node_probabilities(table)
     other = np.flatnonzero((table.feature == LEAF) & (shares.argmax(axis=1) != table.label))
     shares[other] = 0.0

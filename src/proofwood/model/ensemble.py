@@ -90,7 +90,7 @@ def predict(ensemble: Ensemble, X: npt.ArrayLike) -> IntArray:
 
 
 def contributions(member: NodeTable, vote: Vote) -> FloatArray:
-    """(n_nodes, n_classes) score that each node of a member adds to each class, before its weight."""
+    """(n_nodes, n_classes) score that each node adds to each class, not multiplied by the weight of the member."""
     if vote == "majority":
         return np.eye(member.n_classes)[member.label]
     return evaluate.node_probabilities(member) if vote == "mean" else member.weight

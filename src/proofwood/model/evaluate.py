@@ -145,7 +145,7 @@ def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArr
 def edge_weights(table: NodeTable, X: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> FloatArray:
     """(n_nodes, 2) weight of the rows that take the low and the high edge of each node; 0 at leaves.
 
-    In a tree these are the weights of the children. In a diagram with shared nodes, they are not in the table.
+    They are counted from ``X``, since the table of a diagram with shared nodes does not store them.
     """
     X = check_rows(table, X)
     weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -204,9 +204,9 @@ def visited(
 
 
 def neighbours(table: NodeTable, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(n_nodes,) values next to each threshold, among the rows at the node: the largest not above, the smallest above.
+    """For each node, the largest value up to the threshold and the smallest above it, among the rows at the node.
 
-    NaN if no row has such a value, and at leaves, level tests and oblique tests.
+    Both arrays have shape (n_nodes,). They are NaN at leaves, level tests and oblique tests, or if no row has a value.
     """
     below, above = np.full(table.n_nodes, np.nan), np.full(table.n_nodes, np.nan)
     for at in _blocks(table, X):
@@ -215,7 +215,7 @@ def neighbours(table: NodeTable, X: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the row and the node of each visit, for blocks of rows; each row goes from the root to its leaf."""
+    """Yield, per block of rows, the row and the node of each visit. A row visits the nodes from root to leaf."""
     first = 0
     for begin, nodes in _paths(table, X):
         visits = np.diff(begin)
@@ -224,7 +224,7 @@ def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]
 
 
 def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield, per block of rows, the position at which the nodes of each row begin, and the nodes."""
+    """Yield, per block of rows, the start of the path of each row in an array of nodes, and this array."""
     for at in _blocks(table, X):
         yield table.walker.paths(X[at])
 
@@ -239,7 +239,7 @@ def _blocks(table: NodeTable, X: FloatArray) -> Iterator[slice]:
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:
-    """Yield each node of the chosen positions, with its positions."""
+    """Yield each distinct node in ``nodes[chosen]``, and the chosen positions at which it occurs."""
     at = np.flatnonzero(chosen)
     if at.size == 0:
         return

@@ -251,9 +251,9 @@ class NodeTable:
 
     @cached_property
     def gap_comes(self) -> BoolArray:
-        """(n_nodes,) whether a row can reach the node with a missing value in a column that the node tests.
+        """(n_nodes,) whether a row can reach the node if its value in a tested column of the node is missing.
 
-        It cannot if the tests above the node send every such row to other nodes. This property assumes that every
+        No row can if the tests above the node send all such rows to other nodes. This property assumes that every
         column may have missing values.
         """
         lacking = [0] * self.n_nodes  # per node, as bits, the columns that may be missing in a row that reaches it

@@ -153,8 +153,8 @@ def refresh(
     n_classes : int, by default that of ``table``
     sample_weight : (n_samples,) finite, not negative; rows of weight 0 are not counted. Ones by default.
     relabel : bool
-        Give each node that a row reaches the class of largest weight as its label, ties to the smallest code. By
-        default labels and predictions do not change.
+        Whether each node that a row reaches gets a new label: the class of largest weight, in a tie the smallest
+        code. By default labels and predictions do not change.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def refresh(
 
 
 def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLike) -> NodeTable:
-    """Send the levels that occur in ``X``, but not in the rows of a node, to the side of the node with more weight.
+    """At each level test, send levels that occur in ``X``, but in no row at the node, to the side with more weight.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLik
 
 
 def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
-    """The test of a split, including the side of missing values, as a hashable tuple; its column is first."""
+    """The test of a split as a hashable tuple: its column first, and also the side to which missing values go."""
     feature, missing = int(table.feature[node]), bool(table.missing_low[node])
     if table.levels is not None and table.levels[node] is not None:
         return feature, missing, table.levels[node]
@@ -252,7 +252,7 @@ def _gather(
     high: IntArray | None = None,
     **counted: IntArray | FloatArray,
 ) -> NodeTable:
-    """Return a table of the nodes ``order``; other arguments, in the old numbering, replace arrays of ``table``."""
+    """Return a table of the nodes ``order``. Other arguments, numbered as ``table``, replace arrays of ``table``."""
     low, high = table.low if low is None else low, table.high if high is None else high
     position = np.full(table.n_nodes, LEAF)
     position[order] = np.arange(order.size)
@@ -275,7 +275,7 @@ def _pick(
 ) -> NodeTable:
     """Return a table whose node ``i`` copies node ``source[i]``, with new edges; nodes without edges become leaves.
 
-    ``counted`` has labels, weights or rows, in the new numbering, that replace the copied ones.
+    ``counted`` replaces the copied labels, weights or rows; its arrays use the new numbering.
     """
     leaf = low == LEAF
     of_source: dict[str, Any] = {name: getattr(table, name)[source] for name in ("label", "weight", "rows")}

@@ -15,7 +15,7 @@ _LEAST_EXPONENT = -1074
 
 
 def exact_sums(weights: FloatArray, cell: IntArray | None = None, n_cells: int = 1) -> list[Fraction]:
-    """The exact sum of the weights in each cell; of all weights if ``cell`` is None.
+    """The exact sum of the weights in each cell, or of all weights if ``cell`` is None.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def sums_by_digits(
 ) -> list[Fraction]:
     """The exact sum of the weights in each cell, computed with a function ``add`` that sums in float64.
 
-    Weights are cut into digits of about 30 bits, the highest first. All digits of one place are integers, small enough
-    that any sum of them, each at most once, is exact in float64.
+    Weights are cut into digits of about 30 bits, the highest first. The digits of one place are small integers, so
+    float64 adds up any subset of them exactly.
 
     Parameters
     ----------
     weights : (n,) finite float64 from 0
-    add : function of the positions of some weights, and a digit for each; returns the sum of each cell, (n_cells,)
+    add : function that takes positions of weights and a digit for each, and returns the (n_cells,) sums of the digits
     n_cells : int
     """
     totals = [0] * n_cells  # in multiples of 2**_LEAST_EXPONENT
@@ -76,7 +76,7 @@ def holds_infinity(X: FloatArray) -> bool:
 
 
 def exact_sum(weights: FloatArray) -> Fraction:
-    """The exact sum of finite float64 numbers from 0."""
+    """The exact sum of finite float64 numbers, none of them negative."""
     return exact_sums(weights)[0]
 
 

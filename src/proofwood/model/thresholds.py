@@ -62,7 +62,7 @@ def require_levels_of_float32(
     Raises
     ------
     PrecisionError
-        If there is such a level; the message names it and its column.
+        If a level is not exact in float32. The message names the level and its column.
     """
     rows = None if X is None else check_rows(table, X)
     for node, codes in enumerate(table.levels or ()):
@@ -85,9 +85,9 @@ def require_levels_of_float32(
 def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
     """Return a diagram with thresholds instead of level tests, and the node of ``table`` that each node came from.
 
-    A test of a level set becomes a binary search over runs of codes in or out of the set; all runs of one side share
-    its node. Predictions are equal for all integer codes from 0, and for missing values. The nodes that came from one
-    test have its weights.
+    A test of a level set becomes a binary search over runs of codes in or out of the set. All runs in the set lead to
+    one node, and all others to another. Predictions are equal for all integer codes from 0 and for missing values. A
+    new node has the weights of its test in ``table``.
     """
     if table.levels is None:
         return table, np.arange(table.n_nodes)
@@ -128,7 +128,7 @@ def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
 
 
 def _runs(codes: frozenset[int]) -> tuple[list[float], list[bool]]:
-    """The ends of runs of codes, from 0, that are all in the set or all out of it; and per run whether it is in."""
+    """The ends of runs of codes that are all in the set or all outside it, and whether each run is in the set."""
     ends: list[float] = []
     sides = [0 in codes]
     for code in sorted(codes):  # the codes between them are as many as codes may be large
@@ -150,7 +150,7 @@ def _ordered(
     missing_low: list[bool],
     source: IntArray,
 ) -> tuple[NodeTable, IntArray]:
-    """Return the nodes as a table, parents before children, and the source of each node."""
+    """Return the nodes as a table with parents before children, and for each node its entry in ``source``."""
     order = depth_first(np.array(low), np.array(high))
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)

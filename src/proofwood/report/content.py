@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.validation import Validation
 
 MOST_IN_MATRIX = 60
-"""Most classes for which a report has the confusion matrix; with more, it has only the most frequent confusions."""
+"""The most classes for a confusion matrix. With more classes, a report lists only the most frequent confusions."""
 MOST_CONFUSIONS = 10
 MOST_RULES = 400
 MOST_NAMED = 8
@@ -49,7 +49,7 @@ class Rows:
     ----------
     X : (n_rows, n_columns) numbers, with the level codes of the training data
     codes : (n_rows,) class codes; ``n_classes`` for a class that training did not have
-    recounted : cost of the model on these rows; the reason as a text if it cannot be counted; None if not counted
+    recounted : cost of the model on these rows; None if not counted; a text with the reason if it cannot be counted
     """
 
     X: FloatArray

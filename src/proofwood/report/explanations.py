@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
 
 LEAST_SECONDS = 0.05
-"""Least seconds left to start another explanation."""
+"""Another explanation starts only if at least this many seconds are left."""
 
 
 @dataclass
@@ -35,12 +35,12 @@ class ExplainedRow:
     ----------
     row : index of the row
     predicted, truth : names of the predicted and the true class
-    right : whether they are the same
-    steps : the answers on the path of the row, in words
+    right : whether the prediction is the true class
+    steps : the results of the tests on the path of the row, in words
     why : conditions that are sufficient for the predicted class; None if not known
     why_status : what is proved about the conditions
     changes : the nearest changes that lead to another class; None if not known
-    changed_to : name of this class
+    changed_to : name of the class to which the changes lead
     changes_status : what is proved about the changes
     checked : result of the second check of the conditions
     note : the reason, if an explanation is missing

@@ -1,4 +1,4 @@
-"""The rows of a report: the path of each through the model, and the values of the first of them."""
+"""The rows of a report: the path of each row through the model, and the values of the first rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, Node
 from proofwood.report.words import Words
 
 MOST_ROWS = 20_000
-"""Most rows whose paths a report contains."""
+"""The most rows whose paths a report contains."""
 MOST_CELLS = 40_000
-"""Most values of rows that a report contains."""
+"""The most values of rows that a report contains."""
 MOST_CHARACTERS = 500_000
-"""Most characters of these values."""
+"""The most characters that the values of rows in a report have in total."""
 
 
 def row_data(
@@ -96,7 +96,7 @@ def _columns(table: NodeTable, n_columns: int, left_out: Sequence[int], most: in
 
 
 def default_rows(predicted: IntArray, codes: IntArray, most: int = 4) -> list[int]:
-    """Rows to explain by default: the first right row of each frequently predicted class, and the first wrong row."""
+    """Rows to explain by default: the first right row of each of the most predicted classes, and one wrong row."""
     found: list[int] = []
     classes, counts = np.unique(predicted, return_counts=True)
     for code in classes[np.argsort(-counts, kind="stable")][: most - 1].tolist():

@@ -26,9 +26,9 @@ from proofwood.show.labels import (
 )
 
 LONGEST = 60
-"""Most characters of a name in a sentence; longer names are shortened."""
+"""The most characters of a name in a sentence; longer names are shortened."""
 MOST_LEVELS = 12
-"""Most levels of a set that a sentence lists."""
+"""The most levels of a set that a sentence lists."""
 
 
 class Words:
@@ -59,7 +59,7 @@ class Words:
         return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
 
     def answer(self, node: int, low: bool) -> str:
-        """The statement about the row that is true if the answer to the test is yes (``low``) or no."""
+        """The result of a test as a statement that is true of the rows that go low, or (``low=False``) high."""
         table, column = self.table, int(self.table.feature[node])
         name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):
@@ -75,7 +75,7 @@ class Words:
         return f"{found} or missing" if self._gaps_go(node, low) else found
 
     def _gaps_go(self, node: int, low: bool) -> bool:
-        """Whether missing values go to this side of the test, and are worth mentioning."""
+        """Whether the text for this side of the test must say that missing values go there."""
         worded = tells_gap(self.table, node, self.labels, missing=self._tell)
         return worded and bool(self.table.missing_low[node]) == low
 
@@ -88,7 +88,7 @@ class Words:
         return f"Node {node}: {self.asks(node)}? {counts}; yes: node {table.low[node]}, no: node {table.high[node]}"
 
     def rules(self, most: int) -> list[tuple[list[str], int]]:
-        """For each of the first ``most`` leaves of a tree, from the left, the conditions on its path and its node.
+        """The conditions on the path to a leaf, and the leaf, for each of the first ``most`` leaves from the left.
 
         A condition is left out if a later one on the same column and in the same direction is stricter.
         """
@@ -108,7 +108,7 @@ class Words:
         return found
 
     def _kind(self, node: int, low: bool) -> tuple[int, ...]:
-        """A key for answers: of the answers on a path with the same key, the last is the strictest."""
+        """A key of the result of a test. If results on a path have the same key, the last of them is the strictest."""
         column = int(self.table.feature[node])
         if column < 0 or not math.isfinite(self.table.threshold[node]):
             return (node,)
@@ -156,7 +156,7 @@ class Words:
         return self.labels.kinds.get(column) in MOMENTS and value != math.floor(value)
 
     def _end(self, column: int, value: float) -> str:
-        """The end of a range as a text; for an end between two moments, the earlier of them."""
+        """The end of a range as a text; for an end between two moments, the earlier moment."""
         kind = self.labels.kinds.get(column)
         if kind in MOMENTS:
             return text_of(value, kind, self.labels.zones.get(column))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
 MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
-"""Most nodes, classes and depth of a model that can have a report."""
+"""The most nodes, classes and depth of a model that can have a report."""
 
 
 def write_report(
@@ -145,7 +145,7 @@ def _recounted(
 
 
 def _row_numbers(rows: Iterable[int], n: int) -> list[int]:
-    """``rows`` as a list of indices without repetition; ValueError unless all are integers from 0 to ``n - 1``."""
+    """``rows`` as a list of distinct indices. Raise ValueError unless all are integers from 0 to ``n - 1``."""
     given: list[Any] = list(rows) if isinstance(rows, Iterable) else [rows]
     whole = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in given]
     if not all(whole) or not all(0 <= row < n for row in given):

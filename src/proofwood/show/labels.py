@@ -27,7 +27,7 @@ class Labels:
     levels : for each column with levels, by its index, the texts of the level codes 0, 1, ...
     kinds : kind of each column, by its index; numbers that are dates and times are shown as such
     gaps : columns whose missing values are mentioned; None if not known
-    zones : time zone of each column of moments that has one, by its index; moments are shown in it
+    zones : time zone of columns of moments, by index of the column; texts show moments in this zone
     """
 
     features: Sequence[str] | None = None
@@ -48,7 +48,7 @@ class Labels:
             raise ValueError(f"there are {len(self.classes)} class names: expected {table.n_classes}, one per class")
 
     def feature(self, column: int, width: int | None = None) -> str:
-        """The name of a column, shortened to ``width`` characters; with its index if another short name is the same."""
+        """The name of a column, shortened to ``width`` characters; with its index if two shortened names are equal."""
         if self.features is None:
             return f"x[{column}]"
         name, shown = str(self.features[column]), shorten(str(self.features[column]), width)
@@ -105,7 +105,7 @@ def question(
     """The test of an inner node as a text; rows for which it holds go low.
 
     Numbers are exact: they read back as the same float64. With ``missing``, the text adds "or missing" if missing
-    values go low. Of a weighted sum, the ``terms`` largest coefficients are shown; None means all.
+    values go low. A weighted sum is shown with its ``terms`` largest coefficients; None means all.
     """
     column = int(table.feature[node])
     end = " or missing" if tells_gap(table, node, labels, missing=missing) and table.missing_low[node] else ""
@@ -161,13 +161,13 @@ def asks_missing(table: NodeTable, node: int) -> bool:
 
 
 def asks_false(table: NodeTable, node: int, labels: Labels) -> bool:
-    """Whether a test holds if a boolean column is false; its text is then "not" and the name of the column."""
+    """Whether a test is true if and only if a boolean column is false. Such a test is written as "not" and the name."""
     column = int(table.feature[node])
     return labels.kinds.get(column) is Kind.BOOLEAN and bool(0 <= table.threshold[node] < 1)
 
 
 def tells_missing(table: NodeTable) -> bool:
-    """Whether texts should mention missing values: only if they go high at some test, since by default they go low."""
+    """Whether texts should mention missing values, because they go high at some test and not low, as is usual."""
     return bool(np.any(~table.missing_low[table.feature != LEAF]))
 
 
@@ -180,7 +180,7 @@ def amount(value: float) -> str:
 
 
 def rows_texts(table: NodeTable, node: int) -> list[str]:
-    """Texts with the training rows at a node, their weight if it differs, and at a leaf how many are wrong."""
+    """Texts about the training rows at a node: number, weight if it is another number, and errors at a leaf."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
     texts = ["1 row" if rows == 1 else f"{rows:,} rows"]
     if not math.isclose(weight, rows, rel_tol=1e-9):

@@ -11,7 +11,7 @@ import numpy as np
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
 MOST_PLACES = 20_000
-"""Most boxes of a picture; each layer that an edge of a diagram passes counts as one more."""
+"""The most boxes of a picture; each layer that an edge of a diagram passes counts as one more."""
 LANE = 0.25
 """Width reserved for an edge of a diagram in each layer that it passes, in the unit of the widths."""
 
@@ -25,8 +25,8 @@ class Layout:
     x : (n_nodes,) centre of each node, from the left edge, in the unit of the widths
     depth : (n_nodes,) layer of each node
     width : width of the whole picture
-    edges : the points (x, depth) of each edge with both ends; the key of the low edge is (node, 0), of the high edge
-        (node, 1)
+    edges : points (x, depth) of each edge, from end to end; keys are (node, 0) for the low edge of a node and
+        (node, 1) for its high edge
     """
 
     x: FloatArray
@@ -38,15 +38,15 @@ class Layout:
 def arrange(
     table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tuple[int, int], float] | None = None
 ) -> Layout:
-    """Find positions for the nodes at which no two boxes overlap.
+    """Find positions for the nodes such that no two boxes overlap.
 
     Parameters
     ----------
     table : NodeTable
     widths : (n_nodes,) width of the box of each node
     gap : least distance between boxes of one layer
-    lanes : width of edges that need more than ``LANE`` when they pass layers of a diagram; the key of a low edge is
-        (node, 0), of a high edge (node, 1)
+    lanes : width of each edge that needs more than ``LANE`` in the layers of a diagram that it passes; keys as in
+        ``Layout.edges``
 
     Raises
     ------
@@ -72,7 +72,7 @@ def places(table: NodeTable) -> int:
 
 
 def _layers(table: NodeTable) -> IntArray:
-    """(n_nodes,) layer of each node of a diagram: the length of its longest path; all leaves are in the last layer."""
+    """(n_nodes,) layer of each node of a diagram: its largest distance from the root, or the last layer for a leaf."""
     return np.where(table.feature == LEAF, table.depth, table.node_depths)
 
 

@@ -59,7 +59,7 @@ def _own(code: int) -> Colour:
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """The mix of ``one`` and ``other``, of which ``share`` is ``other``."""
+    """The mix of two colours; ``share`` is the share of ``other`` in the mix."""
     red, green, blue = (a + (b - a) * share for a, b in zip(one, other, strict=True))
     return red, green, blue
 
@@ -75,7 +75,7 @@ def hexadecimal(colour: Colour) -> str:
 
 
 def parsed(colour: Any) -> Colour:
-    """Parse a colour into red, green and blue from 0 to 1. Names are those of matplotlib, if it is installed."""
+    """Parse a colour into red, green and blue from 0 to 1. A name of a colour needs matplotlib."""
     if isinstance(colour, str):
         if _HEX.fullmatch(colour):
             digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BOXES = 500
-"""Most nodes of a picture. Each takes about 20 ms to draw, and with more the text is too small to read on a page."""
+"""The most nodes of a picture. Each takes about 20 ms to draw; with more, text would be too small to read on a page."""
 MOST_SIDE, MOST_PIXELS = 65_535, 200_000_000
-"""Most pixels per side of a picture (a limit of matplotlib), and in all; each takes four bytes."""
+"""The most pixels on a side of a picture (a limit of matplotlib), and in the whole picture, at four bytes each."""
 FONT = 9.0  # points, in a picture of the default size
 LINE = 1.35 * FONT / 72  # inches from one line of text to the next
 PAD = 0.07  # inches around the text of a box
@@ -92,7 +92,7 @@ class Picture:
     def way(self, table: NodeTable, node: int, side: int, shift: float) -> tuple[list[tuple[float, float]], float]:
         """The corners of an edge, and its width: the share of the training rows that take it.
 
-        In a diagram, the two edges of a node leave its box at different points, so that the answers do not overlap.
+        In a diagram, the two edges of a node leave its box at different points, so that their labels do not overlap.
         They have a constant width, because the number of rows on an edge is not known.
         """
         points, port = self.layout.edges[node, side], 0.0
@@ -167,7 +167,7 @@ def plot_tree(
 
 
 def checked_size(figsize: Any) -> tuple[float, float] | None:
-    """``figsize`` as two positive numbers, or None; ValueError if it is not a size in inches."""
+    """``figsize`` as two positive numbers, or None. Raise ValueError if it is not a size in inches."""
     if figsize is None:
         return None
     try:
@@ -281,7 +281,7 @@ def need_matplotlib() -> None:
 
 
 def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, whole: bool = False) -> Axes:
-    """Return ``ax``, or if it is None the axes of a new figure of size ``figsize`` or ``default``, through pyplot.
+    """Return ``ax``. If it is None, return the axes of a new pyplot figure of size ``figsize`` or ``default``.
 
     With ``whole``, the axes fill the figure.
 
@@ -439,7 +439,7 @@ def _text_width(text: str, bold: bool = False) -> float:
 
 @dataclass(frozen=True)
 class Pen:
-    """How the nodes were drawn, so that edges can be drawn to fit them.
+    """The position and scale at which the nodes were drawn; the edges are drawn with the same.
 
     Parameters
     ----------
@@ -537,7 +537,7 @@ def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
 
 
 def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool | None) -> None:
-    """Draw the edges and their answers; ``dashed`` as in :func:`plot_tree`."""
+    """Draw the edges with their labels (yes, no); ``dashed`` as in :func:`plot_tree`."""
     scale, write = pen.scale, pen.write
     dashed = not table.is_tree if dashed is None else dashed
     for node, side in picture.layout.edges:

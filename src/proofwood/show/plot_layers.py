@@ -47,7 +47,7 @@ def plot_layers(
     note: str | None = None,
     palette: Palette | None = None,
 ) -> Axes:
-    """Draw a diagram: splits in layers, one box per class at the bottom, and long edges around the boxes between.
+    """Draw a diagram: splits in layers, one box per class at the bottom, and long edges that pass beside the boxes.
 
     Edges that end at a class have its colour.
 

@@ -157,7 +157,7 @@ def _edges(table: NodeTable, picture: Picture, shift: float, dashed: bool) -> li
 
 
 def _answer(x: float, y: float, text: str) -> str:
-    """The answer on an edge, with a patch of the background colour behind it."""
+    """The label of an edge (yes or no) on a patch of the background colour."""
     wide = 0.8 * text_width(text)
     return _rect(x - wide / 2, y - 0.07, wide, 0.14, "fill:var(--pw-paper,#fff)") + _text(
         x, y, text, size=0.8, grey=True

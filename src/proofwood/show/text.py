@@ -25,7 +25,7 @@ from proofwood.show.labels import (
 )
 
 MOST_CHARACTERS = 50_000_000
-"""Most characters of a text. Lines are indented by their depth, so the text of a deep tree grows with depth squared."""
+"""The most characters of a text. Lines are indented by depth, so the text of a deep tree grows with depth squared."""
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 

@@ -26,7 +26,7 @@ OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType(
 
 
 def all_options() -> dict[str, Option]:
-    """The options of all learners by name; if several learners have an option, that of the first."""
+    """The options of all learners by name; if several learners share a name, the option of the first learner."""
     found: dict[str, Option] = {}
     for own in OPTIONS.values():
         for option in own.options:

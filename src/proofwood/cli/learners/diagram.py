@@ -27,7 +27,7 @@ FAIR = "COL[:RATIO[:PENALTY]]"
 
 
 def widths(text: str) -> tuple[int, ...]:
-    """Parse ``--widths`` into a tuple; DataError if it is not a list of integers."""
+    """Parse ``--widths`` into a tuple. Raise DataError if it is not a list of integers."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -97,7 +97,7 @@ def _constraints(
 
 
 def _column_and_numbers(option: str, text: str, columns: Sequence[str]) -> tuple[str, float, float | None]:
-    """Parse a value of the form :data:`FAIR`. A text with colons that is the name of a column is that column."""
+    """Parse a value of the form :data:`FAIR`. If the whole text is the name of a column, it means that column."""
     if text in columns or ":" not in text:
         return text, 0.8, None
     column, _, last = text.rpartition(":")

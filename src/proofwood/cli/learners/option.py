@@ -66,7 +66,7 @@ CHECKPOINT = Option(
 
 
 WithTable = Callable[[Mapping[str, Any], "pl.DataFrame", Any], FromTable]
-"""Function from the values of the options that need the table, by name, the features and the labels to the settings."""
+"""Function that parses the options that need the table, given their values by name, the features and the labels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class Dialect:
     padded: bool = False
 
     def quoted(self, name: str) -> str:
-        """The quoted name of a column or table; ExportError if the database does not permit the name."""
+        """The quoted name of a column or table. Raise ExportError if the database does not permit the name."""
         if not name or any(char in "\0" + self.names[0] for char in name):
             what = "is empty" if not name else f"contains {'a zero byte' if chr(0) in name else self.names[1]}"
             raise ExportError(
@@ -92,7 +92,7 @@ class Dialect:
         return shown
 
     def text(self, value: str) -> str:
-        """A text as a literal; ExportError if the database cannot represent it."""
+        """A text as a literal. Raise ExportError if the database cannot represent it."""
         if "\0" in value:
             raise ExportError(f"the text {value!r} contains a zero byte, which SQL does not permit: replace it")
         require_utf8(value)
@@ -170,7 +170,7 @@ class Dialect:
     def is_moment(
         self, name: str, numbers: Sequence[int], kind: Kind, zone: str | None, column: str, *, negated: bool = False
     ) -> str:
-        """The SQL test that a column is one (``negated``: none) of some dates or times, given as numbers."""
+        """The SQL test that a column equals one (``negated``: none) of some dates or times, passed as numbers."""
         name = self.as_moment(name, kind, zone)
         if not self.loose:
             return self.listed(name, [self.moment(n, kind, zone, column) for n in numbers], negated=negated)
@@ -181,7 +181,7 @@ class Dialect:
         return f"{'NOT ' if negated else ''}({' OR '.join(spans)})"
 
     def listed(self, name: str, literals: Sequence[str], *, negated: bool = False) -> str:
-        """The SQL test that a column is one (``negated``: none) of some values, given as literals."""
+        """The SQL test that a column equals one (``negated``: none) of some values, passed as literals."""
         most, word = self.most_listed or len(literals), "NOT IN" if negated else "IN"
         parts = [
             f"{name} {word} ({', '.join(literals[start : start + most])})" for start in range(0, len(literals), most)
@@ -207,7 +207,7 @@ def digits(value: float) -> str:
 
 
 def _shortest(at: datetime, kind: Kind) -> str:
-    """The shortest ISO text of a moment; in the order of texts, its other texts follow directly."""
+    """The shortest ISO text of a moment; longer texts of the same moment follow it directly if texts are sorted."""
     text = at.time().isoformat() if kind is Kind.TIME else at.isoformat(sep=" ")
     if "." in text:
         return text.rstrip("0")

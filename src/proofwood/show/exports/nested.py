@@ -16,7 +16,7 @@ from proofwood.model.node_table import LEAF
 from proofwood.show.exports.source import Ask, Exported, ExportError, exact, in_comment
 
 DEEPEST = 20
-"""Most nested conditions in one function."""
+"""The most nested conditions in one function."""
 _WORDS = """
 alignas alignof and_eq arguments asm auto await bitand bitor bool break case catch char class classes compl concept
 const consteval constexpr constinit continue debugger decltype default delete do double else enum errno eval explicit
@@ -30,7 +30,7 @@ yield
 _RESERVED = {*keyword.kwlist, *_WORDS.split()}
 """Names that a variable must not have in Python, C, C++ or JavaScript."""
 MOST_CALLS = 500
-"""Most nested calls of functions; Python permits a thousand."""
+"""The most nested calls of functions; Python permits a thousand."""
 
 
 class Language(ABC):

@@ -13,7 +13,7 @@ from proofwood.show.exports.source import Exported, ExportError, require_exact_l
 
 OPSET, ML_OPSET, IR = 15, 3, 8
 MOST_LEAVES = 2**24
-"""Most leaves of a model, because the runtime returns their numbers as float32."""
+"""The most leaves of a model, because the runtime returns their numbers as float32."""
 
 
 def to_onnx(model: Exported, *, missing_text: str = "") -> Any:

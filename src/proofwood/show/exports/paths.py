@@ -1,4 +1,4 @@
-"""Values that a row can still have at a node of a model, given the tests above, and the tests that still matter."""
+"""Find the values that a row can still have at a node, after the tests above it, and the tests that still matter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Range:
     present: bool = True
 
     def with_answer(self, ask: Ask, *, low: bool) -> Range:
-        """The possible values after a test with this answer."""
+        """The possible values of rows that go to this side of a test."""
         missing = self.missing and ask.missing_low is low
         if ask.codes is not None:
             if not low:
@@ -123,7 +123,7 @@ def decisions(model: Exported) -> list[Branch | int]:
     """The tests and leaves of a tree, without tests that the tests above them already decide.
 
     A test is left out if no possible value goes to one of its sides. Missing values count as possible only in columns
-    that may have them. Parents come before their children; a leaf is given as its node.
+    that may have them. Parents come before their children; a leaf is the number of its node.
 
     Parameters
     ----------

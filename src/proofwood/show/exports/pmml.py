@@ -24,7 +24,7 @@ from proofwood.show.exports.source import (
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 DEEPEST = 200
-"""Most depth of a tree, and most terms of one field, because each of them is a nested element."""
+"""The most depth of a tree, and most terms of one field, because each of them is a nested element."""
 _PLAIN = re.compile(r"[^\s\"\\]+")
 
 
@@ -215,7 +215,7 @@ def _compared(name: str, ask: Ask) -> ET.Element:
 
 
 def _with_gap(test: ET.Element, name: str, ask: Ask) -> ET.Element:
-    """``test``, or'ed with "is missing" if missing values go low; without it, the test is false for missing values."""
+    """Add "or is missing" to ``test`` if missing values go low; ``test`` itself is false for missing values."""
     return _any(_tested(name, "isMissing"), test) if ask.missing_low and ask.gap else test
 
 

@@ -14,7 +14,7 @@ def is_missing(value):
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 '''
 MOST_SUMMANDS = 500
-"""Most terms of a sum in one expression, because Python compiles sums by recursion."""
+"""The most terms of a sum in one expression, because Python compiles sums by recursion."""
 _SUM = '''
 def weighted_sum(coefficients, values):
     """The sum of coefficients times values, added in order."""

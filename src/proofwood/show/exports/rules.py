@@ -16,7 +16,7 @@ from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_poss
 from proofwood.show.exports.source import Exported, ExportError
 
 MOST_RULES = 20_000
-"""Most paths to leaves of a model whose rules can be listed."""
+"""The most paths to leaves of a model whose rules can be listed."""
 
 
 @dataclass(frozen=True, slots=True)

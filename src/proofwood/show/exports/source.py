@@ -49,7 +49,7 @@ class Ask:
         """Whether an export writes the condition for going high instead of the one for going low.
 
         A comparison with a missing value is false. If no missing value is expected, but the model sends it low, the
-        condition for going high is false for it too. So it goes low without an extra condition.
+        condition for going high is false for it too. So a missing value goes low without an extra condition.
         """
         return self.missing_low and not self.gap and (self.threshold is None or math.isfinite(self.threshold))
 
@@ -83,7 +83,7 @@ class Exported:
 
     @cached_property
     def leaves(self) -> dict[int, int]:
-        """The number of each leaf among the leaves, by its node."""
+        """A number for each leaf, counted from 0, by the node of the leaf."""
         return {node: number for number, node in enumerate(np.flatnonzero(self.table.feature == LEAF).tolist())}
 
     @cached_property

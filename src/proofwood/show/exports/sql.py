@@ -12,11 +12,11 @@ from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import Exported, ExportError, require_one_type
 
 MOST_NODES = 20_000
-"""Most nodes of a tree in an expression."""
+"""The most nodes of a tree in an expression."""
 MOST_TERMS = 500
-"""Most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
+"""The most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
 _DEEPEST = 10
-"""Most nested CASE expressions before the order of the sides is changed; SQLite before 3.46 permits about fifteen."""
+"""If CASE expressions are nested deeper, sides change their order. SQLite before 3.46 permits about fifteen."""
 _PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
 
 
@@ -149,7 +149,7 @@ class _Query:
         return turned
 
     def _nested(self, first: Callable[[Branch, int, int], bool]) -> tuple[list[bool], int]:
-        """The order by ``first``, a function of a branch and the depths of its sides, and the nesting depth of it."""
+        """For each branch, whether its low side comes first, as ``first`` decides; and the depth of nested CASE."""
         depth, order = [0] * len(self.tree), [True] * len(self.tree)
         for place in range(len(self.tree) - 1, -1, -1):
             branch = self.tree[place]
@@ -163,7 +163,7 @@ class _Query:
     # ------------------------------------------------------------------------------------------------------- tests
 
     def condition(self, branch: Branch, *, low: bool) -> str:
-        """The order by ``first``, a function of a branch and the depths of its sides, and the nesting depth."""
+        """The SQL condition that is true for rows that go low (or high, if not ``low``) at the test of a branch."""
         ask = branch.ask
         if ask.column < 0:
             total = self._sum(branch)
@@ -201,7 +201,7 @@ class _Query:
         return f"{name} {'<=' if low else '>'} {int(threshold) if whole else writer.double(threshold)}"
 
     def _of_levels(self, name: str, branch: Branch, low: bool) -> str:
-        """A test of categories by the levels that are left."""
+        """The condition for a test of categories, which names only levels that are still possible."""
         ask, model = branch.ask, self.model
         left = branch.known.codes(model, ask.column)
         if not model.ordered(ask.column):
@@ -216,7 +216,7 @@ class _Query:
         return self._in(name, ask.column, [code for code in mine if code in left])
 
     def _of_set(self, test: str, name: str, branch: Branch, low: bool) -> str:
-        """The test that a value is in a set (low) or not, with missing values; ``test`` is empty for an empty set."""
+        """Add missing values to ``test``, the test that a value is in a set; ``test`` is empty for an empty set."""
         if not test:
             return f"{name} IS NULL" if low else f"{name} IS NOT NULL"
         return self._with_gap(test, name, branch, low)
@@ -273,7 +273,7 @@ class _Query:
 
 
 def _tree(model: Exported) -> Exported:
-    """The model as a tree without shared nodes; ExportError if it has more than ``MOST_NODES`` nodes."""
+    """The model as a tree without shared nodes. Raise ExportError if it has more than ``MOST_NODES`` nodes."""
     table = model.table
     if not table.is_tree:
         try:
@@ -288,7 +288,7 @@ def _tree(model: Exported) -> Exported:
 
 
 def _after(word: str, lines: list[str]) -> list[str]:
-    """``word`` followed by the lines, of which all but the first are indented; texts inside a line are not changed."""
+    """``word`` followed by the lines; all lines after the first are indented. Texts inside lines do not change."""
     return [word + lines[0], *("  " + line for line in lines[1:])]
 
 
