@@ -64,7 +64,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
     Attributes
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_ : as in every learner
+    schema_, hints_, validation_ : as in every learner
     model_, result_ : as in every learner
         ``result_.parts`` has objective, lower bound and status of the depth and of the number of nodes.
     objective_ : as in every learner

@@ -86,7 +86,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
     Attributes
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_ : as in every learner
+    schema_, hints_, validation_ : as in every learner
     order_ : (n_tests,) column of each test, from the top of the diagram to its bottom
     model_, result_ : as in every learner
         ``result_.parts`` has objective, lower bound and status of the errors (or features) and of the number of inner

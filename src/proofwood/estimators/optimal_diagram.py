@@ -142,7 +142,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     Attributes
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, model_ : as in every learner
+    schema_, hints_, validation_, model_ : as in every learner
         A diagram has one leaf per predicted class, a tree one per branch.
     result_ : as in every learner
         ``result_.stats.proved_by`` names the bound or engine that completed the proof: "tests bound", "search",

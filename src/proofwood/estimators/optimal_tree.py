@@ -61,7 +61,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     Attributes
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_ : as in every learner
+    schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the wrong training weight plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner

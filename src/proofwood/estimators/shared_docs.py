@@ -88,6 +88,9 @@ schema_ : Schema
 hints_ : tuple of Hint
     The parts of the warning about the table: texts that were read as numbers or dates, columns that were left out,
     values that may mean a missing value.""",
+    "validation_": """\
+validation_ : Validation or None
+    Scores of the chosen size on held-out rows, if an :class:`OptimalTreeCV` chose it.""",
     "model_": """\
 model_ : NodeTable
     The tree or diagram, with thresholds in the units of the columns.""",
