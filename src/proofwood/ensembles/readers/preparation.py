@@ -106,7 +106,7 @@ class Preparation:
     # -------------------------------------------------------------------------------------------------- what goes in
 
     def container(self, columns: Mapping[int, npt.NDArray[Any]], n_rows: int) -> Any:
-        """A table for the steps; columns that are not given hold their value of ``base``.
+        """A table for the steps; a column that is not in ``columns`` gets its value from ``base``.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ def tree_of(
 
 
 def from_tree(model: Any, asked: Asked) -> Forest:
-    """Read a ``DecisionTreeClassifier`` or ``ExtraTreeClassifier``: the first class with the largest share in the leaf.
+    """Read a ``DecisionTreeClassifier`` or ``ExtraTreeClassifier``: the first class with the largest share wins.
 
     If ``asked.vote`` requests probabilities, the scores are the class shares of the leaf.
     """
@@ -172,7 +172,7 @@ def from_isolation_forest(model: Any, asked: Asked) -> Forest:
     Raises
     ------
     TypeError
-        If the offset is not negative, as every score is, or if trees were fitted on fewer than two rows.
+        If the offset is not negative, unlike every score, or if trees were fitted on fewer than two rows.
     """
     trees = []
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
