@@ -712,8 +712,8 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
 
     Parameters
     ----------
-    outline : the model that the answer holds, or its outline
-    model : the Explainer that gave the answer, or its ``model``; None if the answer holds the model
+    outline : the model that is stored in the answer, or an outline of it
+    model : the Explainer that gave the answer, or its ``model``; None if the model is stored in the answer
     row : (n_inputs,) row of the answer, if it is about one row
 
     Raises
@@ -721,7 +721,7 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
     TypeError
         If ``model`` is neither an Explainer nor its model.
     ValueError
-        If ``model`` is another model, or None although the answer holds only an outline.
+        If ``model`` is another model, or None although the answer stores only an outline.
     """
     if model is None:
         if isinstance(outline, Explained):
@@ -745,7 +745,7 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
 
 
 def sample_rows(explained: Explained, n: int, random_state: int) -> FloatArray:
-    """Random rows within the bounds: values on thresholds, one float64 beside them, between them, and outside all."""
+    """Random rows within the bounds. Values are on thresholds, next to them, between them, or outside them all."""
     generator = np.random.default_rng(random_state)
     rows = np.zeros((n, len(explained.inputs)))
     for j, given in enumerate(explained.inputs):
@@ -849,7 +849,7 @@ def _check_outputs(explained: Explained, rows: FloatArray, where: str) -> None:
 
 
 def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, where: str) -> None:
-    """Raise MisreadError if the integer sums and the isolation forest disagree about a row beyond the margin."""
+    """Raise MisreadError if the integer sums and the isolation forest disagree about a row by more than the margin."""
     beside = explained.scores.beside
     assert beside is not None
     says = explained.are_plausible(rows).astype(np.int64)

@@ -348,7 +348,7 @@ class Forest:
 
     @property
     def step(self) -> float | None:
-        """A power of two of which all sums are multiples, if sums are computed exactly; None otherwise."""
+        """A power of two that divides all sums, if sums are computed exactly; None otherwise."""
         if self.noise != 0:
             return None
         bits = common_bits(np.concatenate([self.base, *(tree.value[tree.leaves].ravel() for tree in self.trees)]))

@@ -97,7 +97,7 @@ class Negated:
 
 @dataclass(frozen=True)
 class Joined:
-    """Several conditions, of which all must hold (``every``), or at least one."""
+    """Several conditions: all of them must hold if ``every``, otherwise at least one."""
 
     parts: tuple[Formula, ...]
     every: bool

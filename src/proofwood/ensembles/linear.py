@@ -37,7 +37,7 @@ class Form:
 
     Parameters
     ----------
-    factors : from columns to their factors
+    factors : from each column to its factor
     constant : the number that is added
     sizes : from each column to the sum of the absolute values of its factors, over all its places in the text
     size : the same sum for the numbers that are added
@@ -186,7 +186,7 @@ class _Reader(Text):
             rows += self._rows(left.plus(right, -1), sign)
         columns = frozenset(j for row in rows for j in row.factors)
         if not columns:
-            raise self.error("it mentions no column, or its columns cancel out: expected a sum of columns")
+            raise self.error("the text mentions no column, or its columns cancel out: expected a sum of columns")
         names = {name: self.column(ast.Name(id=name)) for name in _names(parts)}
         return Constraint(self.text, tuple(rows), frozenset(names.values()), parts, signs, names)
 

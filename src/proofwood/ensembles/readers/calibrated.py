@@ -1,8 +1,9 @@
 """Reader of calibrated classifiers, if their class or probability can be written as sums over trees.
 
-One calibrated classifier of two classes: the probability is a monotone function of one number, so the class changes at
-one value of it. More classes: a sigmoid compares linear functions of the scores, and a temperature does not change
-their order. Single trees: any calibration gives each leaf its probabilities, and the mean over several folds is a sum.
+With one calibrated classifier of two classes, the probability is a monotone function of one number, so the class
+changes at one value of this number. With more classes, a sigmoid compares linear functions of the scores, and a
+temperature does not change the order of the scores. With single trees, any calibration gives each leaf its
+probabilities, and the mean over several folds is a sum.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _second(predict: Callable[[FloatArray], FloatArray], number: float) -> bool:
 
 
 def _second_from(share: Callable[[FloatArray], FloatArray], value: float, code: int, number: float) -> bool:
-    """Whether the number ``number`` predicts the second class, if class ``code`` needs the probability ``value``."""
+    """Whether ``number`` means the second class, if class ``code`` is predicted from the probability ``value`` on."""
     given = float(share(np.array([number]))[0])
     return given >= value if code else not 1.0 - given >= value
 

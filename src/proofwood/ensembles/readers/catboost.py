@@ -226,7 +226,7 @@ def trees_of(given: SavedCatBoost, places: IntArray, n_scores: int, known: Mappi
     given : the saved model
     places : for each output, the index of its score in a leaf; -1 if the output is left out
     n_scores : number of scores of a leaf
-    known : the categories of each column that has some
+    known : the categories of each categorical column
     """
     leaf = given.column == LEAF
     categorical = np.zeros(leaf.size, dtype=bool)

@@ -27,7 +27,7 @@ class TooLargeError(Exception):
     """Raised if flattening an ensemble takes more than ``MOST_STEPS`` steps."""
 
     def __str__(self) -> str:
-        return "this one is too large to be written as one tree"
+        return "this ensemble is too large to be written as one tree"
 
 
 @dataclass(frozen=True)

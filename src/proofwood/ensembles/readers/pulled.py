@@ -3,7 +3,7 @@
 The inverse of each step (:func:`proofwood.ensembles.steps.back`) gives a guess, as steps compute in the type of their
 input, and releases differ. The steps are run on numbers around each guess, and bisection over the numbers of the
 column's type finds the last one on the low side. For steps that are monotone as computed, there is only one change of
-sides. For functions that are monotone only up to rounding, every number is tried that may be on the wrong side.
+sides. For functions that are monotone only up to rounding, every number that may be on the wrong side is tried.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def column_names(known: Sequence[str] | None, n_columns: int, given: Sequence[st
         names = tuple(f"x{j}" for j in range(n_columns)) if known is None else tuple(str(name) for name in known)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"feature names must differ, but {repeated[0]!r} occurs more than once")
+        raise ValueError(f"feature names must differ, but {repeated[0]!r} occurs more than once: rename one")
     return names
 
 
@@ -170,9 +170,9 @@ def codes_among(column: Any, values: Sequence[Any]) -> FloatArray:
 
 
 def code_table(values: Sequence[Any]) -> dict[Any, float]:
-    """The code of each category, by its key.
+    """The code of each category, by the key of the category.
 
-    If only one of 0 and false is a category, both have its code; likewise 1 and true.
+    If only one of 0 and false is a category, both have its code. The same is true of 1 and true.
     """
     codes = {key_of(value): float(code) for code, value in reversed(list(enumerate(values)))}
     for (kind, value), code in list(codes.items()):

@@ -1,4 +1,4 @@
-"""The predicted number of a binary classifier as a function of one sum over trees, and its class by a threshold."""
+"""Write the predicted number of a binary classifier as a function of one sum over trees, and apply a threshold."""
 
 from __future__ import annotations
 
