@@ -110,7 +110,7 @@ class ScoreModel:
 
     @cached_property
     def _first_needs(self) -> tuple[IntArray, IntArray]:
-        """The first need of each leaf that has needs, and these leaves."""
+        """For each leaf that has needs, its first need and its index."""
         some = np.flatnonzero(self.needs_of[1:] > self.needs_of[:-1])
         return self.needs_of[some], some
 

@@ -26,7 +26,7 @@ from proofwood.ensembles.readers.responses import Response, response_of
 from proofwood.model.node_table import FloatArray
 
 ROUNDINGS = 16
-"""Bound on the rounding errors of a calibrator, in units; generous for a product, a sum and an exponential."""
+"""Bound on the rounding error of a calibrator, in units of rounding; generous for a product, a sum and ``exp``."""
 PREFERRED = ("decision_function", "predict_proba")
 """Methods whose result is calibrated; scikit-learn uses the first one that the classifier has."""
 METHODS = ("sigmoid", "isotonic", "temperature")
@@ -211,7 +211,7 @@ def _second(predict: Callable[[FloatArray], FloatArray], number: float) -> bool:
 
 
 def _second_from(share: Callable[[FloatArray], FloatArray], value: float, code: int, number: float) -> bool:
-    """Whether ``number`` means the second class, if class ``code`` is predicted from the probability ``value`` on."""
+    """Whether ``number`` gives the second class, if class ``code`` needs at least the probability ``value``."""
     given = float(share(np.array([number]))[0])
     return given >= value if code else not 1.0 - given >= value
 

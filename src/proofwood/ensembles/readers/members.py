@@ -1,4 +1,4 @@
-"""Models whose members are models: readings of the members over shared columns, and sums of their predictions."""
+"""Models whose members are models: read all members over shared columns, and add up the predictions of the members."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def _same(one: Input, other: Input, name: str) -> Input:
     if one.kind is not other.kind or one.levels != other.levels or one.other != other.other:
         raise TypeError(
             f"a {name} cannot be explained if its members read the column {one.name!r} in different ways (for example, "
-            "with different categories): expected members fitted on the same table that read it alike"
+            "with different categories): expected members fitted on the same table"
         )
     return one
 

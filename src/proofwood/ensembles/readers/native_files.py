@@ -131,8 +131,8 @@ def _xgboost(xgboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         if given.before is not None:
             wanted = f"before {'.'.join(map(str, given.before))}"
         raise TypeError(
-            f"the file was written by XGBoost {given.written_by}, and the installed XGBoost {xgboost.__version__} reads "
-            f"its layout wrongly, or crashes on it: expected XGBoost {wanted}"
+            f"the file was written by XGBoost {given.written_by}. The installed XGBoost {xgboost.__version__} reads "
+            f"this layout wrongly, or crashes on it: expected XGBoost {wanted}"
         )
     wrapper = json.loads(given.attributes.get("scikit_learn", "{}")).get("_estimator_type")
     kinds = {"classifier": "XGBClassifier", "regressor": "XGBRegressor", "ranker": "XGBRanker"}
