@@ -260,7 +260,7 @@ def misread(adapted: Adapted, given: Given, rows: Any, found: Misread) -> Misrea
     said, read = printable(repr(_plain(found.said))), printable(repr(_plain(found.read)))
     where = "the row" if found.alone else f"row {found.row} of the table"
     text = (
-        f"{where} is not explained: the model predicts {said} for it, but the numbers that are read from it have the "
+        f"{where} is not explained: the model predicts {said} for it, but the values that are read from it have the "
         f"class {read}. "
     )
     exchange = _Exchange(adapted, given, rows, found)
