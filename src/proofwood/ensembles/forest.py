@@ -314,7 +314,7 @@ class Forest:
     output : function from a matrix to the numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model;
         None if ``link`` is None
     decision : for a classifier whose ``decision_function`` follows from the sums, the number by which it divides them.
-        It uses the second sum less the first for two classes, and all sums for more classes. None for other models
+        It uses the second sum minus the first for two classes, and all sums for more classes. None for other models
     unordered : whether the model may add up its trees in another order at each call, as threads do
 
     A regressor has one score per leaf, and no classes until :mod:`proofwood.ensembles.outcomes` defines some.

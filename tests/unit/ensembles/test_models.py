@@ -655,7 +655,7 @@ def test_errors_say_what_to_do() -> None:
         ({"bounds": {"a": (1, 0)}}, "low <= high"),
         ({"feature_groups": {"g": ["a", "b"], "h": ["b"]}}, "belongs to one feature"),
         ({"feature_groups": {"a": ["b", "c"]}}, "has the name of a column"),
-        ({"feature_groups": {"g": [7]}}, "there are the columns 0 to 4"),
+        ({"feature_groups": {"g": [7]}}, "the columns are 0 to 4"),
         ({"feature_names": ["a"]}, "has 1 names"),
         ({"vote": "soft"}, "expected one of 'auto'"),
     ):
