@@ -3,6 +3,7 @@
 - ``readers`` convert a fitted model to a ``forest`` of floating-point trees, with one registered function per family
   of models (:func:`proofwood.register_reader` adds one)
 - ``grid`` lays out the cells between thresholds; ``leaves`` and ``integers`` make the ``scores`` that searches use
-- ``explained`` combines these parts and checks them against the model; ``door`` compares the user's rows with it
-- ``knowledge``, ``linear``, ``space`` and ``plausible`` define the possible rows; ``outcomes`` makes classes of numbers
+- ``explained`` combines these parts and compares the result with the model; ``door`` does so for the user's rows
+- ``knowledge``, ``linear``, ``space`` and ``plausible`` define the possible rows
+- ``outcomes`` turns the numbers of regressors, or a least probability, into classes
 """

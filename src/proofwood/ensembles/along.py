@@ -1,7 +1,7 @@
 """Sums of the trees at every value of one feature, with all other columns fixed.
 
-At a test of the feature, a row follows both branches, each with the values that go there. The values of a number are
-sorted, so each branch gets a contiguous range of them, and a row reaches few leaves of each tree.
+At a test of the feature, a row follows both branches, each with the values that go there. The values of a numeric
+feature are sorted, so each branch gets a contiguous range of them, and a row reaches few leaves of each tree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray
 # Before a proof, rows are evaluated with all values of the feature at once: if the class depends on the feature, a few
 # hundred rows mostly show it: decisions/0066-rows-are-drawn-before-a-proof.
 def values_of(grid: Grid, unit: Unit, low: IntArray, high: IntArray) -> tuple[tuple[int, ...], IntArray]:
-    """Columns of a unit, and the combinations of cells (n_values, n_columns) that they can have within limits.
+    """Return the columns of a unit, and the combinations of cells (n_values, n_columns) that they can have.
 
     Numbers are in ascending order; the missing value comes last.
 

@@ -19,13 +19,13 @@ Limits = tuple[float, float] | frozenset[int]
 
 
 def among_rows(model: Space) -> str:
-    """Words to append to a claim that say which rows it is about; empty if it is about all rows."""
+    """Words to append to a claim: they say which rows it is about. Empty if it is about all rows."""
     told = among(StatedSpace(space_content(model)), model.tested, model.knowledge.texts, gaps=False)
     return told if model.plausible is None else f"{told}; among plausible rows: {model.plausible.text}"
 
 
 def stated_limits(limits: Mapping[int, Limits]) -> list[Limit]:
-    """Limits of columns in the form of a certificate; a missing value is outside every limit."""
+    """Limits of columns, as a certificate states them. A missing value is outside every limit."""
     return [
         Limit(j, codes=one) if isinstance(one, frozenset) else Limit(j, low=one[0], high=one[1])
         for j, one in limits.items()
@@ -33,14 +33,14 @@ def stated_limits(limits: Mapping[int, Limits]) -> list[Limit]:
 
 
 def limits_text(model: Space, limits: Mapping[int, Limits]) -> str:
-    """Words to append to a claim that describe a region; empty if the region is all rows."""
+    """Words to append to a claim: they describe a region. Empty if the region contains all rows."""
     space = StatedSpace(space_content(model))
     told = [limit_in_words(limit, space) for limit in stated_limits(limits)]
     return f", where {' and '.join(told)}" if told else ""
 
 
 def space_content(model: Space) -> dict[str, Any]:
-    """The considered rows as fields of a certificate: columns, features and knowledge."""
+    """Fields of a certificate that say which rows are considered: columns, features and knowledge."""
     return {
         "columns": [_column(given) for given in model.inputs],
         "features": [_feature(model, f) for f in range(len(model.feature_names))],

@@ -1,10 +1,10 @@
-"""Check that the model itself predicts, for rows as they are given, the classes that follow from how they are read.
+"""Check that the user's rows are read correctly: the model itself must predict the class that follows from each row.
 
-Proofs are about rows as they are read here. So before any answer, ``model.predict`` is called with exactly the rows
-that the user gives, in their own container and types: once for a table, and separately for a single row. If its class
-differs from that of the reading (the integer sums of the trees, allowing for rounding), the result is an error. The
-error names the row, both classes, and the column that makes the difference, which is found by exchanging the values of
-one column after the other.
+Proofs are about the numbers that are read from a row. So before a row is explained, ``model.predict`` is called with
+exactly what the user gives, in the user's container and types: once for a table, and separately for a single row. If
+the predicted class is impossible by the integer sums of the trees, even with rounding, an error is raised. It names the
+row, both classes, and the column that makes the difference. This column is found by exchanging the values of one column
+after the other.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import first_line, printable
 
 CHECKED = "checked"
-"""Text for a row whose class was compared with the prediction of the model for the row as it was given."""
+"""Text for a row that the model itself predicted, and whose class was compared with this prediction."""
 UNCHECKED = "not checked"
-"""First words of the text for a row for which no model could predict."""
+"""First words of the text for a row that no model could predict."""
 BY_PLACE = "columns by place"
-"""Text for rows with column names if the model has none, so that the names were not used."""
+"""Text for rows whose column names were not used, because the model has no column names."""
 
 
 # One check for all readers: a reader that is tested on generated rows may still misread the rows of a user:
@@ -62,7 +62,7 @@ class Admitted:
 
     @classmethod
     def one(cls, row: FloatArray, code: int, filled: npt.NDArray[np.bool_] | None = None) -> Admitted:
-        """The row (n_inputs,) of a table that was already read, with its class."""
+        """The result for one row (n_inputs,) that was already read, with its class code."""
         gaps = np.zeros(row.shape, dtype=bool) if filled is None else filled
         return cls(row[np.newaxis], gaps[np.newaxis], np.array([code]), CHECKED, {})
 
@@ -71,7 +71,7 @@ class Admitted:
 
 
 def completed(adapted: Adapted, model: Any, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
-    """A reader's result, completed by the columns that the model takes and by functions that predict given rows.
+    """Add to a reader's result the columns that the model takes, and functions that predict rows with the model.
 
     Columns and functions that the reader has set itself are kept.
 
@@ -79,7 +79,7 @@ def completed(adapted: Adapted, model: Any, feature_names: Sequence[str] | None,
     ----------
     adapted : the result of the reader
     model : the model that was read
-    feature_names : names of the columns that the user states
+    feature_names : the column names that the user states
     X : rows that the user gives; the names of a frame are used if the model has no column names
     """
     header = _header(adapted, model, feature_names) if adapted.header is None else adapted.header
@@ -131,7 +131,7 @@ Ask = Callable[[Any], npt.NDArray[Any]]
 
 
 def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
-    """Functions that get classes (or numbers) and probabilities from the model; None if it cannot predict rows."""
+    """Two functions of rows: the model's classes (or numbers) and its probabilities; None if it has no such method."""
     if not hasattr(model, "predict") or isinstance(model, str | Forest):
         return None, None
     if forest.is_regressor:
@@ -148,7 +148,7 @@ def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
 
 
 def _voting(model: Any) -> tuple[tuple[Any, ...], Any, int | None]:
-    """Unwrap a model: the steps before the inner model whose trees vote, this model, and the index of its target."""
+    """Find the inner model whose trees vote: return the steps before it, this model, and the index of its target."""
     from proofwood.ensembles.readers.tracing import steps_of  # start-up time: it loads scikit-learn
 
     steps: list[Any] = []
@@ -183,7 +183,7 @@ def _behind(steps: tuple[Any, ...], call: Callable[[Any], Any], X: Any) -> Any:
 
 
 def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str, Any]:
-    """The model's predictions for rows as they are given, a text on how they were made, and the container used.
+    """The model's predictions for the given rows, a text on how the model was called, and the container that it took.
 
     If the model refuses the container, the same values are put into another one. The predictions are None if the model
     cannot predict rows.
@@ -227,16 +227,16 @@ def _quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Misread:
-    """A row for which the model predicts another class than the one that follows from how the row is read.
+    """A row for which the model predicts one class, and the numbers that were read from it give another.
 
     Parameters
     ----------
     row : number of the row in the table
     alone : whether the table has only this row
     said : the class that the model predicts
-    read : the class of the row as it is read
-    values : (n_inputs,) the row as it is read
-    within : function from an input to other numbers in the same cells as the number of the row
+    read : the class that follows from the numbers that were read
+    values : (n_inputs,) the numbers that were read
+    within : function that returns, for an input, other numbers in the same cells as the number of the row
     """
 
     row: int
@@ -260,8 +260,8 @@ def misread(adapted: Adapted, given: Given, rows: Any, found: Misread) -> Misrea
     said, read = printable(repr(_plain(found.said))), printable(repr(_plain(found.read)))
     where = "the row" if found.alone else f"row {found.row} of the table"
     text = (
-        f"{where} is not explained: the model predicts {said} for it as it was given, but as it is read here it has "
-        f"the class {read}. "
+        f"{where} is not explained: the model predicts {said} for it, but the values that are read from it have the "
+        f"class {read}. "
     )
     exchange = _Exchange(adapted, given, rows, found)
     column, why = exchange.cause()
@@ -290,7 +290,7 @@ class _Exchange:
         if base is None:
             kind = type(self.rows).__name__
             return None, (
-                f"The model predicts the other class for the same values in another container than {kind}, or in a "
+                f"The model predicts another class if the same values are in another container than {kind}, or in a "
                 "table of one row. Give the rows in a table like the one that the model was trained on"
             )
         column = self._column(base)
@@ -350,7 +350,7 @@ class _Exchange:
         return found is not None and found != self.code
 
     def _place(self, base: Any, j: int) -> int | None:
-        """Position of an input in a container with the columns of the model or the given ones; None if not there."""
+        """The position of an input in a container; None if the container does not have this column."""
         column, width = self.column_of[j], base.shape[1]
         if width == len(self.header.names):
             return column
@@ -410,7 +410,7 @@ def _reason(value: Any, dtype: Any, given: Input, back: Any, number: float) -> s
 
 
 def _same(value: Any, back: Any) -> bool:
-    """Whether ``value`` equals ``back``, as which it was read; if not a number, it must have the same type too."""
+    """Whether ``value`` equals ``back``, the value read from it; if not numbers, both must also have the same type."""
     if absent(value) or absent(back):
         return isinstance(value, float) and isinstance(back, float) and value != value and back != back
     numeric = (int, float, np.number)

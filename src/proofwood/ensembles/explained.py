@@ -57,15 +57,15 @@ if TYPE_CHECKING:
 CHECKED_ROWS = 1000
 """Number of random rows on which a conversion is compared with the model."""
 MOST_AROUND = 16
-"""Maximum number of conversions relative to the prediction for a row that a conversion stores."""
+"""Maximum number of stored conversions whose classes are relative to the prediction for one row."""
 BLOCK = 8192
 """Number of rows whose sums are computed at a time."""
 FEW = 8
 """Maximum number of rows for which sums are computed leaf by leaf, which is faster for few rows."""
 MOST_WIDER = 16
-"""Maximum number of conversions over other spaces (more missing values, other kinds) that a conversion stores."""
+"""Maximum number of stored conversions over other spaces (more missing values, other kinds)."""
 MOST_TYPED = 8
-"""Maximum number of conversions for the number types of other tables that a conversion stores."""
+"""Maximum number of stored conversions for the number types of other tables."""
 
 
 @dataclass(eq=False)
@@ -78,12 +78,12 @@ class Explained(Space):
     grid : the grid of cells
     classes : (n_classes,) labels
     vote : "auto" for the prediction of the model, "majority" for the class that most trees predict
-    outcome : the question about the numbers of a regressor, or the probability that a classifier must reach; None for
-        its classes
+    outcome : how the numbers of a regressor become classes, or the least probability that counts for a classifier; None
+        for the classes that a classifier predicts
     adapted : the model as its reader returns it, without ``outcome``
     knowledge : conditions that every possible row satisfies, in addition to the bounds of its columns
     plausible : the isolation forest that decides which rows are plausible; None if all are
-    _readable, _known : the inputs with all values that a row may have when it is read; the knowledge over these inputs
+    _readable, _known : the inputs, which permit every value that can be read; the knowledge over these inputs
     _tested : (n_inputs,) whether some tree tests the input, or a condition mentions it
     literals : per tree, its tests as literals over the grid
     loose : inputs that hold integers only because of the training table or the types of ``X=``; a row with another
@@ -137,7 +137,7 @@ class Explained(Space):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """For each column of the trees, the column of the table and the steps that it comes from."""
+        """For each column of the trees, the table column and the steps from which it is computed."""
         return tuple(self._asked.sources)
 
     @property
@@ -199,7 +199,7 @@ class Explained(Space):
         return Admitted(values, filled, codes, reading, dict(enumerate(kinds_of_types(given.table, header.reaching))))
 
     def _compared(self, given: Given, values: FloatArray) -> tuple[FloatArray, IntArray, str, Any]:
-        """The rows as they are read, their class codes, a text on how they were checked, and the table read."""
+        """Compare rows with the model; return their numbers, class codes, a text on the check, and the table used."""
         if not len(values):
             return values, np.zeros(0, dtype=np.int64), door.CHECKED, given.table
         within = isinstance(self.outcome, Within)  # its classes are relative to one row: numbers are compared
@@ -229,7 +229,7 @@ class Explained(Space):
         return values
 
     def _other_classes(self, values: FloatArray, said: IntArray) -> tuple[int, Any, Any] | None:
-        """The first row whose predicted class is impossible by its sums, allowing for rounding, and both classes.
+        """Find the first row whose sums rule out the predicted class, even with rounding; return it with both classes.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Explained(Space):
         return None
 
     def _other_numbers(self, values: FloatArray, said: FloatArray) -> tuple[int, Any, Any] | None:
-        """The first row for which the numbers of the model and of its trees differ beyond rounding, with both."""
+        """Find the first row whose predicted number differs from that of the trees beyond rounding; return both."""
         here, link = self.outputs_of(values), self.adapted.forest.link
         assert link is not None
         slack = 2 * (self.adapted.forest.noise + link.slop(said))
@@ -277,7 +277,8 @@ class Explained(Space):
     def with_types_of(self, X: Any) -> Explained:
         """The same model, read for the number types of this table, if the steps of the model compute in these types.
 
-        Columns that hold integers only by the types of ``X=`` hold integers here only if this table's types say so.
+        A column that is limited to integers because of its type in ``X=`` stays so only if its type in this table is an
+        integer type.
 
         Parameters
         ----------
@@ -310,7 +311,7 @@ class Explained(Space):
         Raises
         ------
         ValueError
-            If the model does not accept a missing value in one of them.
+            If the model does not accept a missing value in one of the inputs ``missing``.
         """
         kind_of = {name: Kind(kind) for kind, columns in types.items() for name in columns}
         free = [(j, given.name) for j, given in enumerate(self.inputs) if j not in self._strict]
@@ -399,7 +400,7 @@ class Explained(Space):
         Raises
         ------
         TypeError
-            If the model has neither, or if its probabilities do not follow from the scores of its trees.
+            If the model returns neither numbers nor probabilities that follow from the scores of its trees.
         """
         if self.adapted.output is None:
             raise TypeError("the trees of this model do not add up to numbers or probabilities")
@@ -423,7 +424,7 @@ class Explained(Space):
         return self._in_space(np.flatnonzero(gaps).tolist(), {**wanted, **broken})
 
     def _fractions(self, X: FloatArray) -> IntArray:
-        """Inputs of integers that the user did not declare, and in which some row has a number with a fraction."""
+        """Inputs that hold integers without being declared so by the user, and in which some row has a fraction."""
         # A type is not a promise: such a row is explained in a space in which the column holds any number:
         # decisions/0053-whole-numbers-by-type.
         loose = np.array(sorted(self.loose), dtype=np.int64)
@@ -446,7 +447,7 @@ class Explained(Space):
         return self.plausible.holds(np.asarray(X, dtype=np.float64))
 
     def of_every_row(self, what: str) -> None:
-        """Raise ValueError if only plausible rows count; the question ``what`` is answered only for all rows."""
+        """Raise ValueError if the model is limited to plausible rows: the question ``what`` needs all rows."""
         if self.plausible is not None:
             raise ValueError(
                 f"plausible= does not work for this question ({what}): use an explainer without plausible=, which "
@@ -454,9 +455,10 @@ class Explained(Space):
             )
 
     def cells_of(self, X: FloatArray) -> IntArray:
-        """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; raises DataError like it.
+        """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them.
 
-        A value may be missing only in columns that may be missing in the space, or that no tree tests.
+        Raises DataError if a row is not in the space. A value may be missing only in columns that may be missing in the
+        space, or that no tree tests.
         """
         values = np.asarray(X, dtype=np.float64)
         self._check_rows(values)
@@ -464,8 +466,8 @@ class Explained(Space):
         if unseen.size:
             raise DataError(
                 f"column {self.inputs[unseen[0]].name!r} has a missing value (or an unknown category, which the model "
-                "treats as one), but missing values are not permitted in it: name the column in missing=, or give rows "
-                "in which a value is missing as X="
+                "treats as one), but missing values are not permitted in it: name the column in missing=, or give X= "
+                "rows in which it is missing"
             )
         broken = [j for j in self._fractions(values).tolist() if self._tested[j]]
         if broken:
@@ -553,9 +555,9 @@ def explained(
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If the options about columns do not fit the model, or ``X`` breaks them.
+        If the options about columns do not fit the model, or a row of ``X`` contradicts them.
     MisreadError
-        If the predictions of the model and of its trees, as they are read, differ for a row; the message names the row.
+        If the model and its trees, as they are read here, predict differently for a row; the message names the row.
     """
     # Start-up time: the readers load scikit-learn; reading explanations or certificates does not need it.
     from proofwood.ensembles.plausible import read_plausible
@@ -706,12 +708,12 @@ def _converted(
 
 
 def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Explained:
-    """The model of an answer, over the space of the answer.
+    """The whole model for an answer, such as an explanation, over the rows that the answer considers.
 
     Parameters
     ----------
-    outline : the model that the answer holds, or its outline
-    model : the Explainer that gave the answer, or its ``model``; None if the answer holds the model
+    outline : the model that is stored in the answer, or an outline of it
+    model : the Explainer that gave the answer, or its ``model``; None if the model is stored in the answer
     row : (n_inputs,) row of the answer, if it is about one row
 
     Raises
@@ -719,7 +721,7 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
     TypeError
         If ``model`` is neither an Explainer nor its model.
     ValueError
-        If ``model`` is another model, or None although the answer holds only an outline.
+        If ``model`` is another model, or None although the answer stores only an outline.
     """
     if model is None:
         if isinstance(outline, Explained):
@@ -743,7 +745,7 @@ def model_of(outline: Space, model: Any, row: FloatArray | None = None) -> Expla
 
 
 def sample_rows(explained: Explained, n: int, random_state: int) -> FloatArray:
-    """Random rows within the bounds, with values on thresholds, one float64 beside them, and between and around."""
+    """Random rows within the bounds. Values are on thresholds, next to them, between them, or outside them all."""
     generator = np.random.default_rng(random_state)
     rows = np.zeros((n, len(explained.inputs)))
     for j, given in enumerate(explained.inputs):
@@ -797,8 +799,8 @@ def _check(explained: Explained, rows: FloatArray, where: str) -> None:
     if wrong is not None:
         row, said, here = wrong
         raise MisreadError(
-            f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: the model predicts {said!r}, the trees "
-            f"{here!r}. {_WHY}",
+            f"{_REFUSED}, on {where.format(row)}, {rows[row].tolist()}: the model predicts {said!r}, but the "
+            f"trees give {here!r}. {_WHY}",
             predicted=said,
             read=here,
         )
@@ -815,7 +817,7 @@ def _check(explained: Explained, rows: FloatArray, where: str) -> None:
 
 _REFUSED = "the model disagrees with its trees as they are read here"
 _WHY = (
-    "Such a model cannot be explained. Probably it, or a step before it, has a custom class with another predict or "
+    "Such a model cannot be explained. Probably its class, or that of a step before it, overrides predict or "
     "transform: explain the model inside it. Otherwise its library stores something that is not supported yet"
 )
 
@@ -847,7 +849,7 @@ def _check_outputs(explained: Explained, rows: FloatArray, where: str) -> None:
 
 
 def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, where: str) -> None:
-    """Raise MisreadError if the integer sums and the isolation forest disagree about a row beyond the margin."""
+    """Raise MisreadError if the integer sums and the isolation forest disagree about a row by more than the margin."""
     beside = explained.scores.beside
     assert beside is not None
     says = explained.are_plausible(rows).astype(np.int64)
@@ -881,8 +883,8 @@ def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...],
 
 def _refusal(names: Sequence[str]) -> str:
     return (
-        f"missing values are not possible in {shown(names)}: the model accepts none there, or the column is in a group "
-        "of 0/1 columns. Leave these columns out"
+        f"missing values are not possible in {shown(names)}: the model does not accept them there, or the column is "
+        "in a group of 0/1 columns. Leave these columns out"
     )
 
 
@@ -905,10 +907,10 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
 
 
 def _with_gaps(adapted: Adapted, inputs: Sequence[Input], table: Any, values: FloatArray) -> FloatArray:
-    """The rows, with a value missing again if a step filled it with a number that the column itself cannot hold.
+    """The rows, in which a filled-in number becomes a missing value again if the column itself cannot hold the number.
 
     For example, the mean of 0 and 1 cannot occur in a boolean column. A missing value there remains a separate value:
-    proofs are then about 0, 1 and the missing value, and about no number between.
+    proofs are then about 0, 1 and the missing value, not about the numbers between 0 and 1.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """A fitted model as floating-point trees, which readers produce and the grid converts to integers.
 
 An inner node sends a row low iff ``x[feature] <= threshold`` in float64. ``missing_low`` decides the side of a missing
-value, and a test of categories sends the codes of its set low. Libraries compare in different ways (float32, strict,
+value, and a test of categories sends the codes in its set low. Libraries compare in different ways (float32, strict,
 bins); the reader moves the threshold so that this one comparison gives the same result for every float64.
 """
 
@@ -78,8 +78,8 @@ class Stack:
     Parameters
     ----------
     begins : (n_trees + 1,) first node of each tree
-    feature, threshold, low, high, missing_low, value : as in ``ScoredTree``; ``low`` and ``high`` number nodes within
-        their tree
+    feature, threshold, low, high, missing_low, value : as in ``ScoredTree``; ``low`` and ``high`` are node numbers
+        within the tree
     levels : from the nodes that test categories, by their index in the stack, to the codes that go low
     """
 
@@ -170,7 +170,7 @@ class Stack:
 
 
 LINKED = 16
-"""Bound on the roundings between a sum and the number computed from it; generous for exp, sum and division."""
+"""Bound on the number of roundings between a sum and the number computed from it, such as by exp, sum and division."""
 
 
 LinkKind = Literal["mean", "log", "logistic"]
@@ -314,7 +314,7 @@ class Forest:
     output : function from a matrix to the numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model;
         None if ``link`` is None
     decision : for a classifier whose ``decision_function`` follows from the sums, the number by which it divides them.
-        It uses the second sum less the first for two classes, and all sums for more classes. None for other models
+        It uses the second sum minus the first for two classes, and all sums for more classes. None for other models
     unordered : whether the model may add up its trees in another order at each call, as threads do
 
     A regressor has one score per leaf, and no classes until :mod:`proofwood.ensembles.outcomes` defines some.
@@ -348,7 +348,7 @@ class Forest:
 
     @property
     def step(self) -> float | None:
-        """A power of two of which all sums are multiples, if sums are computed exactly; None otherwise."""
+        """A power of two that divides all sums, if sums are computed exactly; None otherwise."""
         if self.noise != 0:
             return None
         bits = common_bits(np.concatenate([self.base, *(tree.value[tree.leaves].ravel() for tree in self.trees)]))
@@ -404,12 +404,12 @@ def summing_noise(trees: Sequence[ScoredTree], base: FloatArray, unit: float, ro
     r"""Bound on the error of floating-point summation in the difference of two class sums.
 
     A sum of :math:`n` numbers in any order, each of them rounded ``roundings`` times before, differs from the exact
-    one by at most :math:`\gamma_{n+r} \sum |x_i|` with :math:`\gamma_k = k u / (1 - k u)` [1]_, sec. 4.2. For a class
+    sum by at most :math:`\gamma_{n+r} \sum |x_i|` with :math:`\gamma_k = k u / (1 - k u)` [1]_, sec. 4.2. For a class
     :math:`c`, :math:`\sum |x_i|` is at most :math:`A_c = |base_c| + \sum_{trees} \max_{leaves} |value_c|`; a
-    difference of two sums is off by at most :math:`\gamma (A_c + A_d)`, and the largest two of them bound it. If all
-    numbers are multiples of one power of two, few enough bits apart that no partial sum is rounded, the sums are exact
-    and the bound is 0; a final division by a constant then keeps their order, because different sums differ by more
-    than its rounding.
+    difference of two sums is off by at most :math:`\gamma (A_c + A_d)`. The two largest :math:`A` bound it. If all
+    numbers are multiples of one power of two, and so few bits apart that no partial sum is rounded, the sums are exact
+    and the bound is 0. A final division by a constant then keeps the order of the sums, because different sums differ
+    by more than the rounding of the division.
 
     Parameters
     ----------
@@ -434,7 +434,7 @@ def summing_noise(trees: Sequence[ScoredTree], base: FloatArray, unit: float, ro
 
 
 def common_bits(numbers: FloatArray, most: int = 40) -> int | None:
-    """Least ``k`` from 0 such that all numbers are multiples of ``2**-k``; None if ``k`` would be above ``most``."""
+    """Least ``k >= 0`` such that all numbers are multiples of ``2**-k``; None if ``k`` would be above ``most``."""
     scaled = np.ldexp(numbers, most)
     if not np.array_equal(scaled, np.rint(scaled)):
         return None

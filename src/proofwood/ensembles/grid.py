@@ -15,7 +15,7 @@ Knowledge about rows adds thresholds, sets of categories, and clauses, so that a
 not at all.
 
 All grid columns of one table column, or of a group of table columns, form one feature. A test becomes the literal of
-``ScoreModel`` with which rows go low, or ``ALWAYS`` or ``NEVER``.
+``ScoreModel`` that holds for the rows that go low, or ``ALWAYS`` or ``NEVER``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Grid:
     features : grid columns of each feature
     feature_names : one per feature
     clauses : clauses that all rows of the space satisfy
-    knowledge : those of the clauses that come from the user's knowledge
+    knowledge : the clauses that come from the user's knowledge; ``clauses`` contains them too
     widths : per input, the distance from the least to the greatest threshold of the trees; 0 for fewer than two
     of_input : grid columns of each input
     ranges : see ``ScoreModel``; one for each input outside the groups of 0/1 columns
@@ -119,7 +119,7 @@ class Grid:
     def has_rows(
         self, low: IntArray | None = None, high: IntArray | None = None, also: Iterable[tuple[int, ...]] = ()
     ) -> bool:
-        """Whether some cells satisfy all clauses and ``also``, within the box from ``low`` to ``high`` if given."""
+        """Whether some cells in the box from ``low`` to ``high`` satisfy all clauses and the clauses ``also``."""
         with Solver(name="minisat22") as solver:
             for column in range(len(self.columns)):
                 start, end = int(self.first[column]) + 1, int(self.first[column + 1]) + 1
@@ -227,7 +227,7 @@ class Grid:
         return len(self.columns) - 1
 
     def above(self, column: int, threshold: int) -> int:
-        """The literal that the cell of a grid column is above its threshold with the index ``threshold``."""
+        """The literal that holds if the cell of a grid column is above the column's threshold with this index."""
         return 2 * int(self.first[column] + threshold)
 
 
@@ -369,7 +369,7 @@ class GridBuilder:
         )
 
     def _clean(self, column: int, thresholds: FloatArray) -> FloatArray:
-        """The thresholds of an input: integer columns round them down, and bounds make those outside infinite."""
+        """The thresholds of an input, rounded down in integer columns, and infinite if they are outside the bounds."""
         given = self.grid.inputs[column]
         if given.whole:
             thresholds = np.floor(thresholds)
@@ -395,7 +395,7 @@ class GridBuilder:
             asked.add(side, tests.cuts[mine])
 
     def _sides(self, tests: _Tests) -> list[tuple[Side, IntArray]]:
-        """Divide the tests between the grid column in which a missing value is low, and the one in which it is high."""
+        """Divide the tests by grid column: the one in which a missing value is low, and the one in which it is high."""
         low = tests.gap_low if self.grid.inputs[tests.column].missing else np.ones(tests.cuts.size, dtype=bool)
         sides: list[tuple[Side, IntArray]] = [("low", np.flatnonzero(low)), ("high", np.flatnonzero(~low))]
         return [(side, mine) for side, mine in sides if mine.size]
@@ -492,7 +492,7 @@ class GridBuilder:
             self._link(main, second, missing)
 
     def _link(self, lows: int, highs: int, missing: int) -> None:
-        """Add clauses by which a value that is not missing is in overlapping cells of the two grid columns."""
+        """Add the clauses that put every value that is not missing into overlapping cells of the two grid columns."""
         grid = self.grid
         a, b = grid.columns[lows].thresholds, grid.columns[highs].thresholds
         for i, t in enumerate(a.tolist()):  # x > t, hence x > s for the greatest s <= t
@@ -584,14 +584,14 @@ class GridBuilder:
         return together([_as_clauses(low), negated(_as_clauses(gap))])
 
     def _gap_of(self, j: int) -> int:
-        """The literal that the number of an input is missing; ``NEVER`` if it cannot be."""
+        """The literal that holds if the number of an input is missing; ``NEVER`` if it cannot be missing."""
         flags = [g for g in self.grid.of_input[j] if self.grid.columns[g].role == "missing"]
         return self.grid.above(flags[0], 0) if flags else NEVER
 
     # -------------------------------------------------------------------------------------------------- translating
 
     def _literals_up_to(self, j: int, side: Side, cuts: FloatArray) -> IntArray:
-        """(n,) the literals that the number of an input is at most a cut; a tree or a condition must test each cut."""
+        """(n,) per cut, the literal that holds if an input is at most the cut; every cut must be a known threshold."""
         literals = np.where(cuts > 0, ALWAYS, NEVER)
         finite = np.isfinite(cuts)
         if finite.any():
@@ -604,7 +604,7 @@ class GridBuilder:
         return literals
 
     def _literals_of(self, tests: _Tests | _Coded) -> IntArray:
-        """(n_tests,) for each test, the literal with which rows go low."""
+        """(n_tests,) for each test, the literal that holds for the rows that go low."""
         if isinstance(tests, _Coded):
             return np.array([self._literal_of[tests.column, codes] for codes in tests.sets], dtype=np.int64)
         literals = np.zeros(tests.cuts.size, dtype=np.int64)
@@ -615,7 +615,7 @@ class GridBuilder:
         return literals
 
     def literals(self) -> tuple[IntArray, ...]:
-        """For each tree, the literal with which rows go low at each node; undefined at leaves."""
+        """For each tree and node, the literal that holds for the rows that go low; undefined at leaves."""
         stack = self._stack
         literals = np.full(stack.feature.size, NEVER)
         for m, tests in self._tests.items():

@@ -1,4 +1,4 @@
-"""Answers that are pickled without their model, and that can get it back."""
+"""Answers, such as explanations, that are pickled without their model and can be joined with it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Kept(ABC):
 
     @abstractmethod
     def _outlined(self) -> dict[str, Any]:
-        """The attributes to pickle in place of those that need the whole model, including ``model``."""
+        """The attributes to pickle in place of ``model`` and of all others that need the whole model."""
 
     def __getstate__(self) -> dict[str, Any]:
         other = {} if isinstance(self.model, Outline) else self._outlined()
@@ -34,7 +34,7 @@ class Rejoined(Kept):
     """An answer to which its model can be attached again after unpickling."""
 
     def with_model(self, model: Any) -> Self:
-        """Return the answer with its model attached, after it was loaded from a pickle, which does not hold the model.
+        """Return the answer with its model, after loading the answer from a pickle, which does not contain the model.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ MOST_CLAUSES = 2000
 EXAMPLE = "\"age >= 18 or job == 'student'\""
 Clause = frozenset[int]
 Named = Callable[["Atom"], list[Clause]]
-"""Function that converts an atom to clauses of literals: no clause if it is always true, an empty clause if never."""
+"""Function that converts an atom to clauses: no clause if the atom is always true, an empty clause if never."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Atom:
     ----------
     column : index of the input
     codes : the permitted categories, with ``OTHER`` for unknown categories and missing values; None for numbers
-    threshold : for numbers: the value is not missing and at most this; nan: the value is missing
+    threshold : for numbers: the atom is true if the value is at most this and not missing; if nan, if it is missing
     """
 
     column: int
@@ -97,7 +97,7 @@ class Negated:
 
 @dataclass(frozen=True)
 class Joined:
-    """Several conditions, of which all must hold (``every``), or at least one."""
+    """Several conditions: all of them must hold if ``every``, otherwise at least one."""
 
     parts: tuple[Formula, ...]
     every: bool
@@ -184,7 +184,7 @@ class Knowledge:
         return found
 
     def check(self, X: FloatArray, inputs: Sequence[Input]) -> None:
-        """Raise DataError if a condition is false for one of the rows; the message names both."""
+        """Raise DataError if a condition is false for one of the rows; the message names the condition and the row."""
         for text, formula in zip(self.texts, self.formulas, strict=True):
             broken = ~formula.holds(X, inputs)
             if broken.any():
@@ -204,7 +204,7 @@ def read_knowledge(texts: Any, inputs: Sequence[Input]) -> Knowledge:
 
     Parameters
     ----------
-    texts : conditions, None for none
+    texts : the conditions; None if the user states none
     inputs : columns
 
     Raises
@@ -302,8 +302,8 @@ class _Reader(Text):
         parts = self.sides()
         if len(parts) > 2 or any(part is None for part in parts):
             raise self.error(
-                f'cannot be read. Expected a condition such as {EXAMPLE} or "age < 18 -> income == 0"; write a column '
-                "name that is not one word in backticks"
+                f'cannot be read. Expected a condition such as {EXAMPLE} or "age < 18 -> income == 0"; put a column '
+                "name in backticks if it is not one word"
             )
         *given, then = (self._formula(part) for part in parts if part is not None)
         return Joined((*(Negated(part) for part in given), then), every=False) if given else then

@@ -1,4 +1,4 @@
-"""Convert trees whose tests are literals to the leaves of a ``ScoreModel`` and the literals on their paths."""
+"""Convert trees, whose tests are literals, to a ``ScoreModel``: its leaves, and the literals on the path to each."""
 
 from __future__ import annotations
 

@@ -25,8 +25,9 @@ from proofwood.model.node_table import FloatArray
 EXAMPLE = "'debts <= 0.5 * income'"
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 EXACT_BITS = 20
-"""A sum of integers below ``2**EXACT_INTEGER`` times factors is exact in float64 if the factors, in units of their last
-common bit, add up to less than ``2**EXACT_BITS``: no partial sum reaches ``2**53`` units."""
+"""Float64 computes a sum of integers times factors exactly if the integers are below ``2**EXACT_INTEGER``, and the
+factors, in units of their last common bit, add up to less than ``2**EXACT_BITS``. No partial sum then reaches ``2**53``
+units."""
 EXACT_INTEGER = 32
 
 
@@ -36,11 +37,11 @@ class Form:
 
     Parameters
     ----------
-    factors : from columns to their factors
+    factors : from each column to its factor
     constant : the number that is added
-    sizes : from columns to the sum of the absolute values of their factors, over all their places in the text
+    sizes : from each column to the sum of the absolute values of its factors, over all its places in the text
     size : the same sum for the numbers that are added
-    operations : maximum number of roundings of an evaluation
+    operations : maximum number of roundings when the text is evaluated
     """
 
     factors: Mapping[int, Fraction]
@@ -74,7 +75,7 @@ class LinearRow:
     ----------
     factors : from columns to :math:`a_j`
     bound : :math:`b`
-    slack : from columns to the largest amount that rounding in float64 may add per unit of the absolute value
+    slack : from each column to the most that rounding in float64 may add, per unit of the column's absolute value
     slack_bound : largest amount that rounding may add independently of the columns
     equation : whether it is one of the two inequalities of an equation
     """
@@ -151,7 +152,7 @@ def read_constraints(texts: Any, inputs: Sequence[Input]) -> tuple[Constraint, .
     Raises
     ------
     TypeError, ValueError
-        If a text cannot be read, is not such a comparison, or mentions a column without numbers; the message names it.
+        If a text cannot be read, is not such a comparison, or mentions a column that does not hold numbers.
     """
     if texts is None:
         return ()
@@ -172,8 +173,8 @@ class _Reader(Text):
         node = sides[0]
         if len(sides) != 1 or not isinstance(node, ast.Compare):
             raise self.error(
-                f"expected one comparison of sums of columns, such as {EXAMPLE}. Write a column name that is not one "
-                "word in backticks, and pass conditions with ->, and, or as knowledge="
+                f"expected one comparison of sums of columns, such as {EXAMPLE}. Put a column name in backticks if it "
+                "is not one word, and pass conditions (->, and, or) as knowledge="
             )
         if any(type(op) not in SIGNS for op in node.ops):
             raise self.error("expected <, <=, >, >= or == between sums of columns")
@@ -185,7 +186,7 @@ class _Reader(Text):
             rows += self._rows(left.plus(right, -1), sign)
         columns = frozenset(j for row in rows for j in row.factors)
         if not columns:
-            raise self.error("it mentions no column, or its columns cancel out: expected a sum of columns")
+            raise self.error("the text mentions no column, or its columns cancel out: expected a sum of columns")
         names = {name: self.column(ast.Name(id=name)) for name in _names(parts)}
         return Constraint(self.text, tuple(rows), frozenset(names.values()), parts, signs, names)
 

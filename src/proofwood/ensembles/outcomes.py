@@ -2,8 +2,8 @@ r"""Classes made from numbers: the band in which a regressor's prediction lies, 
 
 A regressor adds up one number per tree. Linear scores turn its sum into a class: with cuts :math:`c_1 < ... < c_k`,
 band :math:`b` has the score :math:`b F - \sum_{j \le b} c_j`, so that the sum :math:`F` lies in the band with the
-greatest score. A least probability adds one class of constant score, which wins if no class reaches the level. Both are
-ensembles that add up scores, so all questions about classes work for them.
+greatest score. A least probability adds one class of constant score, which wins if no class reaches the level. Both
+results are ensembles that add up scores, so all questions about classes work for them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 UNSURE = "unsure"
 """Class of the rows whose most likely class is not likely enough."""
 COMPARISONS = (">=", ">", "<=", "<", "between", "within")
-EXPECTED = '(">=", number), with >, <=, < likewise, ("between", low, high), ("within", distance), or a list of cuts'
+EXPECTED = '(">=", number), the same with >, <= or <, ("between", low, high), ("within", distance), or a list of cuts'
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Bands:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The band of each class. If the middle of three bands contains both its ends, it is first and wins ties."""
+        """The band of each class. A middle band that contains both its ends comes first, so that it wins ties."""
         return (1, 0, 2) if self.above == (True, False) else tuple(range(len(self.labels)))
 
     @property
@@ -113,7 +113,7 @@ def read_target(target: Any) -> Bands | Within:
     Parameters
     ----------
     target : ``(">=", v)``, ``(">", v)``, ``("<=", v)``, ``("<", v)``, ``("between", a, b)`` with both ends,
-        ``("within", d)`` of the row's own prediction, or a list of cuts between bands, which belong to the band above
+        ``("within", d)`` of the row's own prediction, or a list of cuts; each cut belongs to the band above it
 
     Raises
     ------
@@ -160,9 +160,9 @@ def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
     Raises
     ------
     TypeError
-        If it does not fit the model, or has a wrong type.
+        If the option does not fit the model, or has a wrong type.
     ValueError
-        If it has a wrong value.
+        If the option has a wrong value.
     """
     if adapted.forest.is_regressor:
         if confidence is not None:
@@ -196,7 +196,7 @@ def classified(adapted: Adapted, outcome: Bands | Confidence | None) -> Adapted:
 # Classes with linear scores, so that no search needs to compare a sum with a number:
 # decisions/0041-numbers-as-classes.
 def banded(adapted: Adapted, bands: Bands) -> Adapted:
-    r"""Convert a regressor to a classifier of the band in which its prediction lies.
+    r"""Convert a regressor to a classifier that predicts in which band the number lies.
 
     The middle band has the score 0, so that scores stay small. The sums of two classes differ by
     :math:`(j - i) F - c_{i+1} - ... - c_j`, so an error of :math:`F` counts at most once per cut.
@@ -235,7 +235,7 @@ def banded(adapted: Adapted, bands: Bands) -> Adapted:
 
 
 def _coded(tree: ScoredTree, bands: Bands) -> ScoredTree:
-    """The tree with votes for the class of the number in each leaf, computed without rounding."""
+    """The tree in which each leaf votes for the class of its number, without rounding."""
     return merged(replace(tree, value=np.eye(len(bands.labels))[bands.codes(tree.value[:, 0])]))
 
 
@@ -256,7 +256,7 @@ def confident(adapted: Adapted, level: float) -> Adapted:
     TypeError
         If the model has no such probabilities.
     ValueError
-        If ``level`` is not a probability that decides between classes.
+        If some class reaches ``level`` in every row, or no class ever does.
     """
     forest = adapted.forest
     link, output, n = forest.link, adapted.output, forest.n_classes
@@ -277,7 +277,7 @@ def confident(adapted: Adapted, level: float) -> Adapted:
         spread = np.concatenate([np.eye(n), np.zeros((1, n))])
     trees = tuple(merged(replace(tree, value=tree.value @ spread.T)) for tree in forest.trees)
     base = forest.base @ spread.T + np.append(np.zeros(n), cut)
-    # a lead of one class on another is twice the logistic sum, one on the constant class once
+    # two classes differ by twice the logistic sum; a class and the constant class differ by it once
     factor = 2.0 if link.kind == "logistic" else 1.0
     label: Any = UNSURE if UNSURE not in forest.classes.tolist() else f"{UNSURE} (below {text(level)})"
     made = replace(

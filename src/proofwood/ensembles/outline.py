@@ -167,7 +167,7 @@ class Outline(Space):
     grid : the grid with only the thresholds around the cells that are mentioned
     classes, knowledge, plausible : those of the model
     fingerprint : fingerprint of the model
-    kept : for each grid column, the indices of the model's thresholds that it has
+    kept : for each grid column, the indices of those of the model's thresholds that are in the outline
     tested : columns of the table that some tree tests, or a condition mentions
     """
 
@@ -267,13 +267,13 @@ def _around(cells: IntArray, size: int, *, every: bool) -> IntArray:
 
 
 def _numbered(grid: Grid, kept: Sequence[IntArray]) -> dict[int, int]:
-    """Map the variables of a grid that are kept to their new numbers."""
+    """The new number of each variable of the grid that stays in the outline."""
     old = [int(grid.first[g]) + t for g, of in enumerate(kept) for t in of.tolist()]
     return {variable: number for number, variable in enumerate(old)}
 
 
 def _renamed(clauses: Iterable[tuple[int, ...]], variables: Mapping[int, int]) -> list[tuple[int, ...]]:
-    """The clauses whose variables are all kept, with their new numbers."""
+    """The clauses whose variables all stay in the outline, with the new numbers of these variables."""
     return [
         tuple(2 * variables[literal >> 1] + (literal & 1) for literal in clause)
         for clause in clauses

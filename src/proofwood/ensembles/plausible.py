@@ -1,7 +1,7 @@
 """Plausible rows: those that an isolation forest over the same columns classifies as inliers.
 
-The score of an isolation forest grows with the sum of the path lengths in its trees. So a row is plausible if one more
-sum reaches a limit, over a common grid of the thresholds of both models.
+The score of an isolation forest grows with the sum of the path lengths in its trees. So a row is plausible if this
+sum reaches a limit. The grid has the thresholds of both models.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Inliers:
     Parameters
     ----------
     least : lowest score of an inlier, in the unit of ``score_samples``
-    stated : whether the user states this score; otherwise it is that of the isolation forest
+    stated : whether the user states this score; otherwise it is the ``offset_`` of the isolation forest
     """
 
     least: float
@@ -119,8 +119,8 @@ def read_plausible(
     model : the model that is explained
     adapted : the model as its reader returns it
     inputs : the inputs of the model
-    feature_names : names of the model's columns that the user states
-    X : rows for whose types the model was read
+    feature_names : the column names of the model, if the user states them
+    X : rows; the model was read for the types of their columns
 
     Raises
     ------

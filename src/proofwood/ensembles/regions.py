@@ -1,4 +1,4 @@
-"""Regions of rows, given by cells; a rule with ranges is about a region.
+"""Regions of rows, defined by cells; a rule with ranges describes a region.
 
 A feature consists of *units*, each with its own range:
 
@@ -63,7 +63,7 @@ class Unit:
         return found
 
     def with_value(self, low: IntArray, high: IntArray, value: IntArray | None) -> tuple[IntArray, IntArray]:
-        """The region with a range that also contains this value and the numbers between; None for a missing value."""
+        """Extend the range of a region to a value and the numbers between; None stands for the missing value."""
         low, high, columns = low.copy(), high.copy(), list(self.columns)
         if value is None:
             high[self.flag] = 1
@@ -99,7 +99,7 @@ def _set_units(scores: ScoreModel, columns: list[int]) -> list[Unit]:
 
 
 def _number_values(scores: ScoreModel, columns: Sequence[int], flag: int) -> IntArray:
-    """(n, n_columns) cells of all numbers, ascending; of two columns, only the pairs that the clauses permit."""
+    """(n, n_columns) cells of all numbers, ascending; for two columns, only the pairs that the clauses permit."""
     if len(columns) == 1:
         return np.arange(int(scores.n_thresholds[columns[0]]) + 1)[:, np.newaxis]
     own = {int(scores.first[c]) + t: (c, t) for c in columns for t in range(int(scores.n_thresholds[c]))}

@@ -110,14 +110,14 @@ class ScoreModel:
 
     @cached_property
     def _first_needs(self) -> tuple[IntArray, IntArray]:
-        """The first need of each leaf that has needs, and these leaves."""
+        """For each leaf that has needs, its first need and its index."""
         some = np.flatnonzero(self.needs_of[1:] > self.needs_of[:-1])
         return self.needs_of[some], some
 
     def threshold_of_win(self, winner: int, loser: int, *, margin: bool = True) -> int:
-        """Least ``sum(winner) - sum(loser)`` with which ``winner`` may come before ``loser``.
+        """Least difference ``sum(winner) - sum(loser)`` for which ``winner`` may come before ``loser``.
 
-        With ``margin``, the difference may be smaller by the rounding margin: below the result, ``winner`` cannot win.
+        With ``margin``, the result is smaller by the rounding margin: below it, ``winner`` cannot win.
         """
         least = 0 if (winner < loser) == self.ties_low else 1
         return least - self.margin if margin else least
@@ -186,7 +186,7 @@ class ScoreModel:
         return not begins.size or bool(np.logical_or.reduceat(self.holds(literals, cells), begins).all())
 
     def clauses_about(self, owner: IntArray) -> tuple[IntArray, IntArray]:
-        """(n_clauses,) least and greatest owner of the columns in each clause; every clause must have a literal.
+        """(n_clauses,) least and greatest owner of the columns in each clause; no clause may be empty.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class ScoreModel:
 
     @cached_property
     def _flat_clauses(self) -> tuple[IntArray, IntArray]:
-        """The literals of all clauses, and the start of each clause that is not empty; an empty one never holds."""
+        """The literals of all clauses, and the start of each clause that is not empty; an empty clause never holds."""
         sizes = np.array([len(clause) for clause in self.clauses], dtype=np.int64)
         literals = np.array([literal for clause in self.clauses for literal in clause], dtype=np.int64)
         return literals, (np.cumsum(sizes) - sizes)[sizes > 0]

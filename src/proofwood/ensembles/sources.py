@@ -23,7 +23,7 @@ class Cuts:
     ----------
     thresholds : (n,) thresholds of the model, ascending
     cuts : (n,) for each threshold, the last number of the table's column before the result crosses the threshold
-    falls : whether numbers up to the cut are above the threshold
+    falls : whether numbers up to the cut become numbers above the threshold
     gap : the number that a missing value becomes; NaN if it stays missing
     """
 
@@ -85,8 +85,8 @@ class Source:
     def pulled_back(self, thresholds: FloatArray) -> tuple[FloatArray, bool]:
         """For each threshold of the model, the last float64 of the column before the result crosses it, and a bool.
 
-        Numbers up to this float64 become at most the threshold, or, if the bool is True, more than the threshold. It is
-        ``-inf`` if no number does, and ``inf`` if all do. Raises TypeError if this cannot be proved.
+        Numbers up to this float64 become at most the threshold, or, if the bool is True, more than the threshold. The
+        float64 is ``-inf`` if no number does so, and ``inf`` if all do. Raises TypeError if this cannot be proved.
         """
         asked = np.asarray(thresholds, dtype=np.float64)
         if self.found is None:

@@ -59,7 +59,7 @@ class Input:
     other : whether codes outside ``levels`` are part of the space (nominal columns)
     shown_as : kind as which the numbers are shown: dates, times or durations, true or false; None for plain numbers
     for_missing : numbers that the model treats as a missing value; None for none
-    gap_levels : codes of missing values, if the model treats them as categories like others
+    gap_levels : codes of missing values, if the model treats them like other categories
     own_numbers : whether conditions show thresholds with exactly the digits that the model's own texts have
     zone : time zone in which moments are shown; None if they have none
     """
@@ -90,12 +90,12 @@ def position(key: Key, names: Sequence[str], what: str) -> int:
     """Index of a column that is given by name or index; ValueError if no such column exists."""
     if isinstance(key, str):
         if key not in names:
-            raise ValueError(f"{what} names {key!r}, which is not a column: the columns are {shown(names)}")
+            raise ValueError(f"{what} contains {key!r}, which is not a column: the columns are {shown(names)}")
         return list(names).index(key)
     if isinstance(key, bool) or not isinstance(key, numbers.Integral):
-        raise ValueError(f"{what} names {key!r}: expected the name of a column, or its index")
+        raise ValueError(f"{what} contains {key!r}: expected the name of a column, or its index")
     if not 0 <= key < len(names):
-        raise ValueError(f"{what} names the column {key}, but there are the columns 0 to {len(names) - 1}")
+        raise ValueError(f"{what} contains the column {key}, but the columns are 0 to {len(names) - 1}")
     return int(key)
 
 
@@ -114,7 +114,7 @@ def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, 
         if not low <= high:
             raise ValueError(f"bounds[{key!r}]={pair!r}: expected low <= high")
         if column.kind is Kind.NOMINAL:
-            raise ValueError(f"bounds[{key!r}]: column {column.name!r} holds categories, which have no order")
+            raise ValueError(f"bounds[{key!r}]: {column.name!r} holds categories, which have no order: leave it out")
         low, high = max(low, column.low), min(high, column.high)
         if column.whole:
             low, high = np.ceil(low).item(), np.floor(high).item()
@@ -190,7 +190,8 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
         if missing.any() and not column.missing:
             raise DataError(
                 f"column {column.name!r} has a missing value (NaN) in row {int(np.argmax(missing))}, but this model "
-                "(or a group of 0/1 columns) accepts none there: fill it, for example with sklearn.impute.SimpleImputer"
+                "(or a group of 0/1 columns) does not accept one there: fill it, for example with "
+                "sklearn.impute.SimpleImputer"
             )
         present = values[~missing]
         if not np.all(np.isfinite(present)):

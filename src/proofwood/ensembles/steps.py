@@ -210,7 +210,7 @@ class Step:
             )
 
     def _back_of_split(self, cuts: FloatArray, *, check: bool) -> FloatArray:
-        """:meth:`back` for ``"split"``: each cut uses the branch of its sign, which is also that of the value."""
+        """:meth:`back` for ``"split"``: each cut uses the branch of its sign, which is also the sign of the value."""
         last = math.nextafter(0.0, -math.inf)
         rounded = any(step.what == "power" for step in (*self.below, *self.rest))
         if check and rounded and (np.abs(cuts) < NEAR_ZERO).any():  # 1 is added and taken away: the sign may get lost
@@ -309,7 +309,7 @@ _BITS: dict[str, Any] = {"float64": np.int64, "float32": np.int32, "float16": np
 
 
 def rank(values: FloatArray, floats: str = "float64") -> Any:
-    """Positions of numbers in the order of all floats of a type, as int64; both zeros have the position 0.
+    """Positions of numbers among all floats of a type in ascending order, as int64; both zeros have the position 0.
 
     Parameters
     ----------
@@ -322,16 +322,16 @@ def rank(values: FloatArray, floats: str = "float64") -> Any:
 
 
 def ranked(ranks: Any, floats: str = "float64") -> FloatArray:
-    """The numbers at positions in the order of all floats of a type, as float64; the inverse of :func:`rank`."""
+    """The numbers, as float64, that have given positions among all floats of a type; the inverse of :func:`rank`."""
     whole = _BITS[floats]
     bits = np.where(ranks < 0, np.int64(np.iinfo(whole).min) - ranks, ranks).astype(whole)
     return np.asarray(bits.view(floats), dtype=np.float64)
 
 
 def bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float, high: float) -> FloatArray:
-    """For each of ``n`` conditions, the last float64 from ``low`` to ``high`` for which it holds.
+    """For each of ``n`` conditions, the last float64 from ``low`` to ``high`` for which the condition holds.
 
-    A condition must hold for all numbers up to this one. ``-inf`` if it holds for none, ``inf`` if for all.
+    A condition must hold for all numbers up to this one. ``-inf`` if it holds for no number, ``inf`` if for all.
     """
     every = np.arange(n)
     first, last = (np.full(n, rank(np.array([end]))[0]) for end in (low, high))
@@ -356,7 +356,7 @@ def _limits(step: Step, inside: float) -> tuple[float, float]:
 
 
 def _shares(values: FloatArray, ends: FloatArray, shares: FloatArray, near: float) -> FloatArray:
-    """The shares of ``values`` as a QuantileTransformer computes them."""
+    """The ranks of ``values`` as shares from 0 to 1, as a QuantileTransformer computes them."""
     found = 0.5 * (np.interp(values, ends, shares) - np.interp(-values, -ends[::-1], -shares[::-1]))
     found[values + near > ends[-1] if near else values == ends[-1]] = 1
     found[values - near < ends[0] if near else values == ends[0]] = 0

@@ -184,7 +184,7 @@ def test_unknown_fields_of_catboost_are_refused(part: str) -> None:
     [
         ("tree_sizes=", "boost_more=2", "the head of the text"),
         ("split_gain=", "boost_more=2", "a tree"),
-        ("pandas_categorical:", "boost_more:", "what follows the trees"),
+        ("pandas_categorical:", "boost_more:", "the part after the trees"),
     ],
 )
 def test_unknown_fields_of_lightgbm_are_refused(line: str, added: str, part: str) -> None:

@@ -109,7 +109,7 @@ def test_the_error_names_the_row_both_classes_the_column_the_cause_and_the_way_o
     assert {error.predicted, error.read} == {"yes", "no"}
     text = str(error)
     assert text.startswith(f"row {error.row} of the table is not explained: the model predicts {error.predicted!r}")
-    assert f"has the class {error.read!r}. The column 'job' makes the difference: it holds None (NoneType)" in text
+    assert f"have the class {error.read!r}. The column 'job' makes the difference: it holds None (NoneType)" in text
     assert text.endswith("for example X['job'] = X['job'].fillna(numpy.nan)")
     mended = frame.assign(job=frame["job"].fillna(np.nan))
     assert [e.prediction for e in Explainer(model).explain(mended)] == model.predict(mended).tolist()

@@ -478,7 +478,7 @@ def test_missing_values_are_read_as_each_member_reads_them(name: str) -> None:
 def test_ada_boost_takes_no_gap_whatever_its_trees_do() -> None:
     X, y, _ = _rows(2, 15)
     model = AdaBoostClassifier(tree(), n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="the model accepts none there"):
+    with pytest.raises(ValueError, match="the model does not accept them there"):
         explained(model, missing=[0])
 
 

@@ -169,7 +169,7 @@ def test_missing_values_go_where_the_model_says(name: str) -> None:
         model = MODELS[name]().fit(np.nan_to_num(X), y)
         with pytest.raises(ValueError):  # noqa: PT011 - the words are those of the library
             model.predict(X)
-        with pytest.raises(ValueError, match="the model accepts none there"):
+        with pytest.raises(ValueError, match="the model does not accept them there"):
             explained(model, missing=[0])
         return
     result = explained(model, X=X)
@@ -278,7 +278,7 @@ def test_missing_values_are_considered_where_rows_or_the_user_say_so() -> None:
             part = np.where(np.arange(5) == 0, X, whole)
             assert _missing_columns(explained(fitted, X=part)) == ["x0 is missing"]
             assert _missing_columns(explained(fitted, X=part, missing=["x1"])) == ["x0 is missing", "x1 is missing"]
-    with pytest.raises(ValueError, match="missing values are not possible in 'x1': the model accepts none"):
+    with pytest.raises(ValueError, match="missing values are not possible in 'x1': the model does not accept them"):
         explained(GradientBoostingClassifier(n_estimators=2).fit(whole, y), missing=[1])
 
 
@@ -655,7 +655,7 @@ def test_errors_say_what_to_do() -> None:
         ({"bounds": {"a": (1, 0)}}, "low <= high"),
         ({"feature_groups": {"g": ["a", "b"], "h": ["b"]}}, "belongs to one feature"),
         ({"feature_groups": {"a": ["b", "c"]}}, "has the name of a column"),
-        ({"feature_groups": {"g": [7]}}, "there are the columns 0 to 4"),
+        ({"feature_groups": {"g": [7]}}, "the columns are 0 to 4"),
         ({"feature_names": ["a"]}, "has 1 names"),
         ({"vote": "soft"}, "expected one of 'auto'"),
     ):

@@ -189,7 +189,7 @@ def test_features_by_name_or_index_and_clear_errors(explainer, frame):
     assert explainer.is_sufficient(row, []) is False
     found = explainer.abductive(row, keep=["married"])
     assert "married" in found.names
-    with pytest.raises(ValueError, match="keep names 'merried', which is not a column"):
+    with pytest.raises(ValueError, match="keep contains 'merried', which is not a column"):
         explainer.abductive(row, keep=["merried"])
     with pytest.raises(ValueError, match=r"expected a list, such as \['income'\]"):
         explainer.abductive(row, free="income")

@@ -190,7 +190,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("abductive", {"time_limit": True}, "time_limit=True: expected seconds above 0"),
     ("abductive", {"smallest": "yes"}, "smallest='yes': expected True or False"),
     ("abductive", {"keep": 1}, r"keep=1: expected a list of names or indices"),
-    ("abductive", {"keep": [1.0]}, "keep names 1.0: expected the name of a column, or its index"),
+    ("abductive", {"keep": [1.0]}, "keep contains 1.0: expected the name of a column, or its index"),
     ("abductive", {"free": None}, "free=None: expected a list"),
     ("abductive", {"order": {"x0": 1}}, "order=.*: expected a list"),
     ("contrastive", {"immutable": "x0"}, r"immutable='x0': expected a list, such as \['x0'\]"),

@@ -447,7 +447,7 @@ HOSTILE = [
     ("xgboost", (*XGBOOST_TREE, "parents", 1), "the parents of the nodes"),
     ("catboost", ("oblivious_trees", 0, "splits", 0, "split_index"), "the split_index of a split"),
     ("catboost", ("features_info", "float_features", 0, "flat_feature_index"), "the model tests column"),
-    ("catboost", ("model_info", "class_params", "class_to_label", 0), "cannot read its classes"),
+    ("catboost", ("model_info", "class_params", "class_to_label", 0), "cannot read the classes"),
     ("lightgbm", "num_class=", "takes about"),
     ("lightgbm", "num_tree_per_iteration=", "takes about"),
     ("lightgbm", "max_feature_idx=", "feature_names and"),

@@ -1,8 +1,9 @@
 """Reader of calibrated classifiers, if their class or probability can be written as sums over trees.
 
-One calibrated classifier of two classes: the probability is a monotone function of one number, so the class changes at
-one value of it. More classes: a sigmoid compares linear functions of the scores, and a temperature does not change
-their order. Single trees: any calibration gives each leaf its probabilities, and the mean over several folds is a sum.
+With one calibrated classifier of two classes, the probability is a monotone function of one number, so the class
+changes at one value of this number. With more classes, a sigmoid compares linear functions of the scores, and a
+temperature does not change the order of the scores. With single trees, any calibration gives each leaf its
+probabilities, and the mean over several folds is a sum.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from proofwood.ensembles.readers.responses import Response, response_of
 from proofwood.model.node_table import FloatArray
 
 ROUNDINGS = 16
-"""Rounding errors of a calibrator, in units: a generous bound for its product, sum and exponential or interpolation."""
+"""Bound on the rounding error of a calibrator, in units of rounding; generous for a product, a sum and ``exp``."""
 PREFERRED = ("decision_function", "predict_proba")
-"""Methods whose result is calibrated: the first one that the classifier has."""
+"""Methods whose result is calibrated; scikit-learn uses the first one that the classifier has."""
 METHODS = ("sigmoid", "isotonic", "temperature")
 
 
@@ -204,13 +205,13 @@ def _classes_of(forest: Forest, values: list[FloatArray], base: FloatArray, side
 
 
 def _second(predict: Callable[[FloatArray], FloatArray], number: float) -> bool:
-    """Whether the second class is predicted if the classifier gives ``number``."""
+    """Whether the second class is predicted if the number before calibration is ``number``."""
     share = float(predict(np.array([number]))[0])
     return share > 1.0 - share
 
 
 def _second_from(share: Callable[[FloatArray], FloatArray], value: float, code: int, number: float) -> bool:
-    """Whether the second class is predicted if the classifier gives ``number`` and class ``code`` needs ``value``."""
+    """Whether ``number`` gives the second class, if class ``code`` needs at least the probability ``value``."""
     given = float(share(np.array([number]))[0])
     return given >= value if code else not 1.0 - given >= value
 
@@ -266,7 +267,7 @@ def _slop(calibrator: Any, at: float, unit: float, value: float, *, alone: bool)
 
 
 def _numbers(inner: Any, forest: Forest) -> Link | None:
-    """The link from the sum of a class to the number that is calibrated, for more than two classes; None if not one."""
+    """For more than two classes, the link from a class sum to the number that is calibrated; None if not known."""
     if hasattr(inner, "decision_function"):
         return None if forest.decision is None else Link(divisor=forest.decision)
     return forest.link if forest.link is not None and forest.link.kind == "mean" else None

@@ -226,7 +226,7 @@ def trees_of(given: SavedCatBoost, places: IntArray, n_scores: int, known: Mappi
     given : the saved model
     places : for each output, the index of its score in a leaf; -1 if the output is left out
     n_scores : number of scores of a leaf
-    known : the categories of each column that has some
+    known : the categories of each categorical column
     """
     leaf = given.column == LEAF
     categorical = np.zeros(leaf.size, dtype=bool)
@@ -265,7 +265,7 @@ class _Texts:
 
 
 def text_of(model: Any, pool: Any = None) -> str:
-    """The JSON text that CatBoost writes of a model; with the hashes of the categories in ``pool``, if it is given."""
+    """The JSON text that CatBoost writes for a model; it has the hashes of the categories in ``pool``, if given."""
     import catboost  # optional
 
     with tempfile.TemporaryDirectory() as folder:
@@ -281,7 +281,7 @@ def text_of(model: Any, pool: Any = None) -> str:
 
 
 def _categories_of(model: Any, tested: Mapping[int, frozenset[int]], names: Sequence[str], X: Any) -> dict[int, _Texts]:
-    """The categories of each column whose categories are tested."""
+    """For each column whose categories the trees test, these categories."""
     if not tested:
         return {}
     columns = None if X is None else listed(X, names)
@@ -360,8 +360,8 @@ def _text(value: Any, name: str) -> str:
 def _read(model: Any, known: Mapping[int, _Texts], names: Sequence[str], X: Any) -> FloatArray:
     """Rows as numbers and codes of categories.
 
-    A category that is not in ``known`` gets the code of a known category with the same tested hash. If none has it, the
-    code is the one after the last.
+    A category that is not in ``known`` gets the code of a known category with the same tested hash. If no
+    category has this hash, the code is the one after the last.
     """
     columns = listed(X, names)
     for j in known:

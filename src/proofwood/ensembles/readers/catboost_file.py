@@ -1,7 +1,7 @@
 """Read the JSON that CatBoost 1.2 to 1.2.10 writes of a model into arrays, without the library.
 
-The default trees are oblivious: all nodes of one depth have the same test. The number of a leaf has the answers as its
-bits, with the first test in the lowest bit. Other trees are written as nested nodes.
+The default trees are oblivious: all nodes of one depth have the same test. The results of the tests are the
+bits of the leaf's number; the first test gives the lowest bit. Other trees are written as nested nodes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ KNOWN = KnownFields(
             "scale_and_bias": "_read",
             "ctr_data": "of statistics of categories, whose tests are refused",
         },
-        "model_info (metadata of yours stand there too: model.get_metadata() has them)": {
+        "model_info (it also holds your own metadata, see model.get_metadata())": {
             "params": "_loss",
             "loss_function": "_loss, of a sum of models",
             "binclass_probability_threshold": "_read",
-            "class_params": "labels, which the model itself tells",
+            "class_params": "the labels, which are read from the loaded model",
             "catboost_version_info": "written_by",
             "model_guid": "a number of the model",
             "output_options": "of the training",
@@ -156,7 +156,7 @@ def _read(document: Mapping[str, Any]) -> SavedCatBoost:
 
     check("the file", document)
     own = {key: value for key, value in info.items() if not key.startswith("model") or ":" not in key}
-    check("model_info (metadata of yours stand there too: model.get_metadata() has them)", own)
+    check("model_info (it also holds your own metadata, see model.get_metadata())", own)
     features = document["features_info"]
     check("features_info", features)
     numbers, texts = features.get("float_features") or [], features.get("categorical_features") or []
@@ -241,7 +241,7 @@ class _Splits:
 
 
 def _oblivious(trees: Sequence[Mapping[str, Any]], splits: _Splits, n_outputs: int) -> dict[str, Any]:
-    """Read oblivious trees: nodes of depth ``k`` have test ``k``; its answer is bit ``k`` of the leaf's number."""
+    """Read oblivious trees: nodes of depth ``k`` have test ``k``; its result is bit ``k`` of the leaf's number."""
     asked = [[splits.read(split) for split in tree["splits"] or ()] for tree in trees]
     depths = np.array([len(tests) for tests in asked], dtype=np.int64)
     begins = np.concatenate([[0], np.cumsum(2 ** (depths + 1) - 1)]).astype(np.int64)
@@ -281,7 +281,7 @@ def _oblivious(trees: Sequence[Mapping[str, Any]], splits: _Splits, n_outputs: i
 
 
 def _nested(trees: Sequence[Mapping[str, Any]], splits: _Splits, n_outputs: int) -> dict[str, Any]:
-    """Read nested trees; a node comes before its low side, and this before its high side."""
+    """Read nested trees; a node comes before its low side, and the low side before the high side."""
     column: list[int] = []
     border: list[float] = []
     missing_low: list[bool] = []

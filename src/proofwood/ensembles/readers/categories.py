@@ -30,7 +30,7 @@ class Categories:
     Parameters
     ----------
     values : by column, its categories in the order of their codes here
-    named : whether the categories are names, in the same order in the model; else they are the numbers that it tests
+    named : whether the categories are names, in the order of the model; else they are the numbers that trees test
     others : whether one more code means any other number; else the model treats other numbers as missing
     """
 
@@ -149,7 +149,7 @@ def _whole_numbers(X: Any, names: Sequence[str], known: Mapping[int, tuple[int, 
 
 
 def as_codes(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArray:
-    """Rows of codes for rows whose categories are numbers; ``known`` lists these in ascending order.
+    """Replace the numbers of categories by codes; ``known`` lists the numbers of each column in ascending order.
 
     An unknown number gets the code after the last; a missing value stays missing.
     """
@@ -163,7 +163,7 @@ def as_codes(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArr
 
 
 def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArray:
-    """Rows of numbers for rows of codes; the code after the last, and any larger one, becomes an unknown number."""
+    """Replace codes by the numbers of categories; a code after the last one becomes an unknown number."""
     numbered = rows.copy()
     for j, values in known.items():
         unknown = next(number for number in range(len(values) + 1) if number not in values)
@@ -174,7 +174,7 @@ def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatA
 
 
 def of_table(call: Callable[[Any], Any], table: Callable[[FloatArray], Any], X: FloatArray) -> Any:
-    """What a model predicts for rows of codes, converted to the table that it accepts."""
+    """The result of ``call`` for rows of codes, which ``table`` converts to the table that a model accepts."""
     return call(table(X))
 
 

@@ -62,7 +62,7 @@ def _weights(model: Any) -> list[float]:
 
 
 def bagging_classifier(model: Any, asked: Asked) -> Reading:
-    """Read a ``BaggingClassifier``: the mean of its members' probabilities, or of their votes if they have none.
+    """Read a ``BaggingClassifier``: the mean of the probabilities, or else of the votes, of its members.
 
     A member may see only some of the columns and some of the classes.
     """

@@ -1,6 +1,6 @@
 """Flatten a small ensemble into one tree, for models that use more of a member than its sum, such as its class.
 
-The trees are joined one after the other; each test is kept only if both answers are still possible. All rows of a leaf
+The trees are joined one after the other; each test is kept only if both results are still possible. All rows of a leaf
 reach the same leaf in every tree, so the ensemble predicts the same for all of them. If rounding might decide the
 class of a leaf, the model itself predicts one row of it: the model adds the same numbers for every row of the leaf.
 """
@@ -27,7 +27,7 @@ class TooLargeError(Exception):
     """Raised if flattening an ensemble takes more than ``MOST_STEPS`` steps."""
 
     def __str__(self) -> str:
-        return "this one is too large to be written as one tree"
+        return "this ensemble is too large to be written as one tree"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def answers_tree(core: Adapted, method: str) -> tuple[Flat, Any]:
 
 def _in_one_order(forest: Forest) -> None:
     if forest.unordered:
-        raise TypeError("it adds up its trees in several threads, so rounding may change some rows: set n_jobs=1")
+        raise TypeError("it adds up its trees in several threads, so rounding may change predictions: set n_jobs=1")
 
 
 class _Decided:
@@ -161,7 +161,7 @@ class _Decided:
         self.least.reverse()
 
     def winner(self, sums: FloatArray, after: int) -> int | None:
-        """The class that wins for any leaves of the remaining trees; None if it is still open."""
+        """The class that wins, whatever leaves of the remaining trees are reached; None if there is no such class."""
         lead = sums[:, np.newaxis] - sums[np.newaxis, :] + self.least[after]
         np.fill_diagonal(lead, np.inf)
         # twice the noise, and a bound for the rounding of these sums
@@ -171,7 +171,7 @@ class _Decided:
 
 @dataclass(frozen=True)
 class _Listed:
-    """A tree in lists, which are faster to read one by one; ``column`` is the column of the table."""
+    """A tree as lists: reading single nodes is faster than from arrays. ``column`` is the column of the table."""
 
     column: list[int]
     feature: list[int]

@@ -27,7 +27,8 @@ class Given:
 
     Parameters
     ----------
-    rows : the rows as given; only lazy frames are collected. None if the user did not give a table, but a mapping, say
+    rows : the rows as given; only lazy frames are collected. None if they were made from something else, such
+        as a mapping
     table : the rows for the readers: a pandas or polars frame with the names of :class:`Header`, or an array-like
     by : how their columns were found
     present : indices of the model's columns that the rows have
@@ -48,14 +49,14 @@ class Header:
     names : names of all columns, with which the reader reads frames
     own : names in the model itself; None if the model stores no names
     needed : indices of the columns that reach the model; a frame may lack the others
-    stated : names that the user states, or those of the frame ``X=`` if the model has no names; None without both
+    stated : names that the user states, or those of the frame ``X=`` if the model has no names; else None
     placed : whether the model itself takes the columns of a frame by position and ignores their names
     blank : the character that replaces a blank in the model's names, if the library replaces blanks
     gap : value of an entry that a sparse matrix does not store: 0, or for some libraries a missing value
     alike : function that says whether the model's steps compute the same for a sparse matrix as for an array; None if
         the model has no steps
     takes : function that says whether the library accepts the column types of a table that is not a pandas frame; for
-        libraries that print to the terminal when they refuse one. None if the library can simply be tried
+        libraries that print to the terminal when they refuse a table. None if the library can simply be tried
     """
 
     names: tuple[str, ...]
@@ -92,7 +93,7 @@ class Header:
             if not self._takes_sparse:
                 raise DataError(
                     "X is a sparse matrix, for which the steps of the model compute slightly other numbers than for an "
-                    "array (scikit-learn divides one of them and multiplies the other by the reciprocal). The model "
+                    "array (scikit-learn divides arrays, but multiplies sparse matrices by the reciprocal). The model "
                     "was read for arrays: give X.toarray()"
                 )
             X = X if len(X.shape) == 2 else X.reshape(1, -1)  # a row of a sparse array

@@ -53,7 +53,7 @@ LIGHTGBM_LINKS: dict[str, LinkKind] = {
 
 
 CATEGORICAL, DEFAULT_LEFT, ZEROS, GAPS = 1, 2, 4, 8
-"""Bits of a test: it tests categories; its default side is left; zeros take this side; missing values take it."""
+"""Bits of a test: it tests categories; its default side is left; zeros take that side; missing values take it."""
 
 
 def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
@@ -63,7 +63,7 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     type NaN). Else it counts as 0, and so do numbers of magnitude up to ``ZERO``. If zeros mean missing values (missing
     type Zero), zeros and missing values take the default side. The categories in the set of a node go low; other
     categories and missing values go high. Two sums that differ by a few units of float64 at 1 can have equal
-    probabilities; the noise covers this, and more of it if the sums are averaged first.
+    probabilities; the noise covers this. It is larger if the sums are averaged first.
 
     If training stopped early, only the trees up to the best round are read; ``predict`` uses the same trees, also in a
     ``Booster``.
@@ -188,7 +188,8 @@ def trees_of(given: SavedLightGBM, n_scores: int, place: int, categories: Catego
     ----------
     given : the saved model
     n_scores : number of scores of a leaf
-    place : index of the score to which the first tree of a round adds; the next trees of the round add to the next ones
+    place : index of the score to which the first tree of a round adds; each later tree of the round adds to the next
+        score
     categories : the categorical columns
     """
     size, n_tests = int(given.begins[-1]), given.n_tests

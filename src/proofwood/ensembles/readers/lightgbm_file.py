@@ -24,7 +24,7 @@ KNOWN = KnownFields(
             "version": "saved",
             "num_class": "saved",
             "num_tree_per_iteration": "saved",
-            "label_index": "a column of the file of the training",
+            "label_index": "a column of the training file",
             "max_feature_idx": "saved",
             "objective": "saved",
             "average_output": "saved",
@@ -58,7 +58,7 @@ KNOWN = KnownFields(
             "internal_weight": _STATISTICS,
             "internal_count": _STATISTICS,
         },
-        "what follows the trees": {
+        "the part after the trees": {
             "feature_importances": _STATISTICS,
             "parameters": "of the training; categorical_feature: saved",
             "end of parameters": "",
@@ -218,7 +218,7 @@ def _rest(text: str, version: str) -> tuple[list[str], tuple[tuple[Any, ...], ..
             parameters.append(line)
         elif line.strip() and not (part == "feature_importances" and "=" in line):
             part = line.removesuffix(":")
-            KNOWN.check("what follows the trees", [part], version)
+            KNOWN.check("the part after the trees", [part], version)
     return parameters, tuple(tuple(values) for values in pandas or ())
 
 
@@ -276,7 +276,7 @@ def _stack(trees: list[dict[str, str]], n_columns: int, version: str) -> dict[st
             sets.update(_sets(tree, begin))
     begins = np.concatenate([[0], np.cumsum(leaves + n_tests)]).astype(np.int64)
     if set(np.flatnonzero(arrays["decision"] & 1).tolist()) != set(sets):
-        raise ValueError("a test is marked as categorical and has no set of categories, or has one without the mark")
+        raise ValueError("a test is marked as categorical but has no set of categories, or has a set but is not marked")
     return {**arrays, "begins": begins, "n_tests": n_tests, "sets": sets}
 
 

@@ -1,4 +1,4 @@
-"""Models whose members are models: readings of the members over shared columns, and sums of their predictions."""
+"""Models whose members are models: read all members over shared columns, and add up the predictions of the members."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Member:
     ----------
     model : the fitted member
     reading : the reading of the member
-    columns : indices of the whole model's columns that the member takes, in its order; None for all
+    columns : indices of the whole model's columns that the member takes, in the member's order; None for all
     """
 
     model: Any
@@ -90,7 +90,7 @@ class Together:
 
     Attributes
     ----------
-    members : as given
+    members : the members, as passed
     forests : the forests of the members, over the columns of all members
 
     Raises
@@ -146,8 +146,8 @@ class Together:
         except (TooLargeError, TypeError) as error:
             n = len(self.forests[k].trees)
             raise TypeError(
-                f"{self._with(k)} of {n} tree{'s' * (n != 1)}, of which it uses only the class, cannot be explained: "
-                f"expected single trees or small ensembles ({error}); {instead}"
+                f"{self._with(k)} of {n} tree{'s' * (n != 1)} cannot be explained, because it uses only the class that "
+                f"this member predicts: expected single trees or small ensembles ({error}); {instead}"
             ) from error
 
     def given(self, k: int, expected: str, instead: str) -> Forest:
@@ -228,7 +228,7 @@ def answering(forest: Forest, model: Any, output: int | None = None) -> Forest:
 
 def unasked(X: Any) -> NoReturn:
     """Raise TypeError; used in place of the predictions of a model that cannot be called without its own steps."""
-    raise TypeError("the model has steps of its own and cannot predict rows that they have already prepared")
+    raise TypeError("the model prepares rows by steps, so it cannot predict rows that are already prepared")
 
 
 def n_columns_of(whole: Any, members: Sequence[Member]) -> int:
@@ -327,7 +327,7 @@ def _same(one: Input, other: Input, name: str) -> Input:
     if one.kind is not other.kind or one.levels != other.levels or one.other != other.other:
         raise TypeError(
             f"a {name} cannot be explained if its members read the column {one.name!r} in different ways (for example, "
-            "with different categories): expected members fitted on the same table that read it alike"
+            "with different categories): expected members fitted on the same table"
         )
     return one
 
@@ -374,7 +374,7 @@ def mean_of(
     forests : the forests of the members, with links of kind "mean"
     weights : the weights of the members
     n_scores : the number of scores of the whole model
-    codes : for each member, the code in the whole model of each of its classes; by default the same codes
+    codes : for each member, the codes of the member's classes in the whole model; by default the same codes
     """
     links = [Link() if forest.link is None else forest.link for forest in forests]
     divisors = {link.divisor for link in links}

@@ -56,7 +56,7 @@ def function_of(step: Any) -> Step:
 
 
 def _own(call: Callable[[Any], Any], name: str) -> Step:
-    """The step of a user's function; TypeError if it is not monotone on probes, or depends on the other rows."""
+    """The step of a user's function; TypeError if it is not monotone on test values, or depends on the other rows."""
     rows = probes()
     step = Step("own", 1.0, 0.0, call=call)
     values = step.apply(rows)

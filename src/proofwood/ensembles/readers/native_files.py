@@ -131,8 +131,8 @@ def _xgboost(xgboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         if given.before is not None:
             wanted = f"before {'.'.join(map(str, given.before))}"
         raise TypeError(
-            f"it was written by XGBoost {given.written_by}, and the installed XGBoost {xgboost.__version__} reads this "
-            f"layout wrongly, or crashes on it: expected XGBoost {wanted}"
+            f"the file was written by XGBoost {given.written_by}. The installed XGBoost {xgboost.__version__} reads "
+            f"this layout wrongly, or crashes on it: expected XGBoost {wanted}"
         )
     wrapper = json.loads(given.attributes.get("scikit_learn", "{}")).get("_estimator_type")
     kinds = {"classifier": "XGBClassifier", "regressor": "XGBRegressor", "ranker": "XGBRanker"}
@@ -142,7 +142,7 @@ def _xgboost(xgboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         booster = model if wrapper not in kinds else model.get_booster()
         again = xgboost_file.saved(bytes(booster.save_raw(raw_format="ubj")))
     except xgboost.core.XGBoostError as error:
-        raise ValueError(f"XGBoost {xgboost.__version__} cannot load it: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"XGBoost {xgboost.__version__} cannot load the file: {str(error).splitlines()[0]}") from error
     return model, again.same(given), given.written_by
 
 
@@ -151,7 +151,7 @@ def _lightgbm(lightgbm: ModuleType, path: Path) -> tuple[Any, bool, str]:
     try:
         model = lightgbm.Booster(model_file=path)
     except lightgbm.basic.LightGBMError as error:
-        raise ValueError(f"LightGBM {lightgbm.__version__} cannot load it: {error}") from error
+        raise ValueError(f"LightGBM {lightgbm.__version__} cannot load the file: {error}") from error
     return model, lightgbm_file.saved(text_of_lightgbm(model)).same(given), f"(format {given.version})"
 
 
@@ -167,12 +167,13 @@ def _catboost(catboost: ModuleType, path: Path) -> tuple[Any, bool, str]:
         try:
             return getattr(catboost, kind)().load_model(str(path), format=form)
         except catboost.CatBoostError as error:
-            raise ValueError(f"CatBoost {catboost.__version__} cannot load it: {str(error).splitlines()[0]}") from error
+            why = str(error).splitlines()[0]
+            raise ValueError(f"CatBoost {catboost.__version__} cannot load the file: {why}") from error
 
     plain = load("CatBoost")
     again = catboost_file.saved(text_of_catboost(plain))
     try:
         kind = "CatBoostClassifier" if len(plain.classes_) else "CatBoostRegressor"
     except catboost.CatBoostError as error:
-        raise ValueError(f"CatBoost cannot read its classes: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"CatBoost cannot read the classes of the model: {str(error).splitlines()[0]}") from error
     return load(kind), given is None or again.same(given), again.written_by

@@ -14,7 +14,7 @@ from proofwood.model.node_table import LEAF, BoolArray, FloatArray
 Edge = tuple[list[int], int]
 """A list of children, and the index at which the number of a child has to be entered."""
 Sides = tuple[list[Edge], list[Edge]]
-"""The open edges of a test to its low side, and those to its high side."""
+"""The edges of a test to its low side, and those to its high side, whose ends are still to be entered."""
 
 
 class Nodes:
@@ -56,11 +56,11 @@ class Nodes:
         return here
 
     def sides(self, node: int) -> tuple[list[Edge], list[Edge]]:
-        """The open edges of a test to its low side and to its high side."""
+        """The edges of a test to its low side and to its high side, whose ends are still to be entered."""
         return [(self.low, node)], [(self.high, node)]
 
     def tree(self) -> ScoredTree:
-        """The tree of all nodes; if several tests replace one, a child of theirs can have several parents."""
+        """The tree of all nodes; if several tests replace one test, a node can have several of them as parents."""
         return ScoredTree(
             feature=np.array(self.feature),
             threshold=np.array(self.threshold),
@@ -127,13 +127,13 @@ def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
 def rewritten(
     tree: ScoredTree, test: Callable[[Nodes, int], Sides], decided: Callable[[int], bool | None] | None = None
 ) -> ScoredTree:
-    """The tree with each test replaced by others.
+    """The tree in which other tests replace each test.
 
     Parameters
     ----------
     tree : ScoredTree
-    test : function that adds the new tests for a node, and returns their open edges to the low side and to the high
-        side. If a side has no edges, it is left out of the tree
+    test : function that adds the new tests for a node, and returns their edges to the low side and to the high side.
+        If a side has no edges, it is left out of the tree
     decided : function that returns True if every row goes low at a node, False if every row goes high, and None if
         both occur or the node is a leaf
     """

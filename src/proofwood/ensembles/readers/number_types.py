@@ -60,11 +60,11 @@ class NumberType:
         return values if self.name == DOUBLE else np.asarray(self.cast(values), dtype=np.float64)
 
     def places(self, values: FloatArray) -> Any:
-        """The positions of numbers of the type in the ascending order of all its numbers, as int64."""
+        """The position of each value, as int64, if all numbers of the type are listed in ascending order."""
         return rank(values, self.name) if self.is_float else np.asarray(values).astype(np.int64)
 
     def at(self, places: Any) -> FloatArray:
-        """The numbers at given positions; the inverse of ``places``."""
+        """The numbers of the type at given positions; the inverse of ``places``."""
         return ranked(places, self.name) if self.is_float else np.asarray(places, dtype=np.float64)
 
     def floor(self, values: FloatArray) -> FloatArray:
@@ -78,7 +78,7 @@ class NumberType:
         return np.where(values < low, -np.inf, np.where(values > high, np.inf, found))
 
     def last_read_as(self, cuts: FloatArray) -> FloatArray:
-        """(n,) for each number of the type, the largest float64 that is read as at most this number; inf stays inf."""
+        """(n,) the largest float64 that the type rounds to at most each cut; infinite cuts stay infinite."""
         if self.name == DOUBLE:
             return cuts
         inside = np.flatnonzero(np.isfinite(cuts))

@@ -130,7 +130,7 @@ def _check_two(ids: set[int], weights: FloatArray, post: str) -> None:
     elif post == "LOGISTIC" and not (weights < 0).any():
         what = "post_transform='LOGISTIC' and no negative weight: expected at least one"
     if what is not None:
-        raise TypeError(f"the trees of two classes have {what}. onnxruntime and the ONNX standard differ otherwise")
+        raise TypeError(f"the trees of two classes have {what}. For others, onnxruntime and the ONNX standard differ")
 
 
 def _check_all_weighted(tests: Tests, at: IntArray, ids: IntArray, n: int) -> None:
@@ -184,7 +184,7 @@ def _regressor(attributes: dict[str, Any], tests: Tests, runner: _Runner) -> For
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs the nodes that were read on rows: the file, and for each input its name, columns and type."""
+    """Runs a file that has only the nodes that were read; ``spans`` has the name, columns and type of each input."""
 
     file: bytes
     spans: tuple[tuple[str, int, int, int], ...]

@@ -35,7 +35,7 @@ def most_columns() -> int:
 
 
 def loaded(model: Any) -> Any:
-    """The ``ModelProto`` in the file of a path; anything but a path is returned unchanged."""
+    """Load the ``ModelProto`` from a path; any other object is returned unchanged."""
     try:
         import onnx  # optional
         from google.protobuf.message import DecodeError
@@ -189,7 +189,7 @@ def _of_inputs(names: list[str], inputs: dict[str, Any]) -> Columns:
 
 
 def _after(node: Any, columns: Columns) -> Columns:
-    """The tensor that a node makes of the tensor ``columns``."""
+    """The tensor that a node computes from the tensor ``columns``."""
     attributes = attributes_of(node)
     if node.op_type == "Identity" or node.op_type == "Concat":
         if node.op_type == "Concat" and attributes.get("axis") not in (1, -1):

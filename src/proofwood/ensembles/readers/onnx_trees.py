@@ -123,7 +123,7 @@ class Tests:
         return nodes.tree()
 
     def _add(self, nodes: Nodes, at: int) -> tuple[list[Edge], list[Edge]]:
-        """Add the test of node ``at``; return its open edges to the sides ``yes`` and ``no``."""
+        """Add the test of node ``at``; return its edges to the sides ``yes`` and ``no``."""
         mode, column, tracks = MODES[self.mode[at]], int(self.column[at]), bool(self.tracks[at])
         upto, before = float(self.upto[at]), float(self.before[at])
         if mode in ("BRANCH_LEQ", "BRANCH_LT"):

@@ -81,7 +81,7 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
     if asked.vote == SURE and not np.array_equal(value.argmax(axis=1)[_leaves(table)], table.label[_leaves(table)]):
         raise TypeError(
             f"a confidence was given for an {type(model).__name__} that in some leaves does not predict the most "
-            "probable class (constraints can cause this): ask without a confidence"
+            "probable class (constraints can cause this): explain it without a confidence"
         )
     forest = Forest(
         trees=(tree_of(table, value),),
@@ -107,7 +107,7 @@ def _leaves(table: NodeTable) -> Any:
 def _table_of(
     schema: Schema, numbered: Mapping[int, tuple[int, ...]], names: Sequence[str]
 ) -> Callable[[FloatArray], Any] | None:
-    """Function from rows of codes to the rows that the classifier takes; None if these are the same."""
+    """Function from rows of codes to the rows that the classifier takes; None if the classifier takes codes."""
     if any(column.kind in MOMENTS for column in schema.columns):
         return _no_dates
     texts = {j: column.levels for j, column in schema.categories.items() if column.levels}

@@ -64,7 +64,7 @@ def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None
 
     The columns that an encoder makes of one column become one categorical column. It holds the known categories, and
     also any other category if ``handle_unknown`` permits it. A missing value that an imputer fills is read as the
-    filled-in value. If another column of the model shows that a value was missing, missing is a value like any other.
+    filled-in value. If another column of the model shows that a value was missing, a missing value is a separate value.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def _asked(whole: Any, prepared: Preparation, used: tuple[int, ...], method: str
 
 
 def _of_core(call: Callable[[FloatArray], Any], prepared: Preparation, used: tuple[int, ...], X: FloatArray) -> Any:
-    """The result of ``call`` of the model after the steps; used for votes, which the whole model does not count."""
+    """The result of ``call`` after the steps have run; used for votes, which the whole model does not count."""
     return call(prepared.matrix(prepared.table(X, used)))
 
 

@@ -1,4 +1,4 @@
-"""Run the fitted steps before a model on constructed tables, to see what they make of a value.
+"""Run the fitted steps before a model on constructed tables, to see the result for each value.
 
 The results of imputers, encoders and scalers are not recomputed here: the fitted steps are run, on tables whose column
 types are those of the user's rows. Two resulting numbers count as equal if they are on the same *side* of every
@@ -47,7 +47,7 @@ class Preparation:
     names : names of the columns in the steps; None if they store no names
     n_columns : number of columns of the input
     core : the model after the steps
-    told : what the model distinguishes in the columns that it gets
+    told : the thresholds and codes that the model tests in the columns that it gets
     absent_missing : whether the model reads omitted entries of a sparse matrix as missing values, and not as 0
     types : number type of each column, by its NumPy name; None if all are float64
     values : by categorical column, its values in the order of their codes
@@ -106,7 +106,7 @@ class Preparation:
     # -------------------------------------------------------------------------------------------------- what goes in
 
     def container(self, columns: Mapping[int, npt.NDArray[Any]], n_rows: int) -> Any:
-        """A table for the steps; columns that are not given hold their value of ``base``.
+        """A table for the steps; a column that is not in ``columns`` gets its value from ``base``.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What a model distinguishes in its columns: the side of a number is its position among the model's thresholds.
+    """The differences that matter to a model: the side of a number is its position among the model's thresholds.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ MISSING = "(missing)"
 
 @dataclass(eq=False)
 class TableColumn:
-    """A column of the table, and what the steps make of its values in all columns of the model that come from it.
+    """A column of the table, and the results of the steps for its values, in each model column that comes from it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class TableColumn:
     aliases : further values, each with the code of a category from which the model cannot distinguish it
     table : (n_codes, n_made) the results of the steps for each category; if ``other``, the last row is for ``unknown``
     encoded : whether an encoder codes the categories, and not the model itself
-    fill : number that is filled in for missing values, if the model cannot distinguish the two; else NaN
+    fill : number that is filled in for missing values, if the model cannot distinguish it from them; else NaN
     gap : (n_made,) the results of the steps for a missing number; None if a missing number is an error
     low, high : the least and the greatest number that the steps accept
     """
@@ -173,7 +173,7 @@ def _limits(traced: Sequence[Traced], made: Sequence[int], kind: NumberType) -> 
 # ----------------------------------------------------------------------------------------------------------- questions
 
 Question = tuple[int, Any]
-"""A column and a value of it; the other columns of the row hold their base values."""
+"""A column, and a value to put into it; the other columns of the row hold their base values."""
 
 
 @dataclass(eq=False)
@@ -239,7 +239,7 @@ class _Questions:
     # -------------------------------------------------------------------------------------------------------- numbers
 
     def _fill(self, j: int) -> float | None:
-        """The number that imputers fill in for a missing one, if it is the same in every column of the model."""
+        """The number that imputers fill in for a missing value, if it is the same in every column of the model."""
         fills = []
         for i in self.known.columns[j].made:
             one = self.known.traced[i]

@@ -68,7 +68,7 @@ class ColumnReader:
         return np.where(np.isnan(values), self.column.fill, values)
 
     def refused(self, values: FloatArray) -> BoolArray:
-        """(n_rows,) whether a value is outside the space; the space raises the error about it."""
+        """(n_rows,) whether a value is outside the space; ``check_rows`` raises the error about it later."""
         if self.column.is_categories:
             unknown = (values >= len(self.column.values)) & (not self.column.other)
             return np.asarray((np.isnan(values) | unknown) & (not self.takes_gaps))
@@ -130,7 +130,7 @@ class PreparedRows:
             again = self.prepared.sides(self.prepared.table(rows, self.used))
         except StepsRefuseError as error:
             if self._refused(rows).any():
-                return rows  # the error of the space says more
+                return rows  # check_rows raises a clearer error
             raise DataError(
                 f"the steps of the pipeline refuse these rows ({error}): expected columns of the types and categories "
                 "that it was fitted with"

@@ -63,7 +63,7 @@ class Rewriting:
         self._ask()
 
     def done(self, place: Mapping[int, int]) -> tuple[Forest, tuple[Source, ...]]:
-        """The rewritten forest, and from which inputs its columns come.
+        """The rewritten forest, and the source of each of its columns.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Rewriting:
         return test
 
     def _points_of(self, feature: int, threshold: float, missing_low: bool) -> list[tuple[float, bool]]:
-        """Numbers that an imputer may move to another side of a test than their neighbours, and whether they go low."""
+        """Numbers that an imputer may move to another side than the numbers around them, and whether they go low."""
         column = self.columns[feature]
         one = column.traced
         if not one.swapped:
@@ -168,7 +168,7 @@ class Rewriting:
         return self._raw[j]
 
     def _bin_test(self, nodes: Nodes, feature: int, threshold: float) -> Sides:
-        """Add the test whether a number is in a bin, by two thresholds of the number of its bin."""
+        """Add a test that finds out whether a value is in a bin, by two thresholds of the bin number."""
         column = self.columns[feature]
         one = column.traced
         assert one.bin is not None
@@ -255,7 +255,7 @@ class Rewriting:
         return float(max(column.bins) + 1)  # no test asks for it
 
     def _with_fill(self, one: Traced) -> tuple[Step, ...]:
-        """The steps of a number, after one that fills in missing values or refuses them, if the pipeline does so."""
+        """The steps of a number. If missing values are filled in or refused, a step that does so comes first."""
         of_table = self.known.columns[one.column]
         if of_table.gap is None:
             return Step("whole"), *one.steps

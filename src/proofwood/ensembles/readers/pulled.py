@@ -3,7 +3,7 @@
 The inverse of each step (:func:`proofwood.ensembles.steps.back`) gives a guess, as steps compute in the type of their
 input, and releases differ. The steps are run on numbers around each guess, and bisection over the numbers of the
 column's type finds the last one on the low side. For steps that are monotone as computed, there is only one change of
-sides. For functions that are monotone only up to rounding, every number is tried that may be on the wrong side.
+sides. For functions that are monotone only up to rounding, every number that may be on the wrong side is tried.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class _Search:
         return np.where(self.high_is, math.inf, values)
 
     def check_around(self, at: int, last: float) -> None:
-        """Raise TypeError if a number whose result rounding may move is on the wrong side of the change."""
+        """Try all numbers around the change whose results depend on rounding; TypeError if one is on the wrong side."""
         change, kind = self.changes[at], self.kinds[at]
         first, final, here = int(self.first[at]), int(self.last[at]), int(self.low[at])
         window = _uncertain(change, kind, last)
@@ -227,7 +227,7 @@ class _Window:
     inside: tuple[float, float] = (0.0, 0.0)
 
     def places(self, change: Change, kind: NumberType) -> Any:
-        """The positions of numbers whose results under ``before`` are all numbers in ``inside``; None if too many.
+        """The positions of the numbers that the steps ``before`` turn into numbers in ``inside``; None if too many.
 
         The steps in ``before`` are monotone as computed, but may turn many numbers near 0 into the same result.
         """

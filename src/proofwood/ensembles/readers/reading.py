@@ -1,4 +1,4 @@
-"""How the rows of a table are read for a model, and what the model says about its columns."""
+"""The result of a reader: a model as a forest, its columns, and functions that read the rows of a table for it."""
 
 from __future__ import annotations
 
@@ -34,17 +34,19 @@ class Adapted:
     read : function from the user's rows to (n_rows, n_inputs) float64; it checks names and numbers, not values
     predict : function from (n_rows, n_inputs) rows as ``read`` returns them to the class codes of the fitted model
     output : function from the same rows to numbers or probabilities, see :class:`Forest`; None if ``forest.output`` is
+        None
     unknown_missing : whether the model treats unknown categories as missing, in columns that may lack values
     filled : function from the user's rows to (n_rows, n_inputs) truth values: whether ``read`` gives a number that a
         step of a pipeline filled in for a missing value; None if no step fills in numbers
     categories : by input, the values of its categories in the order of their codes, if they differ from its ``levels``
-    suits : function from the user's rows to whether they have the number types for which the model was read; None if
+    suits : function that says whether the user's rows have the number types for which the model was read; None if
         number types make no difference
-    table : function from (n_rows, n_inputs) rows as ``read`` returns them to rows for the model; None if it takes them
+    table : function from (n_rows, n_inputs) rows as ``read`` returns them to rows for the model; None if it takes
+        these rows
     model : the fitted model that takes these rows; None if no model can be called on them
     header : the columns of the table that the model takes
-    ask : function from the user's rows to the model's own predictions, class codes or numbers; None if it predicts no
-        rows. If a reader leaves it out, :func:`proofwood.ensembles.door.completed` uses ``model.predict``
+    ask : function from the user's rows to the model's own predictions, class codes or numbers; None if it cannot
+        predict rows. If a reader leaves it out, :func:`proofwood.ensembles.door.completed` uses ``model.predict``
     ask_output : function from the user's rows to the model's own numbers or probabilities
     dressed : function from a pandas frame with the model's column names to the same frame, with its categories in the
         type that the model needs; None if it needs no special type
@@ -102,7 +104,7 @@ def column_names(known: Sequence[str] | None, n_columns: int, given: Sequence[st
         names = tuple(f"x{j}" for j in range(n_columns)) if known is None else tuple(str(name) for name in known)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"feature names must differ, but {repeated[0]!r} occurs more than once")
+        raise ValueError(f"feature names must differ, but {repeated[0]!r} occurs more than once: rename one")
     return names
 
 
@@ -168,9 +170,9 @@ def codes_among(column: Any, values: Sequence[Any]) -> FloatArray:
 
 
 def code_table(values: Sequence[Any]) -> dict[Any, float]:
-    """The code of each category, by its key.
+    """The code of each category, by the key of the category.
 
-    If only one of 0 and false is a category, both have its code; likewise 1 and true.
+    If only one of 0 and false is a category, both have its code. The same is true of 1 and true.
     """
     codes = {key_of(value): float(code) for code, value in reversed(list(enumerate(values)))}
     for (kind, value), code in list(codes.items()):
@@ -385,7 +387,7 @@ def _kind_of_polars(dtype: Any) -> Kind:
 
 
 def _kinds(table: Any, columns: Sequence[int]) -> list[Kind]:
-    """The kinds of some columns, as frames are read or by the type of an array."""
+    """The kinds of some columns, from the types of a frame's columns or from the type of an array."""
     if is_frame(table):
         names = [str(name) for name in table.columns]
         idle = {name for j, name in enumerate(names) if j not in columns}

@@ -128,7 +128,7 @@ Reader = Callable[[Any, Asked], Found]
 
 @dataclass(frozen=True)
 class Entry:
-    """A reader, and which options it accepts.
+    """A reader, and the options that it accepts.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def target_of(model: Any, n_targets: int, output: Any, names: Sequence[str] | No
 
 
 def refuse_majority(model: Any, vote: str) -> None:
-    """Raise ValueError if ``vote`` is "majority", which the trees of this model do not do."""
+    """Raise ValueError if ``vote`` is "majority", because the trees of this model do not vote."""
     if vote == "majority":
         raise ValueError(f"vote='majority' is for trees that vote: the trees of a {type(model).__name__} add up scores")
 

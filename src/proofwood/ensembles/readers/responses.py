@@ -1,4 +1,4 @@
-"""The predicted number of a binary classifier as a function of one sum over trees, and its class by a threshold."""
+"""Write the predicted number of a binary classifier as a function of one sum over trees, and apply a threshold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Response:
     ----------
     method : scikit-learn method that returns it: "predict_proba", "decision_function", or "predict" of a regressor
     forest : the forest whose sums are used
-    spread : (n_classes,) weights of the sums of the classes in the one sum
+    spread : (n_classes,) the weight of each class sum in the one sum
     link : the function from the one sum to the number
     """
 
@@ -56,7 +56,7 @@ class Response:
 
 
 def response_of(model: Any, forest: Forest, methods: Sequence[str], code: int = 1) -> Response:
-    """The predicted number that scikit-learn uses of a binary classifier or a regressor.
+    """The number of a binary classifier or a regressor that scikit-learn uses, such as a probability.
 
     Parameters
     ----------

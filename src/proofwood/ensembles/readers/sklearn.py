@@ -79,7 +79,7 @@ def tree_of(
 
 
 def from_tree(model: Any, asked: Asked) -> Forest:
-    """Read a ``DecisionTreeClassifier`` or ``ExtraTreeClassifier``: the first class with the largest share in the leaf.
+    """Read a ``DecisionTreeClassifier`` or ``ExtraTreeClassifier``: the first class with the largest share wins.
 
     If ``asked.vote`` requests probabilities, the scores are the class shares of the leaf.
     """
@@ -165,14 +165,14 @@ def from_gradient_boosting_regressor(model: Any, asked: Asked) -> Forest:
 def from_isolation_forest(model: Any, asked: Asked) -> Forest:
     r"""Read an ``IsolationForest``: a row is an outlier, class -1, if its paths in the trees are short on average.
 
-    The path length of a leaf is its depth plus the mean path length in a random tree of its rows. With the sum
+    The path length of a leaf is its depth plus the mean path length in a random tree of as many rows. With the sum
     :math:`D` of the path lengths in :math:`n` trees, the score is :math:`-2^{-D / (n c)}`. The model compares it with
     the offset, so :math:`D` is compared with :math:`-n c \log_2(-offset)`.
 
     Raises
     ------
     TypeError
-        If the offset is not negative, as every score is, or if trees were fitted on fewer than two rows.
+        If the offset is not negative, unlike every score, or if trees were fitted on fewer than two rows.
     """
     trees = []
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):

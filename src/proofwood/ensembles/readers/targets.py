@@ -1,4 +1,4 @@
-"""Models with several targets, of which an explanation is about one."""
+"""Models with several targets; an explanation is about one of these targets."""
 
 from __future__ import annotations
 

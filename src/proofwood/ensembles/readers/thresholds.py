@@ -56,7 +56,7 @@ def _value(model: Any, method: str) -> float:
 
 
 def calibrated_within(model: Any) -> tuple[Any, Any] | None:
-    """The only calibrated classifier in a model, and the same model without calibration; None if there is not one.
+    """The only calibrated classifier in a model, and the model without calibration; None if there is none or several.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def traced_through(step: Any, columns: list[Traced], trace: Trace) -> list[Trace
     Raises
     ------
     TypeError
-        If the step cannot be traced, or not with its settings.
+        If the step cannot be traced, or cannot be traced with its settings.
     """
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns
@@ -457,7 +457,7 @@ def _each(steps_of_column: Callable[[Any, int], tuple[Step, ...]]) -> _Reader:
 
 
 def _after(column: Traced, steps: Callable[[], tuple[Step, ...]]) -> Traced:
-    """The column after further operations; for encoded or constant columns, they are not needed and not read."""
+    """The column after further operations, which are not read for encoded or constant columns."""
     return column if column.encoded or column.constant else column.then(*steps())
 
 

@@ -12,7 +12,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 
 def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
-    """(n_rows, n_classes) numbers of votes for each class; each member votes for the class of its own ``predict``.
+    """(n_rows, n_classes) number of votes for each class; a member votes for the class that its ``predict`` returns.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def _inverted(forest: Forest, transformer: Any) -> Forest | None:
 
 
 def _scaled(forest: Forest, link: Link, factor: float, shift: float) -> Forest:
-    """The forest that predicts ``factor`` times the number of a forest plus ``shift``, with noise for the rounding."""
+    """The forest that predicts ``factor * number + shift`` if ``forest`` predicts ``number``; noise covers rounding."""
     trees = tuple(merged(replace(tree, value=tree.value * factor)) for tree in forest.trees)
     base = forest.base * factor + shift * link.divisor
     reach = forest.reach * factor + abs(shift) * link.divisor

@@ -72,9 +72,9 @@ def from_xgboost(model: Any, X: Any = None, output: int | None = None) -> tuple[
     In float32, ``x < t`` is the same as ``x <= t'``, with the float32 ``t'`` before ``t``. The threshold becomes the
     largest float64 that is rounded to at most ``t'``. Sums are computed in float32. A binary model compares the
     logistic function of the sum with 0.5 (the first class wins a tie); a model with more classes compares the softmax
-    of the sums. In float32, both can be equal for sums that differ by a few units of float32 at 1; the noise covers
-    this with ``LINKED`` such units. The base score of a binary model is stored as a probability ``p``, and the error of
-    its logit in float32 is as many units times ``1 / (1 - p)``.
+    of the sums. In float32, these functions can give equal results for sums that differ by a few units of float32
+    at 1; ``LINKED`` such units of noise cover this. The base score of a binary model is stored as a probability ``p``;
+    for the error of its logit in float32, the noise has as many units times ``1 / (1 - p)``.
 
     If ``missing=`` is a number, it counts as a missing value, and so does every float64 that float32 rounds to it (for
     0 also -0).
@@ -197,7 +197,7 @@ def _base_units(base: FloatArray, link: Link | None) -> float:
 
 
 def _gap(missing: Any) -> Gap | None:
-    """The numbers that count as missing, as float32 rounds them to ``missing``; None if only nan counts as missing."""
+    """The numbers that count as missing because float32 rounds them to ``missing``; None if only nan is missing."""
     if missing is None or math.isnan(missing):
         return None
     if math.isinf(missing):

@@ -26,7 +26,7 @@ KNOWN = KnownFields(
     {
         "the file": {"learner": "saved", "version": "saved"},
         "learner": {
-            "attributes": "notes of the user, of which best_iteration counts for the wrappers: rounds_used",
+            "attributes": "notes of the user; scikit-learn's classes use best_iteration: rounds_used",
             "feature_names": "saved",
             "feature_types": "saved",
             "gradient_booster": "_booster",
