@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from proofwood.data.text_forms import Found
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
-from proofwood.printable import shown
+from proofwood.printable import cut, shown
 
 MOST_CLASSES, FEW_CLASSES, ROWS_PER_CLASS = 100, 20, 10
 """Numbers are classes if there are at most so many; if there are more than a few, each needs so many rows."""
@@ -77,9 +77,10 @@ class Bands:
         DataError
             If the numbers do not fall into two bands or more.
         """
-        what = f"bands={asked!r}: expected a number of bands, from 2, or edges such as [100, 200]"
+        expected = f"expected a number of bands, from 2 to {MOST_CLASSES}, or edges such as [100, 200]"
+        what = f"bands={cut(repr(asked))}: {expected}"
         if isinstance(asked, (int, np.integer)) and not isinstance(asked, bool):
-            if asked < 2:
+            if not 2 <= asked <= MOST_CLASSES:
                 raise ValueError(what)
             shares = np.arange(1, asked) / asked
             edges = np.quantile(numbers, shares, method="inverted_cdf")
@@ -89,10 +90,10 @@ class Bands:
             raise ValueError(what)
         else:
             try:
-                edges = np.array([float(edge) for edge in asked])
-            except (TypeError, ValueError):
+                edges = np.array([float(edge) for edge in islice(asked, MOST_CLASSES)])
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(what) from None
-            if edges.size == 0 or not np.all(np.isfinite(edges)) or np.any(np.diff(edges) <= 0):
+            if not 0 < edges.size < MOST_CLASSES or not np.all(np.isfinite(edges)) or np.any(np.diff(edges) <= 0):
                 raise ValueError(f"{what}, finite and ascending")
         found = cls(tuple(float(edge) for edge in edges if edge > -np.inf))
         if np.unique(found.places(numbers)).size < 2:
