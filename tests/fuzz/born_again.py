@@ -145,7 +145,7 @@ def _known(case: Case, rng: np.random.Generator) -> Case:
     try:
         Explainer(case.model, **options)
     except ValueError as error:
-        if "possible" not in str(error):
+        if "no row satisfies" not in str(error):
             raise
         return case
     return Case(case.model, case.X, case.told, options, possible)

@@ -124,7 +124,7 @@ def test_a_record_that_was_changed_is_found(folder, tmp_path, undisturbed):
         assert changed != first
         out.write_text("".join([header, changed, *rest]))
         before = out.read_bytes()
-        assert "line 2: the record of the row 0 was changed after it was written" in failed(*batch(folder, out))
+        assert "its digest does not match its content" in failed(*batch(folder, out))
         assert out.read_bytes() == before
     out.write_text("".join([header, *rest]))
     assert invoke(*batch(folder, out)).exit_code == 0
@@ -142,7 +142,7 @@ def test_a_good_file_outlives_bad_arguments(folder, tmp_path, undisturbed):
             failed(*batch(folder, out, "--smallest"))
             assert out.read_bytes() == content
     out.write_bytes(undisturbed)
-    assert "'kind' is 'abductive', that of this run 'contrastive'" in failed(
+    assert "'kind' is 'abductive', but this run has 'contrastive'" in failed(
         *batch(folder, out, "--kind", "contrastive")
     )
     assert "its 'model' is" in failed(

@@ -314,6 +314,7 @@ def test_a_diagram_with_shared_nodes_answers_as_predict():
 
 
 @pytest.mark.needs("sqlglot")
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
 def test_what_a_database_cannot_hold_is_refused_in_words():
     texts = pd.DataFrame({"level": ["", "a", "", "a"]})
     blanks = pd.DataFrame({"level": ["a", "a ", "a", "a "]})

@@ -41,6 +41,8 @@ VALUES: dict[str, tuple[Any, LevelType]] = {
     "intervals": (pd.cut(CODES, [-1, 0, 1, 2]), LevelType.TEXT),
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore::proofwood.DataWarning")  # of levels that look alike
+
 
 def fitted(name: str, *, ordered: bool = False, gaps: bool = False) -> Rows:
     """A tree that tests a column of categories, and its rows."""

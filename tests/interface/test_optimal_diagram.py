@@ -511,7 +511,7 @@ def test_pictures(iris, splits, topology):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"widths": (1, 3)}, "layer 1 has 3 nodes, and the 1 nodes above it have only 2 arcs"),
+        ({"widths": (1, 3)}, "layer 1 has 3 nodes, but the 1 nodes above it have only 2 arcs"),
         ({"widths": (2, 4)}, "begin with 1"),
         ({"widths": ()}, "not widths of layers"),
         ({"widths": (1, 0)}, "not widths of layers"),

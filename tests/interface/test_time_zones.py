@@ -79,7 +79,7 @@ def test_exports_compare_instants_or_are_refused(zone, tmp_path):
     assert printed.by_pmml(rows, model.to_pmml()) == rows.predicted
     if shutil.which("node"):
         assert printed.by_javascript(rows, model.to_javascript(), tmp_path) == rows.predicted
-    with pytest.raises(ExportError, match=r"time zone \(.*dialect='duckdb'"):
+    with pytest.raises(ExportError, match=r"time zone \(.*pass the dialect of .*'duckdb'"):
         model.to_sql()
 
 

@@ -315,7 +315,8 @@ def test_conditions_are_learned_from_rows() -> None:
 
 def test_nothing_is_learned_from_noise() -> None:
     rng = np.random.default_rng(6)
-    table = pd.DataFrame(rng.integers(0, 6, (200, 20)).astype(str), columns=[f"c{j}" for j in range(20)])
+    words = np.array(["a", "b", "c", "d", "e", "f"])
+    table = pd.DataFrame(words[rng.integers(0, 6, (200, 20))], columns=[f"c{j}" for j in range(20)])
     tree = OptimalTreeClassifier(max_depth=1, time_limit=10).fit(table, rng.integers(0, 2, 200))
     assert Explainer(tree, X=table).learn_knowledge(table, min_support=1) == []
 

@@ -214,7 +214,7 @@ def test_range_of_a_pipeline_in_a_region() -> None:
     predicted = model.predict(given)
     assert west.least <= predicted.min() <= predicted.max() <= west.greatest
     assert "from" in str(west)
-    with pytest.raises(ValueError, match="one number"):
+    with pytest.raises(ValueError, match="predicts a number, not classes"):
         explainer.range(target="high")
 
 

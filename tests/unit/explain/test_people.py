@@ -184,7 +184,7 @@ def test_outliers_have_changes_but_no_reasons() -> None:
     table = asked.explain(pd.concat([odd, frame[:2]]))
     assert table[0].status == "impossible"
     for refuse in (asked.range, lambda: asked.independent_of("age"), lambda: born_again(asked)):
-        with pytest.raises((ValueError, TypeError), match=r"plausible rows only|target"):
+        with pytest.raises((ValueError, TypeError), match=r"plausible|target"):
             refuse()
     with pytest.raises(ValueError, match="certificate"):
         asked.contrastive(odd, certificate=True)
