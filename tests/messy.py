@@ -31,6 +31,9 @@ TARGET = "result"
 N_ROWS = 400
 _TOLD = "The person said how the cells are written, so a hint about it would be noise; but it would do no harm."
 _PLAIN = "The cells are plain but for the mark that was named as missing; a hint that they are text would be noise."
+_SILENT = (
+    "The mark can only be a missing number, but '-' is also how accountants write 0; a hint must say what was done."
+)
 _CV = "The brief does not say whether the hint depends on --cv; here it is needed most."
 _MONTHS = [
     *("Januar", "Februar", "März", "April", "Mai", "Juni"),
@@ -131,7 +134,7 @@ class Mess:
 
     change: Callable[[Draft], None]
     touches: frozenset[str]
-    turn: int  # a sort comes after the changes of values, and empty cells come last
+    turn: int  # the kind of file comes first, a sort after the changes of values, empty cells last
 
 
 MESSES: dict[str, Mess] = {}
@@ -482,6 +485,16 @@ def _(draft: Draft) -> None:
     draft.write("amount", lambda amount: f"{amount:,.2f}".translate(str.maketrans(",.", ".,")))
 
 
+@mess("thousands 1 234,50", "amount")
+def _(draft: Draft) -> None:
+    draft.write("amount", lambda amount: f"{amount:,.2f}".translate(str.maketrans(",.", "\u00a0,")))
+
+
+@mess("thousands 1'234.50", "amount")
+def _(draft: Draft) -> None:
+    draft.write("amount", lambda amount: f"{amount:,.2f}".replace(",", "'"))
+
+
 @mess("money € 12", "amount")
 def _(draft: Draft) -> None:
     _whole(draft, "amount")
@@ -508,8 +521,16 @@ def _(draft: Draft) -> None:
     _whole(draft, "amount")
     draft.written["amount"] = "${:,}".format
     draft.kinds["amount"] = "number|integer"
-    draft.fitting += ["--written-as", "amount=$1,200"]
+    draft.fitting += ["--written-as", "amount=$1,234.5"]
     draft.doubts.append(_TOLD)
+
+
+@mess("money $1,200, told by an open example", "amount refusal")
+def _(draft: Draft) -> None:
+    _whole(draft, "amount")
+    draft.written["amount"] = "${:,}".format
+    draft.fitting += ["--written-as", "amount=$1,200"]
+    draft.refused = "(?=.*written.as)(?=.*amount)(?=.*1,234.5)"
 
 
 @mess("12 %", "size")
@@ -518,7 +539,7 @@ def _(draft: Draft) -> None:
     draft.write("size", "{} %".format, "number|integer")
 
 
-@mess("numbers as text", "container typed size count amount")
+@mess("numbers as text", "container typed size count amount", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "jsonl"
     for column in ("size", "count", "amount"):
@@ -580,6 +601,22 @@ def _(draft: Draft) -> None:
 @mess("dates Jan 31 2020", "day")
 def _(draft: Draft) -> None:
     draft.write("day", lambda day: f"{day:%b %d %Y}")
+
+
+@mess("dates January 31, 2020", "day")
+def _(draft: Draft) -> None:
+    draft.write("day", lambda day: f"{day:%B} {day.day}, {day.year}")
+
+
+@mess("dates 31.01.20", "day")
+def _(draft: Draft) -> None:
+    draft.write("day", lambda day: f"{day:%d.%m.%y}")
+
+
+@mess("dates 2020/01/31", "day")
+def _(draft: Draft) -> None:
+    draft.write("day", lambda day: f"{day:%Y/%m/%d}")
+    draft.doubts.append("Year first leaves nothing open; without a hint the date would be as right.")
 
 
 @mess("dates 31. Januar 2020", "day")
@@ -711,7 +748,11 @@ def _gaps(mark: str) -> None:
 
     @mess(f"{mark} in numbers", f"count mark{mark}")
     def _(draft: Draft) -> None:
-        _in_the_way(draft, "count", mark, draft.some_rows())
+        _mark(draft, "count", mark, draft.some_rows())
+        draft.hint("gaps", "count")
+        if draft.container != "csv":  # where a number and a text are not alike
+            draft.hint("read from text", "count")
+        draft.doubts.append(_SILENT)
 
     @mess(f"{mark} in numbers, told", f"text count mark{mark}")
     def _(draft: Draft) -> None:
@@ -721,6 +762,7 @@ def _gaps(mark: str) -> None:
 
 _gaps("?")
 _gaps("-")
+_gaps("NA")
 
 
 @mess("999", "count")
@@ -941,55 +983,55 @@ def _(draft: Draft) -> None:
 _ISO = "These files have no dates of their own, and ISO dates are as plain there as in CSV, where no hint is shown."
 
 
-@mess(".jsonl", "container typed")
+@mess(".jsonl", "container typed", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "jsonl"
     draft.doubts.append(_ISO)
 
 
-@mess(".jsonl.gz", "container typed")
+@mess(".jsonl.gz", "container typed", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "jsonl"
     draft.packed = True
     draft.doubts.append(_ISO)
 
 
-@mess("Parquet", "container typed")
+@mess("Parquet", "container typed", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "parquet"
 
 
-@mess("Arrow", "container typed")
+@mess("Arrow", "container typed", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "arrow"
 
 
-@mess("SQLite, told", "container typed boolean")
+@mess("SQLite, told", "container typed boolean", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "sqlite"
     draft.reading += ["--table", "sales"]
     draft.doubts.append(_ISO)
 
 
-@mess("SQLite", "container typed boolean refusal")
+@mess("SQLite", "container typed boolean refusal", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "sqlite"
     draft.refused = "(?=.*--table)(?=.*sales)(?=.*shops)"
 
 
-@mess("Excel, told", "container typed moment")
+@mess("Excel, told", "container typed moment", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "xlsx"
     draft.reading += ["--sheet", "sales"]
 
 
-@mess("Excel", "container typed moment refusal")
+@mess("Excel", "container typed moment refusal", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "xlsx"
     draft.refused = "(?=.*--sheet)(?=.*sales)(?=.*notes)"
 
 
-@mess("Excel of one sheet", "container typed moment after")
+@mess("Excel of one sheet", "container typed moment after", turn=-1)
 def _(draft: Draft) -> None:
     draft.container = "xlsx"
     draft.after = "one sheet"

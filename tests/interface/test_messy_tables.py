@@ -82,6 +82,9 @@ def test_each_column_of_a_messy_table_is_read_as_what_it_is(fitted):
 
 def test_hints_about_a_messy_table_are_those_that_it_needs(fitted):
     found = {about: set(columns) for about, columns, *_ in fitted.columns.get("hints", [])}
+    lines = [line for line in fitted.result.stderr.splitlines() if "warning:" in line]
+    if any("--encoding" in line for line in lines):  # about the file, so the model does not have it
+        found["encoding"] = set()
     expected = fitted.made.hints
     wrong = {
         about: f"{found.get(about, 'no hint')}, not {expected.get(about, 'a hint') or 'none'}"
@@ -89,8 +92,7 @@ def test_hints_about_a_messy_table_are_those_that_it_needs(fitted):
         if (about in found) != (about in expected) or expected.get(about) not in (None, found[about])
     }
     assert wrong == {}, fitted.made.doubts
-    lines = [line for line in fitted.result.stderr.splitlines() if "warning:" in line]
-    assert len(lines) >= len(expected)
+    assert len(lines) == len(found), lines
 
 
 def test_a_messy_table_gives_the_model_of_the_same_values_in_a_plain_file(fitted, tmp_path):
@@ -119,7 +121,7 @@ def test_the_twenty_tables_are_eight_pairs_and_twelve_single_messes():
 @pytest.mark.parametrize("names", [("oops", "cp1252"), ("Excel, told", "12 %"), (".csv.gz", "groups")])
 def test_a_table_is_the_same_for_the_same_seed(names):
     first, again = table(*names), table(*names)
-    assert (first.content, first.plain, first.hints) == (again.content, again.plain, again.hints)
+    assert (first.plain, first.kinds, first.hints) == (again.plain, again.kinds, again.hints)
     assert table(*names, seed=1).plain != first.plain
 
 
