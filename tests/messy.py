@@ -495,6 +495,26 @@ def _(draft: Draft) -> None:
     draft.write("amount", lambda amount: f"{amount:,.2f}".replace(",", "'"))
 
 
+@mess("commas in all thousands", "amount")
+def _(draft: Draft) -> None:
+    draft.values["amount"] = [1000 + round(amount) for amount in draft.values["amount"]]
+    draft.written["amount"] = "{:,}".format
+    draft.hint("several readings", "amount")
+    draft.leave_out("amount")
+
+
+@mess("money -12,50 €", "amount")
+def _(draft: Draft) -> None:
+    draft.values["amount"] = [round(amount - 1500, 2) for amount in draft.values["amount"]]
+    draft.write("amount", lambda amount: f"{amount:.2f} €".replace(".", ","))
+
+
+@mess("money free of charge", "amount")
+def _(draft: Draft) -> None:
+    draft.written["amount"] = lambda amount: f"{amount:.2f} €"
+    _in_the_way(draft, "amount", "free of charge", [draft.random.randrange(N_ROWS)])
+
+
 @mess("money € 12", "amount")
 def _(draft: Draft) -> None:
     _whole(draft, "amount")
@@ -903,6 +923,15 @@ def _(draft: Draft) -> None:
 def _(draft: Draft) -> None:
     draft.add("nr", list(range(1, N_ROWS + 1)), "dropped")
     draft.fitting += ["--drop", "nr"]
+
+
+@mess("codes with leading zeros", "codes")
+def _(draft: Draft) -> None:
+    codes = ["01067", "04109", "10115", "99084"]
+    draft.add("zip", [draft.random.choice(codes) for _ in range(N_ROWS)], "nominal")
+    draft.doubts.append(
+        "'01067' is a code, and 1067 would not find it again; but a whole number tells the rows apart, too."
+    )
 
 
 @mess("a constant text", "constant")
