@@ -659,6 +659,21 @@ def _(draft: Draft) -> None:
     _in_the_way(draft, "day", "2020-02-30", [draft.random.randrange(N_ROWS)])
 
 
+@mess("? in dates", "day order mark?")
+def _(draft: Draft) -> None:
+    _mark(draft, "day", "?", draft.some_rows())
+    draft.hint("gaps", "day")
+    if draft.container != "csv":
+        draft.hint("read from text", "day")
+    draft.doubts.append(_SILENT)
+
+
+@mess("? in dates, told", "text day order mark?")
+def _(draft: Draft) -> None:
+    _mark(draft, "day", "?", draft.some_rows())
+    _named_missing(draft, "?")
+
+
 def _moments(draft: Draft) -> None:
     draft.values["day"] = [
         datetime.combine(day, time(draft.random.randrange(24), draft.random.randrange(60), 5))
@@ -792,6 +807,11 @@ def _(draft: Draft) -> None:
     draft.hint("gaps", "count")
 
 
+@mess("999 among others", "count")
+def _(draft: Draft) -> None:
+    draft.values["count"] = [draft.random.randint(900, 1100) for _ in range(N_ROWS)]
+
+
 @mess("999, told", "count")
 def _(draft: Draft) -> None:
     _mark(draft, "count", 999, draft.some_rows())
@@ -812,6 +832,16 @@ def _(draft: Draft) -> None:
 def _without_target(draft: Draft) -> None:
     for row in draft.some_rows(0.03):
         draft.values[TARGET][row] = None
+
+
+@mess("a target of 0 and 1", "class")
+def _(draft: Draft) -> None:
+    draft.values[TARGET] = [int(name == "good") for name in draft.values[TARGET]]
+
+
+@mess("a target of stars", "class")
+def _(draft: Draft) -> None:
+    draft.values[TARGET] = [1 + int(amount // 600) for amount in _amounts(draft)]
 
 
 @mess("rows without a target", "class refusal")
@@ -961,6 +991,11 @@ def _(draft: Draft) -> None:
     draft.fitting += ["--cv", "3"]
     draft.hint("order of rows")
     draft.doubts.append(_CV + " If the folds are shuffled, this order does no harm.")
+
+
+@mess("sorted by count", "order count", turn=1)
+def _(draft: Draft) -> None:
+    draft.sort(lambda row: draft.values["count"][row])
 
 
 @mess("sorted by date", "order", turn=1)
