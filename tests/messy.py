@@ -207,8 +207,8 @@ def _base(chance: random.Random) -> Draft:
 def _classes(draft: Draft, names: list[str]) -> list[Any]:
     """Classes that depend on amount and day; one row of 20 has a random one."""
     found = []
-    for amount, day in zip(draft.values["amount"], draft.values["day"], strict=True):
-        late = day >= date(2020, 1, 1)
+    for amount, day in zip(_amounts(draft), draft.values["day"], strict=True):
+        late = day is not None and day.year >= 2020
         name = names[0] if amount < 1400 else names[-1] if late else names[1]
         found.append(draft.random.choice(names) if draft.random.random() < 0.05 else name)
     return found

@@ -12,7 +12,8 @@ import pytest
 from tests.command_line import invoke
 from tests.messy import MESSES, TARGET, TWENTY, Table, compatible, random_pairs, says, table
 
-NAMES = list(dict.fromkeys([*TWENTY, *((name,) for name in MESSES), *random_pairs(1, 30)]))
+PAIRS = [("title lines", "separator ;"), ("title lines", "decimal commas"), *random_pairs(1, 24)]
+NAMES = list(dict.fromkeys([*TWENTY, *((name,) for name in MESSES), *PAIRS]))
 
 
 @dataclass
