@@ -281,7 +281,7 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", 0, "--immutable", "age"): "--immutable cannot be combined",
         ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest cannot be combined",
         ("--row", 0, "--kind", "enumeration", "--target", "bad", "--certificate", "c"): "--certificate",
-        ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
+        ("--row", 0, "--smallest", "--feature-order", "age"): "cannot be combined",
         ("--row", 0, "--kind", "counterfactual", "--certificate", "c", "--constraint", "age <= 50"): "--constraint",
         (
             "--row",

@@ -136,7 +136,7 @@ def test_orders_of_rows_that_make_folds_doubtful_are_hints(table) -> None:
         order = np.argsort(y, kind="stable") if options else slice(None)
         with pytest.warns(DataWarning, match=about) as caught:
             OptimalTreeCV(1, **{"cv": 3, **options}).fit(frame.iloc[order], y[order])
-        assert any(hint.about is About.SORTED for one in caught for hint in getattr(one.message, "hints", ()))
+        assert any(hint.about is About.ORDER for one in caught for hint in getattr(one.message, "hints", ()))
     with warnings.catch_warnings(record=True) as none:
         warnings.simplefilter("always")
         OptimalTreeCV(1, cv=3).fit(X.assign(customer=customers), y, groups=customers)

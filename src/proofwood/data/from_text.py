@@ -56,7 +56,8 @@ def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, l
         elif one.forms:
             of_levels = {text: number for text, number in zip(texts, one.numbers, strict=True) if number is not None}
             values[:, j], columns[j] = _numbers_of(values[:, j], column, one.forms[0], of_levels)
-            told[column.name] = f"{column.name!r} as {what(one.forms[0])} written like {one.forms[0].example}"
+            if j not in given:  # else the user knows
+                told[column.name] = f"{column.name!r} as {what(one.forms[0])} written like {one.forms[0].example}"
     if told:
         hints.insert(0, Hint(About.READ, tuple(told), f"read from text: {'; '.join(told.values())}"))
     return Columns(values, tuple(columns)), hints

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,8 @@ class About(StrEnum):
     SPELLINGS = "spellings"  # levels that differ by blanks or case
     GAPS = "gaps"  # values that often stand for a missing one
     TARGET = "target among the columns"
-    ORDER = "order of rows"  # X and y may not belong together row by row
-    SORTED = "sorted rows"  # folds may say little about new rows
+    ORDER = "order of rows"  # X and y may not belong together, or folds may say little about new rows
+    RARE = "rare class"
     CLASSES = "classes never predicted"
     BASELINE = "no better than the most frequent class"
     LEAVES = "small leaves"
@@ -214,6 +215,38 @@ def target_hints(
     )
     options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
     return [Hint(About.TARGET, tuple(found), seen, f"{todo} (drop={found!r})", f"{todo} ({options})")]
+
+
+RARE_SHARE, MOST_CLASSES = 0.05, 20
+"""A class is rare below this share of the rows; if there are more classes than this number, most are."""
+
+
+def rare_hints(classes: Sequence[Any], codes: IntArray) -> list[Hint]:
+    """A hint about classes of few rows, which a tree with the fewest errors may never predict.
+
+    Parameters
+    ----------
+    classes : labels
+    codes : (n_rows,) class codes
+    """
+    counts = np.bincount(codes, minlength=len(classes)).tolist()
+    if codes.size <= FEW_ROWS or len(classes) > MOST_CLASSES:
+        return []
+    rare = [
+        f"{classes[code]!r} ({count:,})" for code, count in enumerate(counts) if 0 < count < RARE_SHARE * codes.size
+    ]
+    if not rare:
+        return []
+    seen = f"few of the {codes.size:,} rows are of class {shown(rare, 5, str)}, so that a tree may never predict it"
+    return [
+        Hint(
+            About.RARE,
+            (),
+            seen,
+            "class_weight='balanced' gives all classes the same weight",
+            "--class-weight balanced gives all classes the same weight",
+        )
+    ]
 
 
 def _tells(values: FloatArray, codes: IntArray, n_classes: int, *, nominal: bool) -> bool:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from proofwood import memory
 from proofwood.data.columns import as_dense, is_sparse
-from proofwood.data.hints import Hint, target_hints
+from proofwood.data.hints import Hint, rare_hints, target_hints
 from proofwood.data.schema import training_table
 from proofwood.data.targets import banded
 from proofwood.data.thresholds import ThresholdRule, placed
@@ -234,6 +234,8 @@ class ProvedClassifier(FittedClassifier):
             raise
         if self.schema_.by_name:
             hints += target_hints(columns, self.schema_.columns, self.schema_.left_out, codes)
+            if getattr(self, "class_weight", None) is None and sample_weight is None:
+                hints += rare_hints(classes.tolist(), codes)
         self._hint(hints)
         return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
 

@@ -70,7 +70,7 @@ def sorted_rows(values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any,
     runs = int(np.count_nonzero(np.diff(codes))) + 1
     if getattr(cv, "shuffle", None) is False and runs == np.unique(codes).size:
         seen = "the rows are sorted by class, and the folds follow their order"
-        hints.append(Hint(About.SORTED, (), seen, "pass a number of folds, or a splitter that shuffles"))
+        hints.append(Hint(About.ORDER, (), seen, "pass a number of folds, or a splitter that shuffles"))
     whole = cv is None or is_integer(cv)
     for j, column in enumerate(schema.columns if whole else ()):
         given = values[:, j]
@@ -80,12 +80,12 @@ def sorted_rows(values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any,
         if column.kind in MOMENTS and (np.all(steps >= 0) or np.all(steps <= 0)):
             seen = f"the rows are in the order of {column.name!r}, and shuffled folds learn from later rows"
             todo = "if the model is for later rows, pass cv=TimeSeriesSplit() of scikit-learn"
-            hints.append(Hint(About.SORTED, (column.name,), seen, todo, "if the model is for later rows, expect less"))
+            hints.append(Hint(About.ORDER, (column.name,), seen, todo, "if the model is for later rows, expect less"))
         if groups is None and column.kind in (Kind.INTEGER, Kind.NOMINAL) and _in_blocks(given):
             seen = f"rows of equal {column.name!r} stand together, such as several rows of one customer"
             todo = "to keep them in one fold, pass"
             ways = f"{todo} groups=X[{column.name!r}]", f"{todo} --groups {shlex.quote(column.name)}"
-            hints.append(Hint(About.SORTED, (column.name,), seen, *ways))
+            hints.append(Hint(About.ORDER, (column.name,), seen, *ways))
     return hints
 
 

@@ -217,6 +217,7 @@ class OptimalTreeCV(FittedClassifier):
             learner.validation_ = tried.validation(choice.chosen, rows, self._score_name())
             learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
             learner._finish(learner._learn_rows(rows, started))
+            learner.hints_ += self.__dict__.pop("_order_hints")
         self._adopt(learner, tried, choice)
         self._warn_of_unproved(tried)
         return self
@@ -276,8 +277,9 @@ class OptimalTreeCV(FittedClassifier):
         labels = rows.classes[rows.codes]
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
         hints = sorted_rows(rows.columns, schema, rows.codes, cv=self.cv, groups=groups)
-        if hints and schema.by_name:
-            warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
+        self._order_hints = tuple(hints) if schema.by_name else ()
+        if self._order_hints:
+            warnings.warn(DataWarning("; ".join(map(str, hints)), self._order_hints), stacklevel=3)
         self.scorer_ = check_scoring(OptimalTreeClassifier(), scoring=self.scoring)
         minima = [leaf_minimum(rows.codes) if m == AUTO else int(m) for m in values_of(self.min_samples_leaf)]
         seconds = seconds_of(self.time_limit, rows.columns.size)
