@@ -33,7 +33,8 @@ def test_the_scores_are_those_of_a_grid_search(iris, scoring):
     X, y = iris
     grid = {"max_depth": [1, 2], "min_samples_leaf": [1, 20]}
     found = OptimalTreeCV((1, 2), alpha=0.0, min_samples_leaf=(1, 20), scoring=scoring, cv=4).fit(X, y).cv_results_
-    expected = GridSearchCV(OptimalTreeClassifier(), grid, scoring=scoring, cv=4).fit(X, y).cv_results_
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    expected = GridSearchCV(OptimalTreeClassifier(), grid, scoring=scoring, cv=folds).fit(X, y).cv_results_
     at = {(p["max_depth"], p["min_samples_leaf"]): k for k, p in enumerate(expected["params"])}
     for k, params in enumerate(found["params"]):
         other = at[params["max_depth"], params["min_samples_leaf"]]
@@ -62,7 +63,8 @@ def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
     trees = OptimalTreeCV(2, alpha=prices, cv=3, rule="best").fit(X, y)
     assert len(fits) < 3 * len(prices)
     assert np.sum(trees.cv_results_["mean_fit_time"] == 0) > 0
-    for (train, test), path in zip(StratifiedKFold(3).split(X, y), paths, strict=True):
+    folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+    for (train, test), path in zip(folds, paths, strict=True):
         for price, fit in zip(prices, path, strict=True):  # the tree of each fold costs the least at each price
             alone = OptimalTreeClassifier(2, alpha=price).fit(X[train], y[train])
             assert fit.optimal
@@ -206,7 +208,7 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_depth": ()}, "max_depth=.* holds no value"),
+        ({"max_depth": ()}, "max_depth=.* has no value to try"),
         ({"max_depth": (1, -1)}, "max_depth=-1 is not a depth"),
         ({"max_depth": "2"}, "max_depth='2' is not a depth"),
         ({"alpha": (0.1, 2)}, "alpha has 2"),
@@ -215,7 +217,7 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
         ({"min_samples_leaf": (1, 0)}, "min_samples_leaf=0 is not a number of rows"),
         ({"min_samples_leaf": "some"}, "min_samples_leaf='some'"),
         ({"rule": "least"}, "rule='least': expected one of 'one_se', 'best'"),
-        ({"cv": 1}, "n_splits=1"),
+        ({"cv": 1}, "cv=1: expected a number of folds from 2"),
         ({"scoring": "acuracy"}, "acuracy"),
     ],
 )

@@ -129,6 +129,8 @@ class Layout:
     def require_equal_rows(self) -> None:
         """Raise DataError that names the first row with more or fewer cells than the header, if there is one."""
         width = len(self.header)
+        if width == 1:
+            self._require_header()
         if '"' not in self.content and not self._ragged():
             return
         reader = csv.reader(StringIO(self.content), delimiter=self.separator)
@@ -144,6 +146,17 @@ class Layout:
                 f"{self.separator!r}: correct the line, put cells that hold the separator in quotes, close all quotes, "
                 f"or say another separator (--separator).{hint}"
             )
+
+    def _require_header(self) -> None:
+        """Raise DataError if the header has one cell and the lines below have more, as below a title."""
+        below = [line for line in self.content.split("\n", LOOKED_AT)[1:LOOKED_AT] if line.strip()]
+        for mark in SEPARATORS:
+            width = len(_cells(below[-1], mark, self.path)) if below else 1
+            if width > 1 and _are_equal(below[len(below) // 2 :], mark, width):
+                raise DataError(
+                    f"{self.path}: the first line has one cell, and lines below have {width}, separated by {mark!r}: "
+                    "skip the lines before the header (--skip-lines), or say another separator (--separator)"
+                )
 
     def _ragged(self) -> bool:
         """Whether a line has more or fewer separators than the header, in a text without quotes."""

@@ -86,7 +86,7 @@ def test_unequal_rows_are_named_by_their_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=rf"line {line} has {cells} cells, and the header has 2, separated by ','"):
             read(tmp_path, text)
-    with pytest.raises(DataError, match=r"line 2 has 2 cells, and the header has 1.*skip lines \(--skip-lines\)"):
+    with pytest.raises(DataError, match=r"the first line has one cell, and lines below have 2.*\(--skip-lines\)"):
         read(tmp_path, "Sales of 2020\na,b\n1,2\n")
 
 

@@ -177,7 +177,7 @@ def test_wrong_options_are_refused_before_work(explainer: Explainer, rows: Float
     path = tmp_path / "a"
     for options, error, message in (
         ({"kind": "nice"}, ValueError, "kind='nice'"),
-        ({"kind": "contrastive", "inflate": True}, TypeError, "'inflate'.*not for 'contrastive'"),
+        ({"kind": "contrastive", "inflate": True}, TypeError, "'inflate'.*not for kind='contrastive'"),
         ({"certificate": True}, ValueError, "row by row"),
         ({"time_limit": 0}, ValueError, "time_limit=0"),
         ({"keep": ["nonsense"]}, ValueError, "nonsense"),
