@@ -593,6 +593,7 @@ def _(draft: Draft) -> None:
 def _(draft: Draft) -> None:
     _mark(draft, "count", "oops", [draft.random.randrange(N_ROWS)])
     _named_missing(draft, "oops")
+    draft.hint("read from text", "count")
 
 
 # Dates.
@@ -842,6 +843,7 @@ def _(draft: Draft) -> None:
 @mess("a target of stars", "class")
 def _(draft: Draft) -> None:
     draft.values[TARGET] = [1 + int(amount // 600) for amount in _amounts(draft)]
+    draft.hint("target among the columns", "amount")
 
 
 @mess("rows without a target", "class refusal")
@@ -988,9 +990,7 @@ def _(draft: Draft) -> None:
 @mess("sorted by target", "order class", turn=1)
 def _(draft: Draft) -> None:
     draft.sort(lambda row: draft.values[TARGET][row])
-    draft.fitting += ["--cv", "3"]
-    draft.hint("order of rows")
-    draft.doubts.append(_CV + " If the folds are shuffled, this order does no harm.")
+    draft.fitting += ["--cv", "3"]  # whose folds are shuffled, so that this order does no harm
 
 
 @mess("sorted by count", "order count", turn=1)

@@ -102,7 +102,7 @@ def test_chosen_columns():
             DateParts(["month"]),
             {"d": [date(2024, 1, 1), date(2024, 1, 2)], "d month": [1, 2]},
             ValueError,
-            "'d month' already",
+            "already has a column 'd month'",
         ),
     ],
 )
@@ -115,5 +115,5 @@ def test_arrays_and_other_columns_are_refused():
     with pytest.raises(TypeError, match="needs a pandas or polars frame, but X is of type ndarray"):
         DateParts().fit(np.zeros((2, 2)))
     parts = DateParts().fit(pl.DataFrame({"d": ["2024-01-01 03:00"], "n": [1]}))
-    with pytest.raises(ValueError, match="expected those of training, in their order: d, n"):
+    with pytest.raises(ValueError, match="expected those of training, in the same order: d, n"):
         parts.transform(pl.DataFrame({"n": [1], "d": ["2024-01-01"]}))

@@ -88,7 +88,7 @@ def hints_of(
     return [*_left_out(reasons, before), *_row_numbers(tested), *_spellings(levels), *_gaps(tested, levels)]
 
 
-STAND_INS = ("unknown", "missing", "none", "na", "n/a", "n.a.", "nan", "null", "?", "??", "-", "--", ".", "#n/a", "")
+STAND_INS = ("unknown", "missing", "na", "n/a", "n.a.", "nan", "null", "?", "??", "-", "--", ".", "#n/a", "")
 """Levels that often stand for a missing value, in lower case."""
 FAR_NUMBERS = (-1, *(sign * int("9" * n) for n in range(2, 7) for sign in (1, -1)))
 """Numbers that often stand for a missing value, if they are far from all others."""
@@ -142,7 +142,7 @@ def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column])
     """Columns with a value that often stands for a missing one."""
     found: dict[str, list[str | float]] = {}
     for column in levels:
-        found[column.name] = [level for level in column.levels if level.strip().lower() in STAND_INS]
+        found[column.name] = [level for level in column.levels if level == "None" or level.strip().lower() in STAND_INS]
     for numbers, column in tested:
         if column.kind in NUMBERS:
             found[column.name] = [number for number in FAR_NUMBERS if _is_far(number, numbers, column)]
