@@ -313,7 +313,8 @@ def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
 def bounded_by(relaxed: Result, result: Result) -> Result:
     """Return ``result`` with the lower bound of ``relaxed``, a search that permits more models.
 
-    If both searches finished, the status is "within gap", since only rounding of the weights separates the two values.
+    If both searches finished, the status is "within gap": the objective and the bound then differ only because weights
+    were rounded.
     """
     seconds = relaxed.stats.seconds + result.stats.seconds
     if result.objective == 0:  # nothing costs less

@@ -439,7 +439,7 @@ def _read(
 
 
 def _read_written(texts: list[str], missing: npt.NDArray[np.bool_], like: Column) -> tuple[FloatArray, Column]:
-    """Texts as the numbers or dates that those of training were."""
+    """Read texts as numbers or dates in the form of the training column ``like``."""
     numbers = np.full(missing.shape, np.nan)
     numbers[~missing] = numbers_like(texts, form_from(like.form) if like.form else NumberForm(), like.name)
     present = numbers[~np.isnan(numbers)]

@@ -321,7 +321,7 @@ def _read(form: Form, texts: Sequence[str], most: int) -> tuple[Number | None, .
 
 
 def _numbers(texts: Sequence[str], most: int) -> Iterator[NumberForm]:
-    """Forms of numbers that one of the first texts has: if all but a few fit, one of these does."""
+    """The forms in which one of the first texts is a number. If all but a few texts fit a form, one of these does."""
     seen = set()
     for text in texts[: most + 1]:
         found = _NUMBER.fullmatch(text.strip()) if len(text) <= LONGEST else None
@@ -332,7 +332,7 @@ def _numbers(texts: Sequence[str], most: int) -> Iterator[NumberForm]:
 
 
 def _dates(texts: Sequence[str], most: int) -> Iterator[DateForm]:
-    """Forms of dates that one of the first texts has."""
+    """The forms in which one of the first texts is a date."""
     seen: set[str] = set()
     time = any(_split(text.strip())[1] for text in texts if len(text) <= LONGEST)
     for text in texts[: most + 1]:

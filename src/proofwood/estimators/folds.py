@@ -17,6 +17,7 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.model.node_table import FloatArray, IntArray
 
+# Folds in the order of the rows chose other sizes in sorted tables: decisions/0083-figures-about-new-rows.
 FOLDS = 5
 """Number of folds if ``cv`` is None."""
 FEW_ROWS = 60

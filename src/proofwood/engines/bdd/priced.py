@@ -92,7 +92,7 @@ def _of_all(cells: CellTable, error_price: int, node_price: int) -> Cheapest:
 
 @cache
 def _sizes(n_tests: int, n_classes: int) -> tuple[IntArray, IntArray]:
-    """For every labeling: the inner nodes in its best order, and the index of this order among all permutations.
+    """The number of inner nodes of every labeling in its best order, and the index of this order among all orders.
 
     The number of a labeling has the labels of the cells as digits, with cell 0 first.
     """
@@ -111,7 +111,7 @@ def _sizes(n_tests: int, n_classes: int) -> tuple[IntArray, IntArray]:
 
 
 def _sizes_in_order(tables: IntArray, n_classes: int) -> IntArray:
-    """Array (n_tables,): the inner nodes of each table, with its tests in the given order."""
+    """Array (n_tables,): the number of inner nodes of each table, with its tests in the given order."""
     sizes = np.zeros(len(tables), dtype=np.int64)
     names, base = tables, n_classes
     while names.shape[1] > 1:

@@ -50,7 +50,9 @@ class DiagramRun(BoundedRun):
         return self.infeasible or (self.best is not None and super().done)
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
-        """Count ``diagram`` again. If it meets the constraints and costs less, make it the best and return True."""
+        """Compute the cost of ``diagram`` from its nodes. If it meets the constraints and costs less, make it the best and
+        return True.
+        """
         counted = count(self.problem, diagram)
         if counted.broken or counted.cost >= self.upper:
             return False

@@ -21,7 +21,7 @@ TABLE_CELL = 2e-7
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the time is divided; each pair is a share of the time left, and the most seconds.
+    """How the time is divided. Each pair has a share of the time that is left, and a limit in seconds.
 
     Parameters
     ----------

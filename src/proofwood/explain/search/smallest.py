@@ -219,7 +219,7 @@ class _Search:
     def _may_improve(self, mask: int) -> bool:
         """Whether to spend questions on shrinking a set of the wanted kind below the size of the best one.
 
-        True if it is already no larger than the best one, and in the rounds 1, 2, 4, 8 and so on.
+        True if the set is already no larger than the best one. Also True in every round whose number is a power of 2.
         """
         assert self.best is not None
         self.rounds += 1

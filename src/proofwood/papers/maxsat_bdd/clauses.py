@@ -190,8 +190,7 @@ def values_of_features(v: BddVariables, examples: Examples, q: int) -> Iterator[
 def classified_by_values(v: BddVariables, q: int, classes: Sequence[int], also: Sequence[int] = ()) -> Iterator[Clause]:
     """Eq. (8) and (9): the cell of example q predicts one of ``classes``, or a literal of ``also`` is true.
 
-    The literals of the values come last, which is the order of the implications in the paper if read from right to
-    left.
+    The clauses are the implications of the paper. ``also`` has further literals, one of which may be true instead.
     """
     for j in range(1, v.n_cells + 1):
         elsewhere = [-v.d(i, q) if rel(i, j, v.depth) else v.d(i, q) for i in range(1, v.depth + 1)]
