@@ -50,9 +50,7 @@ class DiagramRun(BoundedRun):
         return self.infeasible or (self.best is not None and super().done)
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
-        """Compute the cost of ``diagram`` from its nodes. If it meets the constraints and costs less, make it the best and
-        return True.
-        """
+        """Recount the cost of ``diagram``. Return True, and keep it, if it is permitted and costs less than the best."""
         counted = count(self.problem, diagram)
         if counted.broken or counted.cost >= self.upper:
             return False

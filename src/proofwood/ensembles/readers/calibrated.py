@@ -156,13 +156,13 @@ def _of_temperature(predict: Callable[[Any], FloatArray], numbers: FloatArray, *
 
 
 def _by_cut(response: Response, calibrator: Any, second: Callable[[float], bool], value: float = 0.5) -> Forest:
-    """The forest of a classifier whose class changes at one number, found by bisection over the float64 numbers.
+    """The forest of a calibrated classifier of two classes. The score at which its class changes is found by bisection.
 
     Parameters
     ----------
-    response : the number that is calibrated
+    response : the score that is calibrated
     calibrator : a fitted calibrator
-    second : function that says whether the second class is predicted for a number of the classifier
+    second : function of a score that says whether the second class is predicted
     value : the probability at which the class changes
     """
     forest, link = response.forest, response.link
