@@ -50,7 +50,7 @@ class DiagramRun(BoundedRun):
         return self.infeasible or (self.best is not None and super().done)
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
-        """Recount the cost of ``diagram``. Return True, and keep it, if it is permitted and costs less than the best."""
+        """Recount the cost of ``diagram``. Keep it and return True if it is valid and costs less than the best."""
         counted = count(self.problem, diagram)
         if counted.broken or counted.cost >= self.upper:
             return False
