@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proofwood.data.hints import Hint
+    from proofwood.hints import Hint
     from proofwood.result import Result
 
 

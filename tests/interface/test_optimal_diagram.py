@@ -622,8 +622,7 @@ def test_a_column_of_names_fits_a_time_limit():
     rng = np.random.default_rng(13)
     n = 3000
     names = np.array([f"c{number}" for number in range(n)], dtype=object)
-    X = np.column_stack([names, rng.integers(0, 3, (n, 2)).astype(str).astype(object)])
-    X[:, 1] = np.array(["p", "q", "r"], dtype=object)[X[:, 1].astype(int)]
+    X = np.column_stack([names, np.array(["p", "q", "r"], dtype=object)[rng.integers(0, 3, (n, 2))]])
     y = (X[:, 1] == "p").astype(int) ^ (rng.random(n) < 0.1)
     with pytest.warns(OptimalityWarning):
         diagram = OptimalDiagramClassifier((1, 2), time_limit=1.0).fit(X, y)

@@ -14,8 +14,8 @@ import pytest
 
 import proofwood
 from proofwood import DataWarning, MinimalTreeClassifier, OptimalTreeClassifier, OptimalTreeCV, compare
-from proofwood.data.hints import About
 from proofwood.exceptions import DataError
+from proofwood.hints import About
 from tests.command_line import failed, invoke, worked
 from tests.interface.test_every_learner import QUICK, of
 

@@ -15,10 +15,9 @@ from sklearn.model_selection import GroupKFold, KFold
 
 import proofwood
 from proofwood import DataWarning, OptimalTreeClassifier, OptimalTreeCV, compare
-from proofwood.data.hints import About
 from proofwood.estimators.folds import folds_of
-from proofwood.estimators.model_hints import model_hints
 from proofwood.estimators.validation import Validation
+from proofwood.hints import About
 from tests.command_line import failed, worked
 
 ROWS = 240
@@ -149,20 +148,20 @@ def test_classes_without_a_leaf_useless_trees_and_small_leaves_are_notes(table) 
     rare = y.astype(object)
     rare[X.b == 8] = np.where(np.arange(ROWS)[X.b == 8] % 4, rare[X.b == 8], "rare")
     tree = OptimalTreeClassifier(1).fit(X, rare)
-    (note,) = model_hints(tree)
+    (note,) = tree.notes()
     assert note.about is About.CLASSES
     assert str(note).startswith(
         f"no leaf predicts 'rare' ({np.sum(rare == 'rare')} of 240 in training weight): class_weight"
     )
     assert f"note: {note}" in tree.summary()
     noise = np.where(np.arange(ROWS) % 10 == 3, "yes", "no")
-    (note,) = model_hints(OptimalTreeClassifier(1, min_samples_leaf=50).fit(X, noise))
+    (note,) = OptimalTreeClassifier(1, min_samples_leaf=50).fit(X, noise).notes()
     assert note.about is About.BASELINE
     assert str(note).startswith("the model always predicts 'no' (wrong for 24 of 240 in training weight)")
     deep = OptimalTreeClassifier(3).fit(X, y)
-    assert [hint.about for hint in model_hints(deep)] == [About.LEAVES]
-    assert not model_hints(OptimalTreeClassifier(1).fit(X, y))
-    assert not model_hints(OptimalTreeClassifier(1).fit(X.head(50), noise[:50]))
+    assert [hint.about for hint in deep.notes()] == [About.LEAVES]
+    assert not OptimalTreeClassifier(1).fit(X, y).notes()
+    assert not OptimalTreeClassifier(1).fit(X.head(50), noise[:50]).notes()
 
 
 def test_the_command_line_shows_and_keeps_them(table, tmp_path: Path) -> None:

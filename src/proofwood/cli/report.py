@@ -65,8 +65,6 @@ FITTED = {
 
 def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> dict[str, Any]:
     """The content of :func:`print_report` as an answer with the schema :data:`FITTED`."""
-    from proofwood.estimators.model_hints import model_hints
-
     schema = model.schema_
     return {
         "model": model_answer(model),
@@ -74,7 +72,7 @@ def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) 
         "new_rows": None if model.validation_ is None else model.validation_.to_dict(),
         "hints": [
             {"about": str(hint.about), "columns": list(hint.columns), "text": hint.for_shell}
-            for hint in (*model.hints_, *model_hints(model))
+            for hint in (*model.hints_, *model.notes())
         ],
         "training": {
             "rows": features.height,
@@ -100,7 +98,6 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
     AssertionError
         If the recount differs from the objective that the search reported.
     """
-    from proofwood.estimators.model_hints import model_hints
     from proofwood.estimators.proof_report import proof_report
     from proofwood.result import Figures, figure
 
@@ -129,7 +126,7 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
         print_line(name, text)
     if model.validation_ is not None:
         _print_validation(model.validation_)
-    for hint in model_hints(model):
+    for hint in model.notes():
         print_line("note", hint.for_shell)
 
 

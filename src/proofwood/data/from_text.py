@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from proofwood.data.columns import Column, Columns, require_told_apart
-from proofwood.data.hints import About, Hint
 from proofwood.data.kinds import Kind
 from proofwood.data.text_forms import MISSING_MARKS, Form, Found, Number, NumberForm, numbers_of, saved_form, what
+from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 

@@ -28,10 +28,11 @@ from proofwood.data.columns import (
     require_told_apart,
 )
 from proofwood.data.from_text import read_from_text
-from proofwood.data.hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, About, Hint, hints_of
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
+from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, hints_of
 from proofwood.data.text_forms import Form, form_of
 from proofwood.exceptions import DataError
+from proofwood.hints import About, Hint
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_nan
 from proofwood.printable import shown

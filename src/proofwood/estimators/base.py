@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from proofwood import memory
 from proofwood.data.columns import as_dense, is_sparse
-from proofwood.data.hints import Hint, rare_hints, target_hints
 from proofwood.data.schema import training_table
+from proofwood.data.table_hints import rare_hints, target_hints
 from proofwood.data.targets import banded
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
@@ -33,6 +33,7 @@ from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
+from proofwood.hints import Hint
 from proofwood.jobs import jobs_of
 from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer
 from proofwood.data.columns import Column, as_dense, is_frame
-from proofwood.data.hints import Hint
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.targets import Bands
 from proofwood.data.thresholds import ThresholdRule
@@ -25,6 +24,7 @@ from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.model_hints import model_hints
 from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save, target_of
 from proofwood.estimators.validation import Validation
+from proofwood.hints import Hint
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
@@ -195,11 +195,16 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         more = [f"{name}: {text}" for name, text in self._facts()]
         if self.validation_ is not None:
             more.append(f"new rows: {self.validation_}")
-        more += [f"note: {hint}" for hint in model_hints(self)]
+        more += [f"note: {hint}" for hint in self.notes()]
         proof = self._proof_or_claim()
         if getattr(self, "loaded_", False):
             more.append("to check the claim, fit again on the training data")
         return "\n".join([self._describe_model(), proof, *more])
+
+    def notes(self) -> list[Hint]:
+        """Hints about the fitted model: classes that it never predicts, a useless tree, leaves of few rows."""
+        check_is_fitted(self)
+        return model_hints(self.model_, self.classes_.tolist(), self.get_params(deep=False))
 
     def export_text(self, *, X: Any = None, ascii_only: bool = False) -> str:
         """The model as a text tree of rules, one line per node. The rules decide every row as ``predict`` does.

@@ -12,9 +12,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from proofwood.arguments import is_integer
-from proofwood.data.hints import About, Hint
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
+from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
 
 # Folds in the order of the rows chose other sizes in sorted tables: decisions/0083-figures-about-new-rows.

@@ -14,9 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
-from proofwood.data.hints import About, Hint
 from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError
+from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from proofwood.data.hints import FEW_ROWS, About, Hint
-from proofwood.model.node_table import LEAF
+from proofwood.data.table_hints import FEW_ROWS
+from proofwood.hints import About, Hint
+from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.printable import shown
-
-if TYPE_CHECKING:
-    from proofwood.estimators.fitted import FittedClassifier
 
 SMALL_LEAF = 5
 """Training rows of a leaf that say little about new rows."""
 
 
-def model_hints(model: FittedClassifier) -> list[Hint]:
-    """Hints about a fitted or loaded model; none for a table of few rows."""
-    table = model.model_
+def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Collection[str]) -> list[Hint]:
+    """Hints about a model; none if it was learned from few rows.
+
+    Parameters
+    ----------
+    table : the model
+    labels : of its classes
+    parameters : names of the parameters of its learner
+    """
     rows, weights = int(table.rows[0]), table.weight[0]
     if rows <= FEW_ROWS:
         return []
     hints = []
-    labels = model.classes_.tolist()
     leaves = table.feature == LEAF
     predicted = np.unique(table.label[leaves])
     absent = [code for code in range(len(labels)) if code not in predicted and weights[code] > 0]
     equal = "gives all classes the same weight"
     by_parameter = f"class_weight='balanced' {equal}"
-    if "class_weight" not in model.get_params():
+    if "class_weight" not in parameters:
         by_parameter = "sample_weight can give rows of rare classes more weight"
     ways = (by_parameter, f"--class-weight balanced {equal}")
     if predicted.size == 1 and len(labels) > 1:
@@ -47,7 +51,7 @@ def model_hints(model: FittedClassifier) -> list[Hint]:
             f"{small} {'leaf has' if small == 1 else 'leaves have'} at most {SMALL_LEAF} training rows, too few to say "
             "much about new rows"
         )
-        if "min_samples_leaf" in model.get_params():
+        if "min_samples_leaf" in parameters:
             more = "asks for more rows in each leaf"
             hints.append(Hint(About.LEAVES, (), seen, f"min_samples_leaf=20 {more}", f"--min-samples-leaf 20 {more}"))
         else:

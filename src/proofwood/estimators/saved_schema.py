@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.columns import Column
-from proofwood.data.hints import About, Hint
 from proofwood.data.kinds import CATEGORIES, Kind, LevelType
 from proofwood.data.schema import Schema
 from proofwood.data.targets import Bands
 from proofwood.data.text_forms import form_from, saved_form
+from proofwood.hints import About, Hint
 
 _LONGEST = 200
 """Most characters of the text that says why a column was left out."""

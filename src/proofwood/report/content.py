@@ -14,7 +14,6 @@ import numpy as np
 from proofwood import __version__
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
-from proofwood.estimators.model_hints import model_hints
 from proofwood.estimators.proof_report import proof_report
 from proofwood.markup import trace_svg
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
@@ -101,7 +100,7 @@ def content(
         "model_line": model._describe_model(),
         "facts": [f"{name}: {text}" for name, text in model._facts()],
         "about": _about(model, training, words),
-        "hints": [str(hint) for hint in (*model.hints_, *model_hints(model))],
+        "hints": [str(hint) for hint in (*model.hints_, *model.notes())],
         "validation": None if model.validation_ is None else _validation(model.validation_),
         "baseline": _baseline(table, training, validation, words),
         "picture": picture,

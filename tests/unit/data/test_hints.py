@@ -9,10 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from proofwood.data.hints import About, target_hints
 from proofwood.data.kinds import Kind
 from proofwood.data.schema import new_table, taken_by, training_table
+from proofwood.data.table_hints import target_hints
 from proofwood.exceptions import DataError
+from proofwood.hints import About
 
 N = 120
 NUMBERS = np.arange(N) * 37.25 % 1000
