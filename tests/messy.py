@@ -593,7 +593,6 @@ def _(draft: Draft) -> None:
 def _(draft: Draft) -> None:
     _mark(draft, "count", "oops", [draft.random.randrange(N_ROWS)])
     _named_missing(draft, "oops")
-    draft.hint("read from text", "count")
 
 
 # Dates.
@@ -663,9 +662,7 @@ def _(draft: Draft) -> None:
 @mess("? in dates", "day order mark?")
 def _(draft: Draft) -> None:
     _mark(draft, "day", "?", draft.some_rows())
-    draft.hint("gaps", "day")
-    if draft.container != "csv":
-        draft.hint("read from text", "day")
+    draft.hint("gaps", "day")  # says that the others are dates
     draft.doubts.append(_SILENT)
 
 
@@ -785,9 +782,7 @@ def _gaps(mark: str) -> None:
     @mess(f"{mark} in numbers", f"count mark{mark}")
     def _(draft: Draft) -> None:
         _mark(draft, "count", mark, draft.some_rows())
-        draft.hint("gaps", "count")
-        if draft.container != "csv":  # where a number and a text are not alike
-            draft.hint("read from text", "count")
+        draft.hint("gaps", "count")  # says that the others are numbers
         draft.doubts.append(_SILENT)
 
     @mess(f"{mark} in numbers, told", f"text count mark{mark}")

@@ -16,19 +16,6 @@ PAIRS = [("title lines", "separator ;"), ("title lines", "decimal commas"), *ran
 NAMES = list(dict.fromkeys([*TWENTY, *((name,) for name in MESSES), *PAIRS]))
 
 
-NOT_YET = {
-    **dict.fromkeys(
-        ("? in numbers", "- in numbers", "NA in numbers", "? in dates", "? in dates + Parquet"),
-        "marks between numbers are read as missing values without a word",
-    ),
-    **dict.fromkeys(
-        ("groups in blocks", "thousands 1.234,50 + groups in blocks"),
-        "groups in a column that is left out are not seen",
-    ),
-}
-"""Tables whose hints are not all shown yet, and why."""
-
-
 @dataclass
 class Answer:
     """What fit made of a table."""
@@ -94,10 +81,7 @@ def test_each_column_of_a_messy_table_is_read_as_what_it_is(fitted):
     assert wrong == {}, fitted.made.doubts
 
 
-def test_hints_about_a_messy_table_are_those_that_it_needs(fitted, request):
-    name = request.node.callspec.id
-    if name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=NOT_YET[name]))
+def test_hints_about_a_messy_table_are_those_that_it_needs(fitted):
     found = {about: set(columns) for about, columns, *_ in fitted.columns.get("hints", [])}
     lines = [line for line in fitted.result.stderr.splitlines() if "warning:" in line]
     lines = [line for line in lines if "no value in column" not in line]  # counts the rows of --drop-missing-target

@@ -103,6 +103,34 @@ def test_hints_are_one_warning_and_an_attribute(frame: pd.DataFrame) -> None:
     ]
 
 
+def test_values_that_are_read_as_missing_are_said_and_not_exported(frame: pd.DataFrame) -> None:
+    table = frame.assign(rooms=np.where(np.arange(ROWS) % 7, frame["rooms"], 99))
+    late = np.where((table["rooms"] > 3) & (table["rooms"] < 9), "yes", "no")
+    given = {"rooms": [99, "?"], "city": ["none"]}
+    tree = OptimalTreeClassifier(1, missing_values=given, drop=["size", "price"]).fit(table, late)
+    (note,) = tree.notes()
+    assert str(note) == "read as missing values, also in new rows: 99, '?' in 'rooms'"
+    assert f"note: {note}" in tree.summary()
+    new = table.head(2).assign(rooms=[99, 4])
+    gap = table.head(2).assign(rooms=[np.nan, 4])
+    assert tree.predict(new).tolist() == tree.predict(gap).tolist()
+    with pytest.raises(ValueError, match="column 'rooms' has missing_values 99, which an export reads as values"):
+        tree.to_sql()
+    harmless = OptimalTreeClassifier(1, missing_values="?", drop=["size", "price"]).fit(table, late)
+    assert "rooms" in harmless.to_sql()
+
+
+def test_the_greedy_tree_is_counted_on_the_same_bands(folder: Path) -> None:
+    frame = pd.DataFrame({"a": np.arange(100), "b": np.arange(100) % 7, "price": np.arange(100) * 3.5})
+    frame.to_csv(folder / "plain.csv", index=False)
+    text = worked("fit", folder / "plain.csv", "--target", "price", "--bands", "2", "--max-depth", "1")
+    assert "CART         0 errors" in text
+    answer = worked("fit", folder / "plain.csv", "--target", "price", "--bands", "2", "--class-weight", "balanced")
+    assert "1: up to 171.5" in answer
+    weighted = ["--class-weight", "1: up to 171.5=2", "--model", "minimal", "--max-errors", "0"]
+    assert "2: above 171.5" in worked("fit", folder / "plain.csv", "--target", "price", "--bands", "2", *weighted)
+
+
 # --------------------------------------------------------------------------------------------------- command line
 
 
@@ -129,11 +157,12 @@ def test_a_table_from_file_to_report(folder: Path) -> None:
     said = " ".join(refused.stderr.split())
     assert refused.exit_code == 2
     assert (
-        "but for 'oops', and was not read: correct it, or say --missing oops if it stands for a missing value" in said
+        "but for 'oops', and was not read: correct it, or say --missing size=oops if it stands for a missing value"
+        in said
     )
-    assert "in 'rooms' (999): say --missing 999 if these do" in said
+    assert "in 'rooms' (999): say --missing rooms=999 if these do" in said
     assert "bands=5 (--bands 5)" in said
-    options = [*options, "--bands", "60000,120000", "--missing", "oops", "--missing", "999", "--out", model]
+    options = [*options, "--bands", "60000,120000", "--missing", "oops", "--missing", "rooms=999", "--out", model]
     done = invoke("fit", table, *options, "--max-depth", "2")
     assert done.exit_code == 0, done.stderr
     said = " ".join(done.stderr.split())

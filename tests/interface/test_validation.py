@@ -39,23 +39,23 @@ def silent():
 
 
 def test_a_number_of_folds_is_shuffled_and_repeatable(table) -> None:
-    _, y = table
+    X, y = table
     y = np.sort(y)
-    folds = folds_of(4, y, None, 3)
+    folds = folds_of(4, X, y, None, 3)
     assert [[*train, *test] for train, test in folds] != [[*range(ROWS)]] * 4
-    for (train, test), (again, _) in zip(folds, folds_of(4, y, None, 3), strict=True):
+    for (train, test), (again, _) in zip(folds, folds_of(4, X, y, None, 3), strict=True):
         assert np.array_equal(train, again)
         assert sorted([*train, *test]) == list(range(ROWS))
         assert abs(np.mean(y[test] == "yes") - np.mean(y == "yes")) < 0.03
         assert np.any(np.diff(test) > 1)
-    assert len(folds_of(None, y, None, 0)) == 5
-    assert [test.tolist() for _, test in folds_of(KFold(2), y, None, 0)] == [list(range(120)), list(range(120, 240))]
+    assert len(folds_of(None, X, y, None, 0)) == 5
+    assert [test.tolist() for _, test in folds_of(KFold(2), X, y, None, 0)] == [list(range(120)), list(range(120, 240))]
     groups = np.arange(ROWS) // 8
-    for train, test in folds_of(3, y, groups, 0):
+    for train, test in folds_of(3, X, y, groups, 0):
         assert not set(groups[train]) & set(groups[test])
     for wrong in (1, 0, -2):
         with pytest.raises(ValueError, match="expected a number of folds from 2"):
-            folds_of(wrong, y, None, 0)
+            folds_of(wrong, X, y, None, 0)
 
 
 def test_sorted_copies_give_the_same_choice(table) -> None:
@@ -75,7 +75,7 @@ def test_the_figures_are_those_of_the_folds(table, tmp_path: Path) -> None:
     found = tree.validation_
     predicted = np.empty(ROWS, dtype=y.dtype)
     scores = []
-    for train, test in folds_of(4, y, None, 5):
+    for train, test in folds_of(4, X, y, None, 5):
         fold = OptimalTreeClassifier(**tree.best_params_).fit(X.iloc[train], y[train])
         predicted[test] = fold.predict(X.iloc[test])
         scores.append(accuracy_score(y[test], predicted[test]))
@@ -91,7 +91,7 @@ def test_the_figures_are_those_of_the_folds(table, tmp_path: Path) -> None:
     tree.save(tmp_path / "tree.json")
     loaded = proofwood.load(tmp_path / "tree.json")
     assert loaded.validation_ == found
-    assert str(found) in loaded.summary()
+    assert f"new rows: claimed when the file was written: {found}" in loaded.summary()
     assert OptimalTreeClassifier(1).fit(X, y).validation_ is None
 
 

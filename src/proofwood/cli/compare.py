@@ -38,6 +38,7 @@ from proofwood.cli.options import (
     Target,
     WrittenAs,
     bands_asked,
+    missing_values,
     seconds,
     written_as,
 )
@@ -131,7 +132,7 @@ def compare(
         groups=None if groups is None else table.get_column(groups).to_numpy(),
         time_limit=seconds(time_limit),
         categorical_features=categorical or None,
-        missing_values=missing or None,
+        missing_values=missing_values(missing, features.columns),
         written_as=written_as(written, features.columns),
         bands=bands_asked(bands),
         n_jobs=n_jobs,

@@ -36,6 +36,7 @@ from proofwood.cli.options import (
     WrittenAs,
     amount_of_memory,
     bands_asked,
+    missing_values,
     seconds,
     written_as,
 )
@@ -134,6 +135,7 @@ def fit(
     Each model has further options; 'fit --model diagram --help' lists those of one model.
     """
     from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
+    from proofwood.data.targets import banded
 
     require_out(out, data)
     require_out(plot, data, option="--plot")
@@ -157,9 +159,10 @@ def fit(
     if groups == target:
         raise DataError(f"--groups {shlex.quote(target)} is the target: name the column of another group")
     features, labels = split_target(table, target)
-    more = settings_from_table(model, given, features, labels)
+    named = banded(labels, bands_asked(bands))[0]
+    more = settings_from_table(model, given, features, named)
     weights, of_rows = as_settings(
-        estimator.estimator(), class_weight(class_weights, sorted(set(labels.tolist()))), labels
+        estimator.estimator(), class_weight(class_weights, sorted(set(named.tolist()))), named
     )
     drop = [
         *drop,
@@ -172,7 +175,7 @@ def fit(
     require_columns(features.columns, categorical)
     settings |= {
         "categorical_features": categorical or None,
-        "missing_values": missing or None,
+        "missing_values": missing_values(missing, features.columns),
         "written_as": written_as(written, features.columns),
         "bands": bands_asked(bands),
         **weights,

@@ -32,7 +32,10 @@ Drop = Annotated[
 
 Missing = Annotated[
     list[str],
-    typer.Option(metavar="VALUE", help="Text or number that stands for a missing value; may be repeated."),
+    typer.Option(
+        metavar="[COL=]VALUE",
+        help="Text or number that means a missing value, in one column or in all; may be repeated.",
+    ),
 ]
 WrittenAs = Annotated[
     list[str],
@@ -113,6 +116,16 @@ Knowledge = Annotated[
         show_default=False,
     ),
 ]
+
+
+def missing_values(texts: Sequence[str], columns: Sequence[str]) -> dict[str, list[str]] | None:
+    """Convert ``--missing`` for the estimators: the values by the names of columns."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        for column in [name] if equals and name in columns else columns:
+            found.setdefault(column, []).append(value if equals and name in columns else text)
+    return found or None
 
 
 def written_as(texts: Sequence[str], columns: Sequence[str]) -> dict[str, str] | None:

@@ -195,6 +195,6 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
         return None
     if model.class_weight is not None:
         return None  # the objective is a weight, but this is a number of errors
-    codes = np.unique(labels, return_inverse=True)[1]
-    X = features.to_numpy().astype(float)
+    codes = np.unique(model.to_labels(labels), return_inverse=True)[1]
+    X = model.to_numbers(features)
     return greedy_errors(X, codes, max_depth=model.max_depth, min_rows=model.min_samples_leaf)

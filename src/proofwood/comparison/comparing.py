@@ -176,7 +176,7 @@ def compare(
     labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
     classes_and_codes(labels)  # says why, before any fit, if these are no classes
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
-    folds = folds_of(cv, labels, groups, random_state)
+    folds = folds_of(cv, X, labels, groups, random_state)
     found, cut = [], 0
     notes: dict[str, None] = {}
     for name, model in models.items():

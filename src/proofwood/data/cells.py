@@ -18,12 +18,10 @@ import numpy as np
 import polars as pl
 
 from proofwood.data.kinds import Taken
-from proofwood.data.text_forms import MISSING_MARKS
+from proofwood.data.text_forms import GAPS, MISSING_MARKS
 from proofwood.exceptions import DataError
 from proofwood.printable import shown
 
-GAPS = frozenset({"", "na", "#n/a", "n/a", "<na>", "nan", "-nan", "null", "none", "nat"})
-"""Texts that libraries read or write as a missing value, in lower case."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPES = "use a Parquet or Arrow file, which stores the types of values"

@@ -379,11 +379,23 @@ def _with_gaps(raw: _Raw, absent: Sequence[str | float]) -> _Raw:
     missing = _missing(raw.values) if raw.missing is None else raw.missing
     texts, numbers = {str(value).strip() for value in absent}, set(map(_number_of, absent))
     if raw.values.dtype.kind in "OUS":
-        more = [value.strip() in texts if isinstance(value, str) else value in numbers for value in raw.values.tolist()]
+        more = [
+            value.strip() in texts if isinstance(value, str) else _is_plain_number(value) and value in numbers
+            for value in raw.values.tolist()
+        ]
         return replace(raw, missing=missing | np.array(more, dtype=bool))
     if raw.values.dtype.kind not in "iuf" or raw.kind in MOMENTS:
         return raw
     return replace(raw, missing=missing | np.isin(raw.values, [n for n in numbers if n == n]))
+
+
+def _is_plain_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number, Decimal)) and not isinstance(value, bool)
+
+
+def is_number(value: str | float) -> bool:
+    """Whether a value that means a missing value can occur in a column of numbers."""
+    return not math.isnan(_number_of(value))
 
 
 def _number_of(value: str | float) -> float:

@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from proofwood.data.columns import Column, Columns, require_told_apart
+from proofwood.data.columns import EXACT_INTEGERS, Column, Columns, require_told_apart
 from proofwood.data.kinds import Kind
-from proofwood.data.text_forms import MISSING_MARKS, Form, Found, Number, NumberForm, numbers_of, saved_form, what
+from proofwood.data.text_forms import (
+    MISSING_MARKS,
+    PLAIN,
+    Form,
+    Found,
+    Number,
+    NumberForm,
+    is_whole,
+    numbers_of,
+    saved_form,
+    what,
+)
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
@@ -45,6 +57,7 @@ def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, l
     values, columns = read.values, list(read.columns)
     hints: list[Hint] = []
     told: dict[str, str] = {}
+    gaps: dict[str, str] = {}
     for j, one in found.items():
         column, texts = columns[j], _given(columns[j].levels)
         one = one if j in given else one.decided(texts, decimal)
@@ -56,8 +69,14 @@ def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, l
         elif one.forms:
             of_levels = {text: number for text, number in zip(texts, one.numbers, strict=True) if number is not None}
             values[:, j], columns[j] = _numbers_of(values[:, j], column, one.forms[0], of_levels)
-            if j not in given:  # else the user knows
+            absent = [level for level in column.levels if level not in of_levels]
+            if absent:
+                gaps[column.name] = f"{shown(absent, 3)} in {column.name!r}, between {what(one.forms[0])}"
+            said = absent or (column.absent and column.missing)
+            if j not in given and not (said and one.forms[0] in PLAIN):  # else the user knows, or is told already
                 told[column.name] = f"{column.name!r} as {what(one.forms[0])} written like {one.forms[0].example}"
+    if gaps:
+        hints.append(Hint(About.GAPS, tuple(gaps), f"read as missing values: {'; '.join(gaps.values())}"))
     if told:
         hints.insert(0, Hint(About.READ, tuple(told), f"read from text: {'; '.join(told.values())}"))
     return Columns(values, tuple(columns)), hints
@@ -78,9 +97,15 @@ def _found(read: Columns, j: int, form: Form | None) -> Found:
             good = np.array([level in fits for level in column.levels])
             codes = read.values[~np.isnan(read.values[:, j]), j].astype(np.int64)
             found = found if np.mean(good[codes]) >= GOOD_SHARE else Found()
-    whole = [number for number in found.numbers if number is not None and number == number // 1]
-    rounded = any(int(float(number)) != number for number in whole)  # identifiers, of more digits than float64 has
-    return Found() if rounded else found
+    return found if all(number is None or _is_kept(number) for number in found.numbers) else Found()
+
+
+def _is_kept(number: Number) -> bool:
+    """Whether float64 holds a number that is written out as a whole one: identifiers may have more digits."""
+    if not -sys.float_info.max <= number <= sys.float_info.max:
+        return False
+    written_out = isinstance(number, int) or number.as_tuple().exponent == 0
+    return not written_out or int(float(number)) == number
 
 
 def _given(levels: Sequence[str]) -> list[str]:
@@ -91,7 +116,7 @@ def _given(levels: Sequence[str]) -> list[str]:
 def _form_with_mark(found: Found) -> NumberForm | None:
     """The form of numbers of which some have decimals, if it is the only one."""
     form = found.forms[0] if len(found.forms) == 1 else None
-    decimals = isinstance(form, NumberForm) and any(number != number // 1 for number in found.numbers if number)
+    decimals = isinstance(form, NumberForm) and any(not is_whole(number) for number in found.numbers if number)
     return form if isinstance(form, NumberForm) and decimals else None
 
 
@@ -107,7 +132,7 @@ def _numbers_of(
     """
     present = np.empty(len(of_levels), dtype=object)
     present[:] = [*of_levels.values()]
-    whole = all(number == number // 1 for number in of_levels.values())
+    whole = all(is_whole(number) and -EXACT_INTEGERS <= number <= EXACT_INTEGERS for number in of_levels.values())
     if isinstance(form, NumberForm):
         require_told_apart(present, f"column {column.name!r}")
         column = replace(column, kind=Kind.INTEGER if whole else Kind.NUMERIC, unit=form.unit or column.unit)
@@ -137,7 +162,7 @@ def _in_the_way(name: str, form: Form, others: Sequence[str]) -> Hint:
         About.IN_THE_WAY,
         (name,),
         f"{name!r} is text of {what(form)} written like {form.example}, but for {shown(others, 5)}, and was not read",
-        f"correct {'it' if len(others) == 1 else 'them'}, or pass missing_values={list(others[:5])!r} if {it}",
+        f"correct {'it' if len(others) == 1 else 'them'}, or pass missing_values={ {name: list(others[:5])}!r} if {it}",
         f"correct {'it' if len(others) == 1 else 'them'}, or say "
-        f"{' '.join(f'--missing {shlex.quote(text)}' for text in others[:5])} if {it}",
+        f"{' '.join('--missing ' + shlex.quote(f'{name}={text}') for text in others[:5])} if {it}",
     )

@@ -84,9 +84,10 @@ class Schema:
 
     @property
     def plain(self) -> bool:
-        """Whether all columns are numbers without missing values, and no column is left out."""
+        """Whether all columns are numbers without missing values, read as they are, and no column is left out."""
         return not self.left_out and all(
-            column.missing == 0 and column.kind not in (*CATEGORIES, *MOMENTS) for column in self.columns
+            column.missing == 0 and not column.form and not column.absent and column.kind not in (*CATEGORIES, *MOMENTS)
+            for column in self.columns
         )
 
 
@@ -164,8 +165,9 @@ def training_table(
             absent=absent,
         )
         plain_text = tuple(j for j in read.plain_text if j not in dropped | named)
-        read, hints = read_from_text(replace(read, plain_text=plain_text), forms)
-        values, columns = read.values, _with_absent(read, absent)
+        columns = [replace(column, absent=absent.get(column.name, ())) for column in read.columns]
+        read, hints = read_from_text(Columns(read.values, tuple(columns), plain_text), forms)
+        values, columns = read.values, list(read.columns)
     for j in named:
         if columns[j].kind is Kind.BOOLEAN or columns[j].kind in MOMENTS:
             values = np.array(values, dtype=np.float64, order="F")
@@ -345,11 +347,6 @@ def _forms(given: Mapping[Any, str] | None, labels: Sequence[str], *, by_name: b
         except ValueError as error:
             raise ValueError(f"written_as names column {key!r}: {error}") from error
     return found
-
-
-def _with_absent(read: Columns, absent: Mapping[str, tuple[str | float, ...]]) -> list[Column]:
-    """The columns, each with the values that stand for a missing one in it."""
-    return [replace(column, absent=absent.get(column.name, ())) for column in read.columns]
 
 
 # ----------------------------------------------------------------------------------------------------------- new rows

@@ -10,6 +10,7 @@ import numpy as np
 
 from proofwood.data.columns import Column
 from proofwood.data.kinds import NUMBERS, Kind, LevelType
+from proofwood.data.text_forms import GAPS, MISSING_MARKS
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import shown
@@ -41,8 +42,8 @@ def hints_of(
     return [*_left_out(reasons, before), *_row_numbers(tested), *_spellings(levels), *_gaps(tested, levels)]
 
 
-STAND_INS = ("unknown", "missing", "na", "n/a", "n.a.", "nan", "null", "?", "??", "-", "--", ".", "#n/a", "")
-"""Levels that often stand for a missing value, in lower case."""
+STAND_INS = (MISSING_MARKS | GAPS | {"unknown", "missing", "n.a.", "??", "--"}) - {"none"}
+"""Levels that often stand for a missing value, in lower case; "none" may mean that there is nothing."""
 FAR_NUMBERS = (-1, *(sign * int("9" * n) for n in range(2, 7) for sign in (1, -1)))
 """Numbers that often stand for a missing value, if they are far from all others."""
 
@@ -104,8 +105,8 @@ def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column])
         return []
     told = ", ".join(f"{name!r} ({shown(several, 3)})" for name, several in found.items())
     seen = f"values that often stand for a missing one, in {told}"
-    values = dict.fromkeys(value for several in found.values() for value in several)
-    options = " ".join(f"--missing {shlex.quote(str(value))}" for value in values)
+    pairs = [f"{name}={value}" for name, several in found.items() for value in several]
+    options = " ".join(f"--missing {shlex.quote(pair)}" for pair in pairs)
     return [
         Hint(About.GAPS, tuple(found), seen, f"pass missing_values={found!r} if these do", f"say {options} if these do")
     ]

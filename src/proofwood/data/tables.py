@@ -26,7 +26,7 @@ from proofwood.data.database import DUCKDB, SQLITE, SQLITE_BEGINS, asked_table, 
 from proofwood.data.sizes import TEXT, bytes_of_arrow, bytes_of_parquet
 from proofwood.data.text_forms import MISSING_MARKS
 from proofwood.data.text_table import (
-    LOOKED_AT,
+    BYTE_ORDERS,
     Layout,
     decoded,
     have_commas,
@@ -151,7 +151,9 @@ def column_names(path: str | Path) -> list[str]:
     if begin == ZSTD:
         return read_table(path).columns
     with gzip.open(path) if begin.startswith(GZIP) else path.open("rb") as file:
-        lines = b"".join(file.readline(MAX_CELL) for _ in range(LOOKED_AT))
+        lines = file.read(MAX_CELL)
+    if len(lines) == MAX_CELL and not lines.startswith(BYTE_ORDERS):
+        lines = lines[: lines.rfind(b"\n") + 1] or lines  # the last character may be cut
     return list(Layout.of(decoded(lines, path), path).header)
 
 
@@ -495,19 +497,17 @@ def _bytes_of_texts(column: pl.Series, path: Path) -> int:
 def _typed(column: pl.Series) -> pl.Series:
     """Convert a text column into numbers or booleans if all its texts are such; otherwise return it unchanged.
 
-    Spaces around a text do not matter, and marks such as ``?`` become missing values. Codes with leading zeros stay
-    text.
+    Spaces around a text do not matter. Codes with leading zeros stay text, and so do columns with marks such as ``?``
+    for missing values: learners read these, and say so.
     """
     if column.dtype != pl.String:
         return column
     bare = column.str.strip_chars()
-    if bare.str.contains(r"^0\d").any():
+    marked = bare.str.to_lowercase().is_in(list(MISSING_MARKS)) | bare.str.contains(r"^0\d")
+    if marked.any() or column.null_count() == len(column):
         return column
-    given = bare.is_not_null() & ~bare.str.to_lowercase().is_in(list(MISSING_MARKS))
-    found = as_numbers(column) if given.any() else None
-    if found is None or (found.dtype == pl.Boolean and given.sum() < len(column) - column.null_count()):
-        return column
-    return found
+    found = as_numbers(column)
+    return column if found is None else found
 
 
 def _siblings(path: Path) -> list[str]:

@@ -78,7 +78,7 @@ class NumberForm:
             return None
         number = Decimal(digits)
         negative = (found["sign"] or found["inner"]) in ("-", "\u2212") or found["open"] is not None
-        return -number if negative else number
+        return number.copy_negate() if negative else number  # a minus sign would round
 
 
 def _unit_of(found: re.Match[str]) -> str | None:
@@ -250,6 +250,8 @@ def _time_of(found: re.Match[str]) -> timedelta | None:
 # ------------------------------------------------------------------------------------------------- the form of a column
 
 Form = NumberForm | DateForm
+PLAIN: tuple[Form, ...] = (NumberForm(), DateForm("%Y-%m-%d"), DateForm("%Y-%m-%d", time=True))
+"""Forms that programs write: what they mean need not be said."""
 Number = Decimal | int
 
 
@@ -367,6 +369,11 @@ def form_of(example: str) -> Form:
     raise ValueError(f"{example!r} leaves open which mark is the decimal one: write one such as 1,234.5 or 1.234,5")
 
 
+def is_whole(number: Number) -> bool:
+    """Whether a number has no part behind the decimal mark, however large it is."""
+    return number == Decimal(number).to_integral_value()
+
+
 def saved_form(form: Form) -> str:
     """A form as one text, which :func:`form_from` reads."""
     if isinstance(form, NumberForm):
@@ -390,6 +397,8 @@ def form_from(text: str) -> Form:
 
 MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
 """What stands for a gap between numbers, in lower case."""
+GAPS = frozenset({"", "na", "#n/a", "n/a", "<na>", "nan", "-nan", "null", "none", "nat"})
+"""Texts that libraries read or write as a missing value, in lower case."""
 
 
 def numbers_like(texts: Sequence[str], form: Form, name: str) -> FloatArray:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import StringIO
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,14 @@ ENCODINGS = (
     *("shift_jis", "gb18030", "big5", "euc_kr"),
 )
 """Encodings among which that of a text is guessed if it is not Unicode."""
+LONGEST_LINE = 2**16
+"""Characters of a line that are looked at to tell a comment from a header."""
 LOOKED_AT = 50
 """Lines that show the separator."""
 SAMPLE = 2**20
 """Bytes that show the encoding."""
-_BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+"""The first bytes of texts in UTF-16."""
 _GROUPS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})*|0")
 
 
@@ -116,12 +119,11 @@ class Layout:
             If there is no header.
         """
         given = _format.get()
-        lines = text.split("\n", (given.skip_lines or 0) + LOOKED_AT)
-        before, separator = _before(lines, given)
-        content = _without_blank_end("\n".join(lines[before:]))
+        before, start, separator = _before(text, given)
+        content = _without_blank_end(text[start:])
         if not content.strip():
             raise DataError(f"{path} is empty: expected a header line and one line per row")
-        first = lines[before : before + LOOKED_AT]
+        first = content.split("\n", LOOKED_AT)[:LOOKED_AT]
         separator = given.separator or separator or _separator_of(first, path)
         header = tuple(name.strip() for name in _cells(first[0], separator, path))
         return cls(path, content, separator, header, before)
@@ -169,26 +171,37 @@ class Layout:
         return bool(np.any(counts != len(self.header) - 1))
 
 
-def _before(lines: Sequence[str], given: TextFormat) -> tuple[int, str | None]:
-    """How many lines come before the header, and the separator that one of them names."""
-    if given.skip_lines is not None:
-        return given.skip_lines, None
-    separator = None
-    for place, line in enumerate(lines):
-        bare = line.strip("\r\n\ufeff")
+def _before(text: str, given: TextFormat) -> tuple[int, int, str | None]:
+    """How many lines come before the header, where the header begins, and the separator that one of them names."""
+    start, separator = 0, None
+    for place in count():
+        end = text.find("\n", start) + 1 or len(text)
+        bare = text[start:end].strip("\r\n\ufeff")
         named = re.fullmatch(r"sep=(.)", bare)
-        if named:
-            separator = named[1]
-        elif bare.strip() and (bare[0] != "#" or _is_header(lines[place:], separator)):
-            return place, separator
-    return len(lines), separator
+        if given.skip_lines is not None:
+            found = place == given.skip_lines
+        else:
+            comment = bare[:1] == "#" and not _is_header(bare, text[end : end + LONGEST_LINE], separator)
+            found = bool(bare.strip()) and named is None and not comment
+        if found or start == len(text):
+            return place, start, separator
+        separator = named[1] if named else separator
+        start = end
+    raise AssertionError("lines have an end")
 
 
-def _is_header(lines: Sequence[str], separator: str | None) -> bool:
-    """Whether a line that begins with # is a header: the next one has as many cells, more than one."""
+def _is_header(line: str, below: str, separator: str | None) -> bool:
+    """Whether a line that begins with # is a header: the next line has as many cells, more than one.
+
+    Parameters
+    ----------
+    line : without its end
+    below : the text after it
+    separator : between cells, if a line before names it
+    """
+    next_line = below.partition("\n")[0]
     marks = [separator] if separator else list(SEPARATORS)
-    counts = [[line.count(mark) for line in lines[:2]] for mark in marks]
-    return lines[0][1:2].strip() != "" and any(len(pair) == 2 and pair[0] == pair[1] > 0 for pair in counts)
+    return line[1:2].strip() != "" and any(line.count(mark) == next_line.count(mark) > 0 for mark in marks)
 
 
 def _separator_of(lines: Sequence[str], path: Path) -> str:
@@ -244,7 +257,7 @@ def decoded(data: bytes, path: Path) -> str:
             return data.decode(asked).removeprefix("\ufeff")
         except (UnicodeError, ValueError) as error:
             raise DataError(f"{path} is not text in the encoding {asked}: {error}") from error
-    if data.startswith(_BYTE_ORDERS):
+    if data.startswith(BYTE_ORDERS):
         try:
             return data.decode("utf-16")
         except UnicodeError as error:

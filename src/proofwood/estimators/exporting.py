@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from proofwood.data.columns import is_number
+from proofwood.data.kinds import Kind
 from proofwood.data.schema import Schema
 from proofwood.files import write_whole
 from proofwood.model.node_table import NodeTable
+from proofwood.printable import shown
 
 if TYPE_CHECKING:
     from proofwood.show.exports.source import Exported
@@ -22,7 +25,8 @@ class Exporting:
     """The exports of a fitted classifier. Each predicts the same as ``predict``, for every row.
 
     A row with a level that training did not have goes to the side with most training weight, even with
-    ``unseen="error"``.
+    ``unseen="error"``. A column of text that training read as numbers or dates is of numbers or dates in an export. A
+    model that tests a column with ``missing_values`` has no export, as that does not know these values.
     """
 
     # fitted
@@ -31,12 +35,29 @@ class Exporting:
     model_: NodeTable
 
     def _exported(self) -> Exported:
+        """The model for :meth:`rules`, whose conditions are about values as :meth:`to_numbers` returns them."""
         # Start-up time: few models are exported.
         from proofwood.show.exports.source import Exported
 
         check_is_fitted(self)
         schema = self.schema_
         return Exported(self.model_, schema.columns, self.classes_, hasattr(self, "feature_names_in_"), schema.gaps)
+
+    def _for_raw_rows(self) -> Exported:
+        """The model for an export that reads the cells of a table; ExportError if it would read some otherwise."""
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.source import ExportError
+
+        found = self._exported()
+        for column in (found.columns[j] for j in found.used):
+            absent = [value for value in column.absent if column.kind is Kind.NOMINAL or is_number(value)]
+            if absent:
+                raise ExportError(
+                    f"column {column.name!r} has missing_values {shown(absent, 3)}, which an export reads as values: "
+                    "replace them by missing values in the training table, or name them only for other columns, such "
+                    "as missing_values={'age': [999]}, and fit again"
+                )
+        return found
 
     def to_sql(
         self, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
@@ -68,7 +89,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.sql import to_sql
 
-        return to_sql(self._exported(), table, proba=proba, dialect=dialect)
+        return to_sql(self._for_raw_rows(), table, proba=proba, dialect=dialect)
 
     def to_python(self) -> str:
         """Source of a Python module without dependencies: ``predict(row)``, ``predict_proba(row)``.
@@ -78,7 +99,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.python import to_python
 
-        return to_python(self._exported())
+        return to_python(self._for_raw_rows())
 
     def to_c(self) -> str:
         """Source in C99 without dependencies: ``predict(row)`` returns a class code, ``predict_proba(row, out)``.
@@ -88,7 +109,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.c import to_c
 
-        return to_c(self._exported())
+        return to_c(self._for_raw_rows())
 
     def to_javascript(self) -> str:
         """Source in JavaScript without dependencies: ``predict(row)``, ``predictProba(row)``.
@@ -98,7 +119,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.javascript import to_javascript
 
-        return to_javascript(self._exported())
+        return to_javascript(self._for_raw_rows())
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
         """Return the model as an ``onnx.ModelProto``, and write it to ``path`` if given; needs the package onnx.
@@ -116,7 +137,7 @@ class Exporting:
         # Start-up time: onnx is optional and slow to load.
         from proofwood.show.exports.onnx import to_onnx
 
-        made = to_onnx(self._exported(), missing_text=missing_text)
+        made = to_onnx(self._for_raw_rows(), missing_text=missing_text)
         if path is not None:
             write_whole(Path(path), made.SerializeToString())
         return made
@@ -129,7 +150,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.pmml import to_pmml
 
-        text = to_pmml(self._exported())
+        text = to_pmml(self._for_raw_rows())
         if path is not None:
             write_whole(Path(path), text.encode())
         return text

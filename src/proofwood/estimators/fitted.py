@@ -21,7 +21,7 @@ from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
-from proofwood.estimators.model_hints import model_hints
+from proofwood.estimators.model_hints import model_hints, reading_hints
 from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save, target_of
 from proofwood.estimators.validation import Validation
 from proofwood.hints import Hint
@@ -194,7 +194,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
         if self.validation_ is not None:
-            more.append(f"new rows: {self.validation_}")
+            told = "claimed when the file was written: " if getattr(self, "loaded_", False) else ""
+            more.append(f"new rows: {told}{self.validation_}")
         more += [f"note: {hint}" for hint in self.notes()]
         proof = self._proof_or_claim()
         if getattr(self, "loaded_", False):
@@ -202,9 +203,14 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return "\n".join([self._describe_model(), proof, *more])
 
     def notes(self) -> list[Hint]:
-        """Hints about the fitted model: classes that it never predicts, a useless tree, leaves of few rows."""
+        """Hints about the fitted model: classes that it never predicts, a useless tree, leaves of few rows, and values
+        that it reads as missing.
+        """
         check_is_fitted(self)
-        return model_hints(self.model_, self.classes_.tolist(), self.get_params(deep=False))
+        return [
+            *model_hints(self.model_, self.classes_.tolist(), self.get_params(deep=False)),
+            *reading_hints(self.model_, self.schema_.columns),
+        ]
 
     def export_text(self, *, X: Any = None, ascii_only: bool = False) -> str:
         """The model as a text tree of rules, one line per node. The rules decide every row as ``predict`` does.

@@ -14,18 +14,17 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from proofwood.arguments import is_integer
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
+from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
 
 # Folds in the order of the rows chose other sizes in sorted tables: decisions/0083-figures-about-new-rows.
 FOLDS = 5
 """Number of folds if ``cv`` is None."""
-FEW_ROWS = 60
-"""Tables with fewer rows are often in some order by chance."""
 
 
 def folds_of(
-    cv: Any, labels: npt.NDArray[Any], groups: Any, random_state: int | None
+    cv: Any, X: Any, labels: npt.NDArray[Any], groups: Any, random_state: int | None
 ) -> list[tuple[IntArray, IntArray]]:
     """The training rows and the held-out rows of each fold.
 
@@ -35,6 +34,7 @@ def folds_of(
     Parameters
     ----------
     cv : number of folds, shuffled and with equal shares of the classes; or a splitter, or pairs of row numbers
+    X : the rows, for splitters that look at them
     labels : (n_rows,) labels
     groups : (n_rows,) group of each row, which folds do not divide; or None
     random_state : seed of the shuffling
@@ -52,15 +52,16 @@ def folds_of(
         splitter = folder(n_folds, shuffle=True, random_state=random_state)
     else:
         splitter = check_cv(cv, labels, classifier=True)
-    return list(splitter.split(np.zeros((labels.size, 1)), labels, groups))
+    return list(splitter.split(X, labels, groups))
 
 
-def sorted_rows(values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any, groups: Any) -> list[Hint]:
+def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any, groups: Any) -> list[Hint]:
     """Hints about the order of the rows that make the scores of a cross-validation doubtful.
 
     Parameters
     ----------
-    values : (n_rows, n_columns) numbers, NaN where missing
+    X : the rows, a frame of pandas or polars
+    values : (n_rows, n_columns) the same as numbers, NaN where missing, 0 in columns that nothing tests
     schema : what the columns are
     codes : (n_rows,) classes
     cv, groups : the parameters of the cross-validation
@@ -74,9 +75,11 @@ def sorted_rows(values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any,
         hints.append(Hint(About.ORDER, (), seen, "pass a number of folds, or a splitter that shuffles"))
     whole = cv is None or is_integer(cv)
     for j, column in enumerate(schema.columns if whole else ()):
-        given = values[:, j]
-        if j in schema.left_out or column.bounds is None or column.missing:
+        if column.bounds is None or column.missing or schema.left_out.get(j) in (DROPPED, EMPTY, CONSTANT):
             continue
+        given = values[:, j]
+        if j in schema.left_out:  # text of too many levels, such as the names of customers
+            given = np.unique(np.asarray(X[column.name], dtype=str), return_inverse=True)[1].astype(np.float64)
         steps = np.diff(given)
         if column.kind in MOMENTS and (np.all(steps >= 0) or np.all(steps <= 0)):
             seen = f"the rows are in the order of {column.name!r}, and shuffled folds learn from later rows"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.data.columns import Column
 from proofwood.data.table_hints import FEW_ROWS
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import LEAF, NodeTable
@@ -57,3 +58,19 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Collection[
         else:
             hints.append(Hint(About.LEAVES, (), seen))
     return hints
+
+
+def reading_hints(table: NodeTable, columns: Sequence[Column]) -> list[Hint]:
+    """A hint about values that the model reads as missing, in columns that it tests.
+
+    Parameters
+    ----------
+    table : the model
+    columns : of the training data
+    """
+    used = sorted({column for node in range(table.n_nodes) for column in table.tested(node)})
+    absent = {columns[j].name: columns[j].absent for j in used if j < len(columns) and columns[j].absent}
+    if not absent:
+        return []
+    told = "; ".join(f"{shown(values, 5)} in {name!r}" for name, values in absent.items())
+    return [Hint(About.GAPS, tuple(absent), f"read as missing values, also in new rows: {told}")]

@@ -31,6 +31,7 @@ from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.validation import Validation
 from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.hints import Hint
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
@@ -212,12 +213,13 @@ class OptimalTreeCV(FittedClassifier):
                 rows = learner._read_rows(X, y, sample_weight)
             for note in notes:
                 warnings.warn(note.message, note.category, stacklevel=2)
-            tried = self._tried(X, rows, learner.schema_, sample_weight, groups, started)
+            hints = self._order_hints(X, rows, learner.schema_, groups)
+            tried = self._tried(X, rows, sample_weight, groups, started)
             choice = choose(tried.scores, tried.leaves, rule)
             learner.validation_ = tried.validation(choice.chosen, rows, self._score_name())
             learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
             learner._finish(learner._learn_rows(rows, started))
-            learner.hints_ += self.__dict__.pop("_order_hints")
+            learner.hints_ += tuple(hints)
         self._adopt(learner, tried, choice)
         self._warn_of_unproved(tried)
         return self
@@ -264,11 +266,19 @@ class OptimalTreeCV(FittedClassifier):
         )
         return {name: getattr(self, name) for name in names}
 
+    def _order_hints(self, X: Any, rows: TrainingRows, schema: Schema, groups: Any) -> list[Hint]:
+        """The hints about the order of the rows of a frame, after a warning with their texts."""
+        if not schema.by_name:
+            return []
+        hints = sorted_rows(X, rows.columns, schema, rows.codes, cv=self.cv, groups=groups)
+        if hints:
+            warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
+        return hints
+
     def _tried(
         self,
         X: Any,
         rows: TrainingRows,
-        schema: Schema,
         sample_weight: npt.ArrayLike | None,
         groups: Any,
         started: float,
@@ -276,16 +286,12 @@ class OptimalTreeCV(FittedClassifier):
         """The fits and scores of all candidates for which there was time."""
         labels = rows.classes[rows.codes]
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
-        hints = sorted_rows(rows.columns, schema, rows.codes, cv=self.cv, groups=groups)
-        self._order_hints = tuple(hints) if schema.by_name else ()
-        if self._order_hints:
-            warnings.warn(DataWarning("; ".join(map(str, hints)), self._order_hints), stacklevel=3)
         self.scorer_ = check_scoring(OptimalTreeClassifier(), scoring=self.scoring)
         minima = [leaf_minimum(rows.codes) if m == AUTO else int(m) for m in values_of(self.min_samples_leaf)]
         seconds = seconds_of(self.time_limit, rows.columns.size)
         end = None if seconds is None else started + (1 - FOR_THE_END) * seconds
         folds = []
-        for train, test in folds_of(self.cv, labels, groups, self.random_state):
+        for train, test in folds_of(self.cv, X, labels, groups, self.random_state):
             reader = OptimalTreeClassifier(**self._common())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows

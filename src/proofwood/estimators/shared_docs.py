@@ -29,7 +29,8 @@ drop : list of indices or names, boolean mask, or None
     "missing_values": """\
 missing_values : value, list of values, dict from column to a list, or None
     Texts and numbers that mean a missing value, such as ``["unknown", 999]`` or ``{"age": [999]}``, in training
-    and in new rows.""",
+    and in new rows. All texts, claims and explanations are about the values after this reading: in them, a row with
+    age 999 has no age. :meth:`notes` names such values of tested columns.""",
     "written_as": """\
 written_as : dict from column to an example, or None
     How numbers or dates are written in a column of text, such as ``{"amount": "1.234,5", "day": "31/12/2020"}``.

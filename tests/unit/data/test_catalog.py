@@ -8,9 +8,12 @@ import pytest
 
 from proofwood import OptimalTreeClassifier
 from proofwood.data.catalog import CATALOG, Dataset, checkerboard, credit, load_dataset
+from proofwood.data.kinds import Kind
+from proofwood.data.schema import training_table
 from proofwood.data.tables import drop_columns, read_table, select_columns, split_target
 from proofwood.estimators.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError
+from proofwood.hints import About
 
 
 @pytest.mark.parametrize("name", list(CATALOG))
@@ -94,12 +97,16 @@ def test_labels_keep_their_type():
 def test_text_that_stands_for_numbers_is_read_as_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c,d,e,f\n1, 2.5,01101,True,high,?\n?,NA,01102,False,1,?\n3,4,01103,true,2,?\n")
     frame = read_table(tmp_path / "t.csv")
-    assert frame["a"].to_list() == [1, None, 3]
-    assert frame["b"].to_list() == [2.5, None, 4.0]
+    assert frame["a"].to_list() == ["1", "?", "3"]  # learners read these, and say that ? is a missing value
+    assert frame["b"].to_list() == [" 2.5", "NA", "4"]
     assert frame["c"].to_list() == ["01101", "01102", "01103"]
     assert frame["d"].to_list() == [True, False, True]
     assert frame["e"].to_list() == ["high", "1", "2"]
     assert frame["f"].to_list() == ["?", "?", "?"]
+    values, schema, hints = training_table(frame)
+    assert np.array_equal(values[:, :2], [[1, 2.5], [np.nan, np.nan], [3, 4]], equal_nan=True)
+    assert [hint.columns for hint in hints if hint.about is About.GAPS] == [("a", "b")]
+    assert [column.kind for column in schema.columns[:2]] == [Kind.INTEGER, Kind.NUMERIC]
 
 
 def test_the_table_of_learners():

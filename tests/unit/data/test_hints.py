@@ -37,8 +37,9 @@ def test_a_column_of_text_becomes_numbers(frame: Any) -> None:
     expected = NUMBERS.copy()
     expected[3] = np.nan
     assert np.array_equal(values[:, 0], expected, equal_nan=True)
-    assert [(hint.about, hint.columns) for hint in said] == [(About.READ, ("amount",))]
+    assert [(hint.about, hint.columns) for hint in said] == [(About.READ, ("amount",)), (About.GAPS, ("amount",))]
     assert str(said[0]) == "read from text: 'amount' as numbers written like 1.234,5 €"
+    assert str(said[1]) == "read as missing values: '?' in 'amount', between numbers"
     new = new_table(frame({"amount": ["1.000,25 €", "7", "-"], "word": ["a", "c", "b"]}), schema)
     assert np.array_equal(new[:, 0], [1000.25, 7, np.nan], equal_nan=True)
     numbers = new_table(frame({"amount": [1.5, 2, 3], "word": ["a", "c", "b"]}), schema)
@@ -89,12 +90,12 @@ def test_what_is_open_is_asked_about_and_can_be_said() -> None:
 def test_cells_in_the_way_are_shown_and_can_be_gaps() -> None:
     frame = pd.DataFrame({"amount": ["oops" if k == 50 else str(number) for k, number in enumerate(NUMBERS)]})
     assert hints(frame) == {About.IN_THE_WAY: ("amount",), About.LEFT_OUT: ("amount",)}
-    assert "but for 'oops', and was not read: correct it, or pass missing_values=['oops']" in text(frame)
+    assert "but for 'oops', and was not read: correct it, or pass missing_values={'amount': ['oops']}" in text(frame)
     assert "identifier" not in text(frame)
     for given in ("oops", ["oops"], {"amount": "oops"}, {0: ["oops", 5]}):
         values, schema, said = training_table(frame, missing_values=given)
         assert np.isnan(values[50, 0])
-        assert [hint.about for hint in said] == [About.READ]
+        assert not said  # plain numbers but for what the user says
         assert np.isnan(new_table(pd.DataFrame({"amount": ["oops"]}), schema)[0, 0])
     with pytest.raises(ValueError, match="missing_values holds"):
         training_table(frame, missing_values=[None])
@@ -153,6 +154,25 @@ def test_declared_categories_stay_text() -> None:
     named = training_table(pd.DataFrame({"code": words}), categorical_features=["code"])[1]
     assert named.columns[0].levels == ("0", "1", "2")
     assert training_table(pd.DataFrame({"code": words}))[1].columns[0].kind is Kind.INTEGER
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["1" * 30, "2" * 30], Kind.NOMINAL),
+        (["1e400", "2"], Kind.NOMINAL),
+        (["1e30", "2.5"], Kind.NUMERIC),
+        (["1e30", "-2e30"], Kind.NUMERIC),
+        (["1e-400", "2"], Kind.NUMERIC),
+        (["-" + "1" * 20 + ".5", "2.5"], Kind.NUMERIC),
+    ],
+)
+def test_numbers_of_any_size_are_read_or_stay_text(texts: list[str], kind: Kind) -> None:
+    frame = pd.DataFrame({"a": texts * (N // 2), "size": NUMBERS})
+    values, schema, _ = training_table(frame)
+    assert schema.columns[0].kind is kind
+    if kind is Kind.NUMERIC:
+        assert values[:2, 0].tolist() == [float(text) for text in texts]
 
 
 def test_identifiers_of_many_digits_stay_text() -> None:
