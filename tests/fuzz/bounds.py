@@ -100,7 +100,8 @@ def some_region(explainer: Explainer, grid: Grid, rng: np.random.Generator) -> d
         if given.levels and given.kind is Kind.NOMINAL:
             where[given.name] = [level for level in given.levels if rng.random() < 0.6] or [given.levels[-1]]
         elif given.levels:
-            first, last = sorted(int(rng.integers(len(given.levels))) for _ in "ab")
+            permitted = range(math.ceil(given.low), math.floor(given.high) + 1)
+            first, last = sorted(int(rng.choice(permitted)) for _ in "ab")
             where[given.name] = list(given.levels[first : last + 1])
         else:
             values = [value for value in grid.values[j] if not math.isnan(value)]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from proofwood import Explainer
+from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
 from tests.fuzz import explanations as fuzz
 
@@ -152,6 +152,17 @@ def test_a_region_says_what_is_possible_in_it() -> None:
     assert everything.constant is False
     assert "possible, age = " in str(everything)
     assert explainer.possible({"age": 30, "income": 20.0}).classes == {0: True, 1: False}
+
+
+def test_a_region_of_ordered_categories_keeps_to_the_bounds() -> None:
+    sizes = pd.Series(pd.Categorical(["s", "m", "l"] * 20, categories=["s", "m", "l"], ordered=True))
+    table = pd.DataFrame({"size": sizes, "n": np.arange(60) % 7})
+    tree = OptimalTreeClassifier(1).fit(table.iloc[:40], np.where(sizes[:40] == "m", "yes", "no"))
+    explainer = Explainer(tree, X=table[sizes != "l"], bounds={"size": (0, 1)})
+    both = explainer.possible({"size": ["m", "l"]})
+    assert both.classes == explainer.possible({"size": ["m"]}).classes
+    with pytest.raises(ValueError, match=r"contains no value of the column: its values are 's', 'm'"):
+        explainer.possible({"size": ["l"]})
 
 
 WRONG = [

@@ -77,7 +77,8 @@ def solve_oblique(run: DiagramRun, engine: str, random_state: int, program: Prog
         # In the remaining time, the mixed-integer model found nothing better
         # (decisions/0074-learning-engines-that-went).
         _to_the_end(run, one_split, random_state + 2)
-        return None
+        # All the time is used, though the last step may end a little before its end.
+        return None if run.done or run.clock.seconds_left is None else "time_limit"
     if program is None:
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None

@@ -114,7 +114,11 @@ class Region:
                 raise ValueError(
                     f"{what}={allowed!r}: these categories are ordered: expected neighbouring ones, without gaps"
                 )
-            return float(codes[0]), float(codes[-1])
+            low, high = max(float(codes[0]), given.low), min(float(codes[-1]), given.high)
+            if low > high:
+                permitted = ", ".join(map(repr, given.levels[math.ceil(given.low) : math.floor(given.high) + 1]))
+                raise ValueError(f"{what}={allowed!r} contains no value of the column: its values are {permitted}")
+            return low, high
         expected = "(low, high) or a number"
         single = isinstance(allowed, int | float | np.integer | np.floating)
         low, high = arguments.interval((allowed, allowed) if single else allowed, what, expected)
