@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import proofwood
 from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, write_report
 from proofwood.estimators import optimal_tree_cv
 from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.folds import folds_of
 from proofwood.model.evaluate import predict
 
 
@@ -33,7 +34,7 @@ def test_the_scores_are_those_of_a_grid_search(iris, scoring):
     X, y = iris
     grid = {"max_depth": [1, 2], "min_samples_leaf": [1, 20]}
     found = OptimalTreeCV((1, 2), alpha=0.0, min_samples_leaf=(1, 20), scoring=scoring, cv=4).fit(X, y).cv_results_
-    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    folds = folds_of(4, X, y, None, 0, X)
     expected = GridSearchCV(OptimalTreeClassifier(), grid, scoring=scoring, cv=folds).fit(X, y).cv_results_
     at = {(p["max_depth"], p["min_samples_leaf"]): k for k, p in enumerate(expected["params"])}
     for k, params in enumerate(found["params"]):
@@ -63,7 +64,7 @@ def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
     trees = OptimalTreeCV(2, alpha=prices, cv=3, rule="best").fit(X, y)
     assert len(fits) < 3 * len(prices)
     assert np.sum(trees.cv_results_["mean_fit_time"] == 0) > 0
-    folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+    folds = folds_of(3, X, y, None, 0, X)
     for (train, test), path in zip(folds, paths, strict=True):
         for price, fit in zip(prices, path, strict=True):  # the tree of each fold costs the least at each price
             alone = OptimalTreeClassifier(2, alpha=price).fit(X[train], y[train])

@@ -46,8 +46,8 @@ def silent():
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_name_is_a_target_and_bands_cut_it(frame: pd.DataFrame, name: str, library: str, tmp_path: Path) -> None:
-    table: Any = frame if library == "pandas" else pl.from_pandas(frame)
-    rows = frame.drop(columns="price") if library == "pandas" else pl.from_pandas(frame).drop("price")
+    table: Any = frame if library == "pandas" else pl.DataFrame(frame.to_dict("list"))
+    rows = frame.drop(columns="price") if library == "pandas" else table.drop("price")
     model = of(name, bands=2).fit(table, "price")
     edge = int(np.quantile(frame["price"], 0.5, method="inverted_cdf"))
     assert model.classes_.tolist() == [f"1: up to {edge:,}", f"2: above {edge:,}"]

@@ -291,7 +291,7 @@ class OptimalTreeCV(FittedClassifier):
         seconds = seconds_of(self.time_limit, rows.columns.size)
         end = None if seconds is None else started + (1 - FOR_THE_END) * seconds
         folds = []
-        for train, test in folds_of(self.cv, X, labels, groups, self.random_state):
+        for train, test in folds_of(self.cv, X, labels, groups, self.random_state, rows.columns):
             reader = OptimalTreeClassifier(**self._common())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows
