@@ -1,4 +1,7 @@
-"""The content of a report, as plain values and texts; the template only arranges them."""
+"""The content of a report, as plain values and texts; the template only arranges them.
+
+What stands where, and why: decisions/0087-the-report-that-is-handed-on.
+"""
 
 from __future__ import annotations
 

@@ -658,7 +658,7 @@
     root.dataset.theme = dark ? "light" : "dark";
   });
 
-  form(innerWidth < 700 && outline ? "outline" : "picture");
+  form(innerWidth < 700 || nodes.filter((_, node) => isLeaf(node)).length > 16 ? "outline" : "picture");
   readable();
   view.scrollLeft = Math.max(0, (view.scrollWidth - view.clientWidth) / 2);
   view.scrollTop = 0;

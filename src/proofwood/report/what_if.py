@@ -112,7 +112,7 @@ def _column(words: Words, schema: Schema, card: Card, j: int, values: FloatArray
         "max": max([high, *cuts]),
         "cuts": cuts,
         "spread": float(quarters[1] - quarters[0]) or float(known.std() if known.size else 0.0) or 1.0,
-        "usual": float(np.floor(middle)) if whole else middle,
+        "usual": float(np.floor(middle)) if whole else float(f"{middle:.4g}"),
     }
 
 

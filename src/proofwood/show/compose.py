@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,7 @@ PAD = 0.08  # inches around the text of a box
 BAR = 0.06  # inches: height of the bar of class shares
 GAP = 0.12  # inches between boxes side by side
 SPREAD, TICKS = 0.5, 0.15  # inches: height of the bars of a spread, and of the line of text below them
-LEAST, LEAST_SPREAD = 0.75, 1.7  # inches: least width of a box, without and with the spread of its rows
+LEAST, LEAST_SPREAD, MOST_SPREAD = 0.75, 1.7, 3.2  # inches: width of a box; least, and least and most with a spread
 SIDE = 0.88  # size of the text at edges relative to other text
 SMALL = 0.76  # size of the text below the bars of a spread
 MAX_NAME = 22  # characters of a name before it is shortened
@@ -168,7 +169,8 @@ def compose(
     boxes = [_box(table, node, labels, max_name, fresh, measure) for node in range(table.n_nodes)]
     widths, heights = np.zeros(len(boxes)), np.zeros(len(boxes))
     for node, box in enumerate(boxes):
-        widths[node] = max(_width(box, measure), LEAST_SPREAD if node in spreads else LEAST, (least or {}).get(node, 0))
+        wide = _spread_width(spreads[node], measure) if node in spreads else LEAST
+        widths[node] = max(_width(box, measure), wide, (least or {}).get(node, 0.0))
         drawn = SPREAD + TICKS + PAD if node in spreads else 0.0
         heights[node] = box.n_lines * LINE + BAR + 2.5 * PAD + drawn
     foot = max((len(lines) for box in boxes for lines in box.sides), default=0) * SIDE * LINE + 0.06
@@ -193,7 +195,7 @@ def _box(
         return Box([f"{target}{said}"], "", [*counts, *_fresh(table, node, fresh)], ([], []))
     head = _filled(heading(table, node, labels, width=width, terms=TERMS))
     sides = [_filled(_side(table, node, labels, low, width), _SIDE_WIDTH) for low in (True, False)]
-    if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD - 2 * PAD - _BESIDE:
+    if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD:
         return Box(head, "", counts, (sides[0], sides[1]))
     return Box(head, counts[0], counts[1:], (sides[0], sides[1]))
 
@@ -212,6 +214,18 @@ def _side(table: NodeTable, node: int, labels: Labels, low: bool, width: int | N
     if len(_filled(named, _SIDE_WIDTH)) <= _SIDE_LINES:
         return named
     return side(table, node, labels, low, width=width, most=0)
+
+
+def _spread_width(spread: Spread, measure: Measure) -> float:
+    """The width of a box in which the texts below the axis of a spread do not meet."""
+    needed = LEAST_SPREAD
+    labels = sorted(spread.labels, key=lambda label: label.x)
+    for one, other in pairwise(labels):
+        half = {"start": (0.0, 1.0), "middle": (0.5, 0.5), "end": (1.0, 0.0)}  # shares of a text left and right of x
+        inches = half[one.anchor][1] * measure(one.text, False) + half[other.anchor][0] * measure(other.text, False)
+        if other.x > one.x:
+            needed = max(needed, (SMALL * inches + 0.06) / (other.x - one.x) + 2 * PAD)
+    return min(needed, MOST_SPREAD)
 
 
 def _width(box: Box, measure: Measure) -> float:

@@ -13,13 +13,14 @@ from proofwood.data.moments import text_of
 from proofwood.decimals import short
 from proofwood.model import evaluate
 from proofwood.model.node_table import OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
-from proofwood.show.labels import Labels, asks_missing
+from proofwood.show.labels import Labels, asks_missing, shorten
 
 MOST_NAMED = 6
 """The most levels that have a bar with a name below it; with more, bars are thin, and each side says how many."""
 BINS = 22
 _GAP_ROOM = 0.14  # share of the width that the bar of missing values takes
 _PARTING = 0.08  # share of the width between the levels of the two sides
+_CHARACTERS = 10  # characters of a level before it is shortened
 _TAIL = 0.97  # axes end at this quantile, so that one outlier does not squeeze all others
 
 
@@ -143,7 +144,8 @@ def _bars(groups: Sequence[tuple[str, IntArray, bool]], n_classes: int) -> Sprea
             if count
         ]
     else:
-        marks = [AxisLabel(at + wide / 2, name) for at, (name, _, _) in zip(left, groups, strict=True)]
+        named = zip(left, groups, strict=True)
+        marks = [AxisLabel(at + wide / 2, shorten(name, _CHARACTERS)) for at, (name, _, _) in named]
     rows = np.array([np.bincount(codes, minlength=n_classes) for _, codes, _ in groups])
     return Spread(np.array(left), np.full(n, wide), rows, cut, tuple(marks))
 
