@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import RESULTS
+from benchmarks.harness import RESULTS, ROOT
 from benchmarks.pages import PAGES
 from benchmarks.papers import EXPERIMENTS
 from benchmarks.reproduce import Chosen, _write
@@ -48,3 +51,32 @@ def test_a_page_of_a_paper_is_what_its_rows_say(paper: str, name: str, stored: P
 def test_every_page_is_made_by_a_command() -> None:
     made = {*PAGES, *(f"{paper}/{name}.md" for paper, name in PAPERS), "summary.md", "fuzz.md"}
     assert {path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.md")} <= made | BY_HAND
+
+
+TABLES = sorted(path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.csv"))
+UNKNOWN = {"bounds-proofs.csv", "bounds.csv", "explain/counterfactuals.csv", "explain/reading.csv"}
+"""Tables with rows of commits that the history does not have; they are to be measured again."""
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (RESULTS / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_row_has_failed(name: str) -> None:
+    assert not [row for row in rows_of(name) if row.get("status") in ("failed", "error")]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_name_commits_of_the_history(name: str) -> None:
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("this is no whole clone: commits are not known")
+    named = {
+        commit for row in rows_of(name) for commit in re.findall(r"commit ([0-9a-f]{6,})", row.get("versions", ""))
+    }
+    gone = [commit for commit in sorted(named) if git("cat-file", "-e", f"{commit}^{{commit}}").returncode]
+    assert bool(gone) == (name in UNKNOWN), gone
