@@ -29,6 +29,13 @@ SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
 PAGES = [*(ROOT / name for name in OUTSIDE if (ROOT / name).exists()), *sorted((ROOT / "docs").rglob("*.md"))]
 """Of the repository; the tests of a wheel have the README only."""
+GUIDES = [
+    page
+    for page in PAGES
+    if page.parent.name in ("how-to", "tutorial") or page in (ROOT / "README.md", ROOT / "docs" / "index.md")
+]
+WIDEST = 88
+"""Characters of a line of code that the site shows without a scroll bar, at 1300 pixels (docs/site.css)."""
 RUNS_COMMANDS = {
     "docs/index.md",
     "docs/tutorial/messy-table.md",
@@ -113,6 +120,12 @@ def test_commands_have_options_that_exist(page: Path) -> None:
             known = {option for each in wanted.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
             unknown = [word for word in arguments[1:] if word.startswith("--") and word.split("=")[0] not in known]
             assert not unknown, f"{page.name}: proofwood {shlex.join(arguments)}"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_of_code_fit_their_box(page: Path) -> None:
+    lines = [(block.line + k, line) for block in blocks(page) for k, line in enumerate(block.text.splitlines(), 1)]
+    assert [(at, line) for at, line in lines if len(line) > WIDEST] == []
 
 
 def test_shown_output_is_compared() -> None:
