@@ -8,9 +8,13 @@ have options that exist everywhere.
 from __future__ import annotations
 
 import contextlib
+import html
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -145,6 +149,44 @@ def test_readme_shows_the_tree_and_its_proof(
     assert "optimal" in printed
     assert "<=" in printed
     assert len(first.text.strip().splitlines()) <= 12
+
+
+def test_readme_needs_no_more_than_its_first_command_installs() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    absent = "import sys; sys.modules.update(dict.fromkeys(['pandas', 'matplotlib', 'pyarrow', 'duckdb']))\n"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", absent + first.text], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert first.shown is not None
+    assert matches(done.stdout, first.shown)
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the documentation is not beside the tests")
+def test_readme_shows_the_picture_of_the_tree_that_it_prints() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    drawn = html.unescape((ROOT / "docs" / "images" / "readme-tree.svg").read_text(encoding="utf-8"))
+    texts = set(re.findall(r">([^<]+)</text>", drawn))
+    assert first.shown is not None
+    printed = re.findall(r"<= ([\d.]+)|(\d+ rows), (\d+ wrong)", first.shown.partition("depth-2")[0])
+    assert {f"≤ {one}" for one, _, _ in printed if one} | {
+        word for _, *words in printed for word in words if word
+    } <= texts
+
+
+FIGURES = re.findall(
+    r"^\| (.*\*\*.*) \| \[.*?\]\((.*?)\) \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+@pytest.mark.skipif(not (ROOT / "benchmarks" / "results").is_dir(), reason="the results are not beside the tests")
+@pytest.mark.parametrize(("said", "page"), FIGURES, ids=[page for _, page in FIGURES])
+def test_figures_of_the_readme_are_those_of_their_page(said: str, page: str) -> None:
+    known = re.findall(r"\d[\d.,]*\d|\d", (ROOT / page).read_text(encoding="utf-8"))
+    figures = re.findall(r"\*\*(.*?)\*\*", said)
+    assert figures
+    assert set(figures) <= set(known)
 
 
 def test_readme_has_its_two_commands_on_top() -> None:
