@@ -32,6 +32,7 @@ SEARCH: dict[str, dict[str, Any]] = {
     "decisions": {"exclude": True},
     "benchmarks": {"exclude": True},
     "CHANGELOG.md": {"boost": 0.2},
+    "gallery.md": {"boost": 0.2},
 }
 """What the search makes of a folder or page: people look for what to do, and records have an index of their own."""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
