@@ -1,5 +1,6 @@
 /* Browsers refuse workers to a page that was opened from a folder. There the search runs in a hidden frame instead.
-   The theme's worker for the search looks for the name IFrameWorker in the page around it. */
+   The name of this file keeps the plugin offline from adding a script of the network; the worker of the theme looks for
+   the name IFrameWorker in the page around it. */
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(url) {
