@@ -34,15 +34,15 @@ ROOT = Path(__file__).resolve().parents[2]
 DPI = 110
 
 
-def page(name: str) -> dict[str, Any]:
-    """What the Python blocks of a page leave behind; they run in a folder of their own."""
+def page(name: str, blocks: int | None = None) -> dict[str, Any]:
+    """What the Python blocks of a page leave behind, or the first ones; they run in a folder of their own."""
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     session: dict[str, Any] = {"__name__": "__main__"}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[:blocks]:
                 exec(block, session)
         finally:
             os.chdir(before)
@@ -59,6 +59,14 @@ def first_tree() -> Any:
     """The tree of the first tutorial, and of the README."""
     made = page("tutorial/first-tree.md")
     return made["tree"].plot(X=made["X"], y=made["y"], figsize=(9.0, 5.4))
+
+
+def readme_tree() -> str:
+    """The tree of the README's first block, as notebooks show it, on white paper for readers of dark pages."""
+    made = page("../README.md", blocks=1)
+    shown = made["tree"]._repr_mimebundle_()["text/html"]
+    drawn: str = re.search(r"<svg .*?</svg>", shown, re.DOTALL).group()
+    return drawn.replace("<svg ", '<svg style="background:#fff" ', 1) + "\n"
 
 
 def choose_size() -> Any:
@@ -114,6 +122,7 @@ def many_classes() -> Any:
 PICTURES: dict[str, Callable[[], Any]] = {
     "loans-tree": loans_tree,
     "first-tree": first_tree,
+    "readme-tree": readme_tree,
     "choose-size": choose_size,
     "compare": compared,
     "explanation": explanation,
@@ -125,13 +134,17 @@ PICTURES: dict[str, Callable[[], Any]] = {
 
 
 def main(names: list[str]) -> None:
-    """Draw the pictures of these names, or all."""
+    """Draw the pictures of these names, or all: SVG where the text of one is made, else PNG."""
     mpl.use("Agg")
     warnings.simplefilter("ignore")  # tutorials show warnings on purpose
     folder = ROOT / "docs" / "images"
     folder.mkdir(exist_ok=True)
     for name in names or PICTURES:
-        figure = PICTURES[name]().get_figure()
+        drawn = PICTURES[name]()
+        if isinstance(drawn, str):
+            (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
+            continue
+        figure = drawn.get_figure()
         figure.savefig(folder / f"{name}.png", dpi=DPI, bbox_inches="tight", metadata={"Software": None})
         plt.close(figure)
 

@@ -26,6 +26,15 @@ FROM_OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "benc
 PICTURES = ("benchmarks/results/**/*.png",)
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 LOADS = re.compile(r'<(?:script|link|img|iframe|source|video)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"')
+SEARCH: dict[str, dict[str, Any]] = {
+    "how-to": {"boost": 4},
+    "tutorial": {"boost": 3},
+    "decisions": {"exclude": True},
+    "benchmarks": {"exclude": True},
+    "CHANGELOG.md": {"boost": 0.2},
+    "gallery.md": {"boost": 0.2},
+}
+"""What the search makes of a folder or page: people look for what to do, and records have an index of their own."""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -38,8 +47,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links between files of the repository as links between pages."""
+    """Links between files of the repository as links between pages; what the search makes of the page."""
     here = page.file.src_uri
+    page.meta.setdefault("search", SEARCH.get(here.partition("/")[0], {}))
     at = posixpath.dirname(in_repository(here))
 
     def moved(link: re.Match[str]) -> str:

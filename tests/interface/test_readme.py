@@ -8,9 +8,13 @@ have options that exist everywhere.
 from __future__ import annotations
 
 import contextlib
+import html
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +33,13 @@ SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
 PAGES = [*(ROOT / name for name in OUTSIDE if (ROOT / name).exists()), *sorted((ROOT / "docs").rglob("*.md"))]
 """Of the repository; the tests of a wheel have the README only."""
+GUIDES = [
+    page
+    for page in PAGES
+    if page.parent.name in ("how-to", "tutorial") or page in (ROOT / "README.md", ROOT / "docs" / "index.md")
+]
+WIDEST = 88
+"""Characters of a line of code that the site shows without a scroll bar, at 1300 pixels (docs/site.css)."""
 RUNS_COMMANDS = {
     "docs/index.md",
     "docs/tutorial/messy-table.md",
@@ -115,6 +126,12 @@ def test_commands_have_options_that_exist(page: Path) -> None:
             assert not unknown, f"{page.name}: proofwood {shlex.join(arguments)}"
 
 
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_of_code_fit_their_box(page: Path) -> None:
+    lines = [(block.line + k, line) for block in blocks(page) for k, line in enumerate(block.text.splitlines(), 1)]
+    assert [(at, line) for at, line in lines if len(line) > WIDEST] == []
+
+
 def test_shown_output_is_compared() -> None:
     assert matches("wrong (1.00%)\n0.31 s\n", "wrong (1.00%)\n0.27 s")
     assert matches("a\nb\nc", "a\n...\nc")
@@ -132,6 +149,58 @@ def test_readme_shows_the_tree_and_its_proof(
     assert "optimal" in printed
     assert "<=" in printed
     assert len(first.text.strip().splitlines()) <= 12
+
+
+ABSENT = """
+import sys
+class Absent:
+    def find_spec(name, *_):
+        if name in ("pandas", "matplotlib", "pyarrow", "duckdb"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent)
+"""
+"""For a program that has to do without optional packages."""
+
+
+def test_readme_needs_no_more_than_its_first_command_installs() -> None:
+    first, *more = (block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join([ABSENT, *(block.text for block in (first, *more))])],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert first.shown is not None
+    assert done.stdout.startswith(first.shown.splitlines()[0])
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the documentation is not beside the tests")
+def test_readme_shows_the_picture_of_the_tree_that_it_prints() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    drawn = html.unescape((ROOT / "docs" / "images" / "readme-tree.svg").read_text(encoding="utf-8"))
+    texts = set(re.findall(r">([^<]+)</text>", drawn))
+    assert first.shown is not None
+    printed = re.findall(r"<= ([\d.]+)|(\d+ rows), (\d+ wrong)", first.shown.partition("depth-2")[0])
+    assert {f"≤ {one}" for one, _, _ in printed if one} | {
+        word for _, *words in printed for word in words if word
+    } <= texts
+
+
+FIGURES = re.findall(
+    r"^\| (.*\*\*.*) \| \[.*?\]\((.*?)\) \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+@pytest.mark.skipif(not (ROOT / "benchmarks" / "results").is_dir(), reason="the results are not beside the tests")
+@pytest.mark.parametrize(("said", "page"), FIGURES, ids=[page for _, page in FIGURES])
+def test_figures_of_the_readme_are_those_of_their_page(said: str, page: str) -> None:
+    known = re.findall(r"\d[\d.,]*\d|\d", (ROOT / page).read_text(encoding="utf-8"))
+    figures = re.findall(r"\*\*(.*?)\*\*", said)
+    assert figures
+    assert set(figures) <= set(known)
 
 
 def test_readme_has_its_two_commands_on_top() -> None:
