@@ -29,6 +29,9 @@ from proofwood import (
     compare,
     load_dataset,
 )
+from proofwood.estimators.pictures import rows_and_codes
+from proofwood.show.spread import spreads
+from proofwood.show.svg import model_svg
 
 ROOT = Path(__file__).resolve().parents[2]
 DPI = 110
@@ -62,10 +65,12 @@ def first_tree() -> Any:
 
 
 def readme_tree() -> str:
-    """The tree of the README's first block, as notebooks show it, on white paper for readers of dark pages."""
+    """The tree of the README's first block, as reports show it, on white paper for readers of dark pages."""
     made = page("../README.md", blocks=1)
-    shown = made["tree"]._repr_mimebundle_()["text/html"]
-    drawn: str = re.search(r"<svg .*?</svg>", shown, re.DOTALL).group()
+    tree = made["tree"]
+    table, names = tree.model_, tree._names()
+    spread = spreads(table, names, *rows_and_codes(tree, made["X"], made["data"].y, "y"))
+    drawn = model_svg(table, names, spreads=spread)
     return drawn.replace("<svg ", '<svg style="background:#fff" ', 1) + "\n"
 
 
