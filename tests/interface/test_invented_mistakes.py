@@ -216,7 +216,6 @@ OWN = [
         "written_as names no column",
         lambda at: tree(written_as={"sinc": "31/12/2020"}).fit(LOANS, PAID),
         error("did you mean", "since"),
-        fault=TO_MEND,
     ),
     row(
         "written_as has a pattern of strptime",
@@ -227,7 +226,6 @@ OWN = [
         "missing_values names no column",
         lambda at: tree(missing_values={"agge": [99]}).fit(LOANS, PAID),
         error("did you mean", "age"),
-        fault=TO_MEND,
     ),
     # weights
     row(

@@ -309,7 +309,6 @@ KINDS = [
         "A column is misspelt",
         lambda at: tree(drop=["adge"]).fit(LOANS, PAID),
         error("adge", "did you mean", "age"),
-        fault=TO_MEND,
     ),
     row(
         "Two columns have the same name",
