@@ -184,15 +184,13 @@ KINDS = [
         "The rows are a list of dicts",
         lambda at: tree().fit(LOANS.to_dict("records"), PAID),
         error("DataFrame"),
-        fault=TO_MEND,
     ),
     row(
         "The rows are a dict of columns",
         lambda at: tree().fit(LOANS.to_dict("list"), PAID),
         error("DataFrame"),
-        fault=TO_MEND,
     ),
-    row("The rows are a path", lambda at: tree().fit("loans.csv", PAID), error("read_csv"), fault=TO_MEND),
+    row("The rows are a path", lambda at: tree().fit("loans.csv", PAID), error("read_csv")),
     row(
         "Columns have two levels of names",
         lambda at: tree().fit(pd.concat({"person": NUMBERS}, axis=1), PAID).export_text(),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import cut
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 _LABELS = (
@@ -34,8 +36,13 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     Raises
     ------
     DataError
-        If ``y`` is a text, and no column of ``X`` has that name.
+        If ``X`` does not hold rows, or ``y`` is a text, and no column of ``X`` has that name.
     """
+    if _is_series(X) and len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
+        raise DataError(
+            f"X is a series, and y has {y.shape[1]} columns: fit(X, y) takes the rows first, then the labels"
+        )
+    require_rows(X)
     if not isinstance(y, str):
         return X, y
     if not is_frame(X):
@@ -47,6 +54,26 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     if is_pandas(frame):
         return frame.drop(columns=y), frame[y]
     return split_target(frame, y)
+
+
+def require_rows(X: Any) -> None:
+    """Raise DataError if ``X`` is something that people take for rows: a path, a mapping, a series or a number."""
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise DataError(f"X is {cut(repr(X))}: expected rows. Read a file first, for example with pandas.read_csv")
+    if isinstance(X, Mapping):
+        one = all(isinstance(value, str) or not np.iterable(value) for value in X.values())
+        raise DataError(f"X is a mapping: expected a frame, such as pandas.DataFrame({'[X]' if one else 'X'})")
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        raise DataError("X is a list of mappings: expected a frame, such as pandas.DataFrame(X)")
+    if _is_series(X):
+        raise DataError(
+            "X is a series: expected a frame. For one row, pass frame.iloc[[k]]; for one column, frame[['name']]"
+        )
+
+
+def _is_series(X: Any) -> bool:
+    """Whether ``X`` is a series of pandas or polars."""
+    return hasattr(X, "to_frame") and len(getattr(X, "shape", ())) == 1
 
 
 def target_name(y: Any) -> str | None:
@@ -148,6 +175,7 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     X : as given to ``predict``
     read : function that turns ``X`` into numbers, with the level codes of the training columns
     """
+    require_rows(X)
     if is_frame(X):
         X = as_frame(X)
         _require_distinct_names(X)
