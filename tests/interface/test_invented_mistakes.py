@@ -230,7 +230,6 @@ OWN = [
         "Weights are the name of a column",
         lambda at: tree().fit(ALL, "paid", sample_weight="age"),
         error("weight", "column"),
-        fault=TO_MEND,
     ),
     row("There are too few weights", lambda at: tree().fit(LOANS, PAID, [1.0] * 7), error("7", str(ROWS))),
     row("All weights are 0", lambda at: tree().fit(LOANS, PAID, [0] * ROWS), error("weight", "0")),
@@ -445,7 +444,6 @@ OWN = [
         "Groups are the name of a column",
         lambda at: OptimalTreeCV().fit(ALL, "paid", groups="city"),
         error("groups", "column"),
-        fault=TO_MEND,
     ),
     # the command line
     row("The target is forgotten", with_table("fit"), error("--target")),

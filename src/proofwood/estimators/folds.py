@@ -49,8 +49,10 @@ def folds_of(
     Raises
     ------
     ValueError
-        If there cannot be so many folds.
+        If there cannot be so many folds, or there is not one group per row.
     """
+    if isinstance(groups, str):
+        raise ValueError(f"groups={groups!r}: expected the group of each row, such as those of a column, X[{groups!r}]")
     if cv is None or (is_integer(cv) and not isinstance(cv, bool)):
         n_folds = FOLDS if cv is None else int(cv)
         if n_folds < 2:
