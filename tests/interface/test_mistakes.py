@@ -89,7 +89,6 @@ KINDS = [
         "The target has gaps, so that 0 and 1 are floats",
         lambda at: tree().fit(LOANS, pd.Series([0.0, 1.0, np.nan] * 40)),
         error("40", "drop|leave out|notna"),
-        fault=TO_MEND,
     ),
     row("The target is the name of a column", lambda at: tree().fit(ALL, "paid").export_text(), reads("income <=")),
     row(

@@ -18,7 +18,7 @@ from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, requ
 from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.printable import cut
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
@@ -241,13 +241,22 @@ def labels_of(y: Any) -> Any:
         raise ValueError(f"y has labels of type {array.dtype}: {_LABELS}")
     if array.dtype.kind in "mM" and array.ndim:
         _require_times(array)
+    if array.dtype.kind == "f":
+        _require_labels(np.isnan(array.ravel()), "NaN")
     return y if array.dtype.kind != "O" or array.ndim == 0 else _of_one_kind(array)
 
 
+def _require_labels(missing: BoolArray, value: str) -> None:
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        raise ValueError(
+            f"y has no label in row {rows[0]} ({value}), and in {rows.size:,} of {missing.size:,} rows in all: drop "
+            "the rows without a label"
+        )
+
+
 def _require_times(array: npt.NDArray[Any]) -> None:
-    if np.isnat(array).any():
-        row = int(np.flatnonzero(np.isnat(array.ravel()))[0])
-        raise ValueError(f"y has no label in row {row} (NaT): drop the rows without a label")
+    _require_labels(np.isnat(array.ravel()), "NaT")
     if np.datetime_data(array.dtype)[0] == "generic":
         raise ValueError("y has times without a unit: add one, for example with y.astype('timedelta64[s]')")
 
@@ -255,9 +264,9 @@ def _require_times(array: npt.NDArray[Any]) -> None:
 def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array of Python objects as numbers or booleans, if all labels are; ValueError if the labels are mixed."""
     flat = array.ravel().tolist()
-    for row, label in enumerate(flat):
-        if label is None or type(label).__name__ == "NAType" or label != label:
-            raise ValueError(f"y has no label in row {row} ({label!r}): drop the rows without a label")
+    missing = [label is None or type(label).__name__ == "NAType" or label != label for label in flat]
+    if any(missing):
+        _require_labels(np.array(missing), repr(flat[missing.index(True)]))
     kinds = {type(label) for label in flat}
     odd = sorted(kind.__name__ for kind in kinds if not issubclass(kind, (str, int, float, np.generic)))
     if odd:
