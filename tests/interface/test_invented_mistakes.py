@@ -418,7 +418,6 @@ OWN = [
         "A score is misspelt",
         lambda at: OptimalTreeCV(scoring="acuracy").fit(NUMBERS, PAID),
         error("acuracy", "did you mean 'accuracy'"),
-        fault=TO_MEND,
     ),
     row("There is one fold", lambda at: OptimalTreeCV(cv=1).fit(NUMBERS, PAID), error("cv", "2|two")),
     row(
@@ -430,13 +429,11 @@ OWN = [
         "f1 is asked of classes that are texts",
         lambda at: OptimalTreeCV(scoring="f1").fit(NUMBERS, PAID),
         error("f1_macro"),
-        fault=TO_MEND,
     ),
     row(
         "roc_auc is asked of three classes",
         lambda at: OptimalTreeCV(scoring="roc_auc").fit(NUMBERS, LOANS["city"]),
         error("roc_auc_ovr"),
-        fault=TO_MEND,
     ),
     row("No depth is given to choose from", lambda at: OptimalTreeCV([]).fit(NUMBERS, PAID), error("max_depth")),
     row(
