@@ -390,7 +390,7 @@ OWN = [
         lambda at: page(at, LOANS, PAID, rows=[500]),
         error("500", "119|120"),
     ),
-    row("A picture gets the path of a file", lambda at: FITTED.plot("tree.png"), error("savefig"), fault=TO_MEND),
+    row("A picture gets the path of a file", lambda at: FITTED.plot("tree.png"), error("savefig")),
     row(
         "A palette has a class that is misspelt",
         lambda at: FITTED.plot(palette={"Yes": "red", "no": "blue"}),
