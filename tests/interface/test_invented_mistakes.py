@@ -157,7 +157,6 @@ OWN = [
         "Accuracy is asked of labels in other words",
         lambda at: FITTED.score(LOANS, PAID.str.upper()),
         hint("yes", "no"),
-        fault=TO_MEND,
     ),
     # parameters, from habit of other libraries
     row("max_depth is None, as in scikit-learn", lambda at: tree(None).fit(LOANS, PAID), error("max_depth", "integer")),
@@ -350,7 +349,7 @@ OWN = [
         lambda at: WHY.abductive(NUMBERS),
         error("120 rows", "expected one", "explain("),
     ),
-    row("A row number is a row to explain", lambda at: WHY.abductive(3), error("iloc[[|[3:4]|row"), fault=TO_MEND),
+    row("A row number is a row to explain", lambda at: WHY.abductive(3), error("iloc[[|[3:4]|row")),
     row(
         "The class to reach is misspelt",
         lambda at: WHY.counterfactual(ROW, target="Yes"),

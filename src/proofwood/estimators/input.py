@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,12 +15,12 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
+from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, is_sparse, require_no_infinity
 from proofwood.data.targets import require_classes
-from proofwood.exceptions import DataError
+from proofwood.exceptions import DataError, DataWarning
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.printable import cut
+from proofwood.printable import cut, shown
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 _LABELS = (
@@ -60,7 +61,7 @@ def require_rows(X: Any) -> None:
     """Raise DataError if ``X`` is something that people take for rows: a path, a mapping, a series or a number."""
     if isinstance(X, (str, bytes, os.PathLike)):
         raise DataError(f"X is {cut(repr(X))}: expected rows. Read a file first, for example with pandas.read_csv")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not is_sparse(X):  # sparse matrices of one kind are dicts
         one = all(isinstance(value, str) or not np.iterable(value) for value in X.values())
         raise DataError(f"X is a mapping: expected a frame, such as pandas.DataFrame({'[X]' if one else 'X'})")
     if isinstance(X, list) and X and isinstance(X[0], Mapping):
@@ -285,6 +286,14 @@ def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         shown = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(f"y mixes labels of types {shown}: make them all text, for example with y.astype(str)")
     return array
+
+
+def warn_of_other_labels(y: Any, classes: npt.NDArray[Any]) -> None:
+    """Warn if none of the labels is a class of the model: then all rows are wrong, whatever the model predicts."""
+    labels = np.unique(np.asarray(y)).tolist()
+    if labels and not set(labels) & set(classes.tolist()):
+        names = f"the labels are {shown(labels, 3)}, the classes {shown(classes.tolist(), 3)}"
+        warnings.warn(DataWarning(f"no label is a class of the model: {names}"), stacklevel=3)
 
 
 def known_codes(y: Any, classes: npt.NDArray[Any], n_rows: int) -> IntArray:
