@@ -394,7 +394,10 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
         if column.kind not in CATEGORIES or names[j] in skip or not column.levels:
             continue
         if names[j] not in like:
-            raise DataError(f"column {names[j]!r} holds text, but held numbers in training: convert it to numbers")
+            raise DataError(
+                f"column {names[j]!r} holds text (such as {shown(column.levels, 1)}), but held numbers in training: "
+                "convert it to numbers"
+            )
         strange = values[:, j] == len(column.levels)
         if not strange.any():
             continue
