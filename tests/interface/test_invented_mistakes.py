@@ -380,7 +380,6 @@ OWN = [
         "write_report gets its path last",
         lambda at: write_report(FITTED, LOANS, PAID, at / "report.html"),
         error("write_report(model, path"),
-        fault=TO_MEND,
     ),
     row(
         "A report explains a row that is not there",
@@ -485,7 +484,6 @@ OWN = [
         "A report is to be a PDF file",
         lambda at: fit_with("--report", at / "report.pdf")(at),
         error(".html"),
-        fault=TO_MEND,
     ),
     row(
         "A picture is to be a Word file",

@@ -31,7 +31,6 @@ from tests.mistakes import (
     PAID,
     PRICE,
     ROWS,
-    TO_MEND,
     WHY,
     Want,
     check,
@@ -171,7 +170,6 @@ KINDS = [
         "Explanations of all rows are to be a CSV file",
         lambda at: with_model("explain", "--all", "--out", at / "explained.csv")(at),
         error(".jsonl"),
-        fault=TO_MEND,
     ),
     row(
         "Rows of a file have no label",

@@ -45,6 +45,7 @@ from proofwood.cli.report import FITTED, fitted_answer, print_report
 from proofwood.cli.weights import as_settings, class_weight
 from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
+from proofwood.files import require_page
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -141,6 +142,8 @@ def fit(
     require_out(plot, data, option="--plot")
     require_picture(plot)
     require_out(report, data, option="--report")
+    if report is not None:
+        require_page(report)
     estimator = learner(model)
     require_scoring(scoring)
     given = chosen(own)

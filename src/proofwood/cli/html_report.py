@@ -14,6 +14,7 @@ from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows
 from proofwood.cli.options import TABLE_HELP, DropMissingTarget, ModelFile, Sheet, Target
 from proofwood.exceptions import DataError
+from proofwood.files import require_page
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -51,6 +52,7 @@ def report(
     from proofwood.report import write_report
 
     require_out(out, model, table, *([] if validation is None else [validation]))
+    require_page(out)
     fitted = saved_model(model)
     features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {}
