@@ -243,7 +243,12 @@ def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
     if not absent:
         return
     listed = f" The columns are {shown(columns, 20, str)}."
+    if 2 * sum(map(_is_number, columns)) >= len(columns):
+        listed += " These look like values: does the table begin with a header?"
     if len(absent) == 1:
+        several = [name.strip() for name in absent[0].split(",")]
+        if len(several) > 1 and set(several) <= set(columns):
+            raise DataError(f"no column {absent[0]!r} in the table, but several: repeat the option for each name")
         near = _suggestion(absent[0], columns, " Did you mean {}?")
         raise DataError(f"no column {absent[0]!r} in the table.{near or listed}")
     parts = [repr(name) + _suggestion(name, columns, " (did you mean {}?)") for name in absent]
