@@ -20,7 +20,6 @@ from proofwood import (
 from tests.command_line import invoke
 
 ROWS = 120
-TO_MEND = "the message has no way out yet"
 
 
 class Want(NamedTuple):
