@@ -83,6 +83,12 @@ def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
     return value
 
 
+def one_row(value: Any, name: str = "x") -> None:
+    """Raise TypeError if the value is a number or a text, such as a row number, and not a row."""
+    if isinstance(value, str | bytes | numbers.Number | np.generic):
+        raise TypeError(f"{name}={_shown(value)}: expected the values of one row, such as X.iloc[[{_shown(value)}]]")
+
+
 def classes_of(target: Any) -> list[Any]:
     """Return the classes that a user names: one class, or several in a list, set, array or other iterable.
 

@@ -96,6 +96,35 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         raise _named(error, path) from error
 
 
+OTHER_KINDS = (
+    ".csv",
+    ".tsv",
+    ".xlsx",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".pdf",
+    ".doc",
+    ".docx",
+    ".odt",
+    ".png",
+    ".svg",
+)
+"""Endings that promise a table, a document or a picture: no page, and no list of explanations, has such a name."""
+
+
+def require_kind(path: str | os.PathLike[str], expected: str) -> None:
+    """Raise ValueError if the ending of a file that is to be written promises another kind than ``expected``."""
+    ending = Path(path).suffix.lower()
+    if ending in OTHER_KINDS:
+        raise ValueError(f"{path}: this would not be a file of kind {ending}: expected {expected}")
+
+
+def require_page(path: str | os.PathLike[str]) -> None:
+    """Raise ValueError if a report is to be written to a file that promises to be no page."""
+    require_kind(path, "a page, .html, which browsers print to PDF")
+
+
 def is_regular(path: str | os.PathLike[str]) -> bool:
     """Whether ``path`` is a regular file, or does not exist yet; False for devices, pipes and open descriptors."""
     if _open_file(path) is not None:

@@ -35,6 +35,7 @@ from proofwood.cli.options import (
 from proofwood.cli.pictures import Plot, require_picture
 from proofwood.cli.tables import knows_types, read_rows, whole_columns
 from proofwood.exceptions import DataError
+from proofwood.files import require_kind
 
 ENGINES = ("auto", "cdcl", "messages", "paper")
 EXAMPLES = """
@@ -150,6 +151,8 @@ def explain(
     if constraint and engine not in (searches := ("auto", "cdcl", "messages")):
         raise DataError(f"--engine {engine} does not support --constraint: expected one of {', '.join(searches)}")
     require_out(out, model, data, option="--out")
+    if out is not None:
+        require_kind(out, "JSON lines, .jsonl; in Python, the table of explanations has to_frame()")
     require_out(certificate, model, data, option="--certificate")
     require_out(plot, model, data, option="--plot")
     require_picture(plot)

@@ -23,8 +23,14 @@ def saved_model(path: Path) -> Any:
     if not path.exists():
         raise DataError(f"there is no file {path}: expected a model file from 'proofwood fit --out'")
     from proofwood.estimators.saving import load
+    from proofwood.estimators.storage import ModelFileError
 
-    return load(path)
+    try:
+        return load(path)
+    except ModelFileError as error:
+        if path.suffix.lower() == ".json":
+            raise
+        raise DataError(f"{error} Commands take the model first, then a table.") from error
 
 
 def require_out(out: Path | None, *inputs: Path, option: str = "--out") -> None:

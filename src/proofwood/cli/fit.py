@@ -46,6 +46,7 @@ from proofwood.cli.report import FITTED, fitted_answer, print_report
 from proofwood.cli.weights import as_settings, class_weight
 from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
+from proofwood.files import require_page
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -143,6 +144,8 @@ def fit(
     require_out(plot, data, option="--plot")
     require_picture(plot)
     require_out(report, data, *([] if card is None else [card]), option="--report")
+    if report is not None:
+        require_page(report)
     told = _card(card, report)
     estimator = learner(model)
     require_scoring(scoring)

@@ -14,6 +14,7 @@ from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows
 from proofwood.cli.options import TABLE_HELP, Card, DropMissingTarget, ModelFile, Sheet, Target
 from proofwood.exceptions import DataError
+from proofwood.files import require_page
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -58,6 +59,7 @@ def report(
     from proofwood.report import write_report
 
     require_out(out, model, table, *(path for path in (validation, card) if path is not None))
+    require_page(out)
     fitted = saved_model(model)
     features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {"card": card, "source": table, "include_rows": include_rows}

@@ -21,7 +21,7 @@ class Vote(StrEnum):
     MAJORITY = "majority"
 
 
-TABLE_HELP = "Table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB"
+TABLE_HELP = "Table: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite or DuckDB"
 """Beginning of the help of arguments that are tables."""
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")]

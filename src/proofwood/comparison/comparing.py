@@ -24,7 +24,7 @@ from proofwood.comparison.result import ComparedModel, Comparison
 from proofwood.data.targets import banded
 from proofwood.estimators.choice import score_name
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.folds import folds_of
+from proofwood.estimators.folds import folds_of, require_score
 from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
@@ -174,7 +174,8 @@ def compare(
     X, y = features_and_labels(X, y)
     X = with_row_index(X)
     labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
-    classes_and_codes(labels)  # says why, before any fit, if these are no classes
+    classes, _ = classes_and_codes(labels)  # says why, before any fit, if these are no classes
+    require_score(scoring, classes)
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
     folds = folds_of(cv, X, labels, groups, random_state)
     found, cut = [], 0

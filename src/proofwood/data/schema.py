@@ -35,7 +35,7 @@ from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_nan
-from proofwood.printable import shown
+from proofwood.printable import nearest, shown
 
 MOST_LEVELS = 255
 """A text column with more levels is left out, unless the user names it as categorical."""
@@ -394,7 +394,10 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
         if column.kind not in CATEGORIES or names[j] in skip or not column.levels:
             continue
         if names[j] not in like:
-            raise DataError(f"column {names[j]!r} holds text, but held numbers in training: convert it to numbers")
+            raise DataError(
+                f"column {names[j]!r} holds text (such as {shown(column.levels, 1)}), but held numbers in training: "
+                "convert it to numbers"
+            )
         strange = values[:, j] == len(column.levels)
         if not strange.any():
             continue
@@ -451,7 +454,7 @@ def columns_of(given: Any, n_columns: int, names: Sequence[str], parameter: str)
     if isinstance(given, str) and given in names:
         return [names.index(given)]
     if isinstance(given, (str, bytes)) or not np.iterable(given):
-        raise ValueError(f"{parameter}={given!r}: {what}")
+        raise ValueError(f"{parameter}={given!r}{_meant(given, names)}: {what}")
     items = list(given)
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
         if len(items) != n_columns:
@@ -464,6 +467,13 @@ def columns_of(given: Any, n_columns: int, names: Sequence[str], parameter: str)
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and -n_columns <= item < n_columns:
             indices.append(int(item) % n_columns)
         else:
-            there = f"the columns are {', '.join(names)}" if names else f"there are {n_columns} columns, without names"
-            raise ValueError(f"{parameter} names {item!r}, but {there}: {what}")
+            there = (
+                f"the columns are {shown(names, 20, str)}" if names else f"there are {n_columns} columns, without names"
+            )
+            raise ValueError(f"{parameter} names {item!r}{_meant(item, names)}, but {there}: {what}")
     return indices
+
+
+def _meant(name: object, names: Sequence[str]) -> str:
+    near = nearest(name, names) if isinstance(name, str) else None
+    return f" (did you mean {near!r}?)" if near else ""

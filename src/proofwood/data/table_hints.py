@@ -77,19 +77,24 @@ def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
 
 def _spellings(levels: Sequence[Column]) -> list[Hint]:
     """Columns with levels that differ only by blanks around them or by the case of letters."""
-    told = {}
-    for column in levels:
-        alike: dict[str, list[str]] = {}
-        for level in column.levels:
-            alike.setdefault(" ".join(level.split()).casefold(), []).append(level)
-        several = [same for same in alike.values() if len(same) > 1]
-        if several:
-            told[column.name] = f"{column.name!r} ({shown(several[0], 3)})"
+    alike = {column.name: _alike(column.levels) for column in levels}
+    told = {name: f"{name!r} ({shown(same, 3)})" for name, same in alike.items() if same}
     if not told:
         return []
     seen = f"levels that differ only by blanks or case, in {', '.join(told.values())}"
-    todo = "make them one level, for example with .str.strip().str.lower(), if they mean the same"
-    return [Hint(About.SPELLINGS, tuple(told), seen, todo, "write them alike in the file if they mean the same")]
+    return [Hint(About.SPELLINGS, tuple(told), seen, _ONE.format("level"), _WRITE_ALIKE)]
+
+
+_ONE = "make them one {}, for example with .str.strip().str.lower(), if they mean the same"
+_WRITE_ALIKE = "write them alike in the file if they mean the same"
+
+
+def _alike(texts: Sequence[str]) -> list[str]:
+    """The first texts that differ only by blanks or by the case of letters; none if all differ by more."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
+    return next((same for same in alike.values() if len(same) > 1), [])
 
 
 def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column]) -> list[Hint]:
@@ -173,6 +178,27 @@ def target_hints(
 
 RARE_SHARE, MOST_CLASSES = 0.05, 20
 """A class is rare below this share of the rows; if there are more classes than this number, most are."""
+
+
+def class_hints(classes: Sequence[Any], n_rows: int) -> list[Hint]:
+    """Hints about a target of one class or of nearly as many as rows, and classes that differ only by blanks or case.
+
+    Parameters
+    ----------
+    classes : labels
+    n_rows : of the training data
+    """
+    if n_rows > FEW_ROWS and 2 * len(classes) > n_rows:
+        seen = f"the target has {len(classes):,} classes in {n_rows:,} rows, like an identifier"
+        return [Hint(About.RARE, (), seen, "is this the right column? Classes need several rows each")]
+    if len(classes) == 1:
+        seen = f"all rows are of one class, {classes[0]!r}, so that there is nothing to learn"
+        return [Hint(About.BASELINE, (), seen, "is this the right target, and are these all rows?")]
+    same = _alike([label for label in classes if isinstance(label, str)])
+    if not same:
+        return []
+    seen = f"classes that differ only by blanks or case ({shown(same, 3)})"
+    return [Hint(About.SPELLINGS, (), seen, _ONE.format("class"), _WRITE_ALIKE)]
 
 
 def rare_hints(classes: Sequence[Any], codes: IntArray) -> list[Hint]:

@@ -42,12 +42,12 @@ from proofwood.printable import first_line, nearest, shown
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 EXCEL = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
-JSON_LINES = (".jsonl", ".ndjson")
+JSON = (".jsonl", ".ndjson", ".json")
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """The first bytes of packed files."""
 PACKED_CHUNK = 2**10
 """Bytes that are unpacked at once: Zstandard makes at most 2**15 times as many of them."""
-FORMS = "CSV, TSV or JSON lines (also packed, .gz or .zst), Parquet, Arrow, Excel, SQLite or DuckDB"
+FORMS = "CSV, TSV or JSON (also packed, .gz or .zst), Parquet, Arrow, Excel, SQLite or DuckDB"
 """The file formats that can be read."""
 MAX_PACKED = 100
 """The largest ratio of unpacked to packed size of a text or sheet; larger ones are refused as decompression bombs."""
@@ -124,8 +124,8 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
             size = path.stat().st_size
             frame = read_database(path, lambda estimate: _require_room(path, estimate, size))
             return Cells(_checked(frame, path, size), path)
-        if _unpacked_ending(path) in JSON_LINES:
-            return Cells(_read_json_lines(path), path)
+        if _unpacked_ending(path) in JSON:
+            return Cells(_read_json(path), path)
         return _read_text(path)
     except PermissionError as error:
         raise DataError(f"cannot read {path}: permission denied") from error
@@ -142,7 +142,7 @@ def column_names(path: str | Path) -> list[str]:
     path = Path(path)
     _require_file(path)
     ending = path.suffix.lower()
-    if ending in (*EXCEL, *ARROW, *SQLITE, *DUCKDB) or _unpacked_ending(path) in JSON_LINES:
+    if ending in (*EXCEL, *ARROW, *SQLITE, *DUCKDB) or _unpacked_ending(path) in JSON:
         return read_table(path).columns
     if ending in PARQUET:
         return list(pl.read_parquet_schema(path))
@@ -243,7 +243,12 @@ def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
     if not absent:
         return
     listed = f" The columns are {shown(columns, 20, str)}."
+    if 2 * sum(map(_is_number, columns)) >= len(columns):
+        listed += " These look like values: does the table begin with a header?"
     if len(absent) == 1:
+        several = [name.strip() for name in absent[0].split(",")]
+        if len(several) > 1 and set(several) <= set(columns):
+            raise DataError(f"no column {absent[0]!r} in the table, but several: repeat the option for each name")
         near = _suggestion(absent[0], columns, " Did you mean {}?")
         raise DataError(f"no column {absent[0]!r} in the table.{near or listed}")
     parts = [repr(name) + _suggestion(name, columns, " (did you mean {}?)") for name in absent]
@@ -309,12 +314,13 @@ def _unpacked_ending(path: Path) -> str:
     return Path(path.stem if path.suffix.lower() in (".gz", ".zst") else path.name).suffix.lower()
 
 
-def _read_json_lines(path: Path) -> pl.DataFrame:
+def _read_json(path: Path) -> pl.DataFrame:
     data = _bytes(path)
-    with _read_errors(f"{path} as JSON lines", ". Expected an object on each line"):
+    read = pl.read_json if data.lstrip().startswith(b"[") else pl.read_ndjson
+    with _read_errors(f"{path} as JSON", ". Expected an object on each line, or a list of objects"):
         _require_room(path, TEXT * data.count(b":"), len(data))
         with _silent_natively():
-            frame = pl.read_ndjson(BytesIO(data), infer_schema_length=None)
+            frame = read(BytesIO(data), infer_schema_length=None)
     return _checked(frame, path, len(data))
 
 

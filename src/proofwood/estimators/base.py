@@ -22,7 +22,7 @@ import numpy.typing as npt
 from proofwood import memory
 from proofwood.data.columns import as_dense, is_sparse
 from proofwood.data.schema import training_table
-from proofwood.data.table_hints import rare_hints, target_hints
+from proofwood.data.table_hints import class_hints, rare_hints, target_hints
 from proofwood.data.targets import banded
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
@@ -235,6 +235,7 @@ class ProvedClassifier(FittedClassifier):
             raise
         if self.schema_.by_name:
             hints += target_hints(columns, self.schema_.columns, self.schema_.left_out, codes)
+            hints += class_hints(classes.tolist(), codes.size)
             if getattr(self, "class_weight", None) is None and sample_weight is None:
                 hints += rare_hints(classes.tolist(), codes)
         self._hint(hints)

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.arguments import is_integer
+from proofwood.arguments import is_integer, one_row
 from proofwood.data.columns import Column, as_dense, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.targets import Bands
 from proofwood.data.thresholds import ThresholdRule
 from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
-from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows
+from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows, warn_of_other_labels
 from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.model_hints import model_hints, reading_hints
 from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save, target_of
@@ -181,7 +181,9 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         X, y = features_and_labels(X, y)
-        return float(super().score(X, self.to_labels(y), sample_weight))
+        labels = self.to_labels(y)
+        warn_of_other_labels(labels, self.classes_)
+        return float(super().score(X, labels, sample_weight))
 
     # ------------------------------------------------------------------------------------------------------ show
 
@@ -239,7 +241,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         ----------
         x : (n_features,) one row, or a frame of one row
         """
-        rows = self._rows(x if is_frame(x) else np.reshape(np.asarray(x), (1, -1)))
+        one_row(x)
+        rows = self._rows(x if is_frame(x) or isinstance(x, Mapping) else np.reshape(np.asarray(x), (1, -1)))
         if rows.shape[0] != 1:
             raise ValueError(f"x has {rows.shape[0]} rows: expected one row")
         return explain_path(self.model_, rows[0], self._names())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from proofwood.arguments import is_integer
@@ -17,6 +18,7 @@ from proofwood.data.schema import Schema
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import nearest, shown
 
 # Folds in the order of the rows chose other sizes in sorted tables: decisions/0083-figures-about-new-rows.
 FOLDS = 5
@@ -49,8 +51,10 @@ def folds_of(
     Raises
     ------
     ValueError
-        If there cannot be so many folds.
+        If there cannot be so many folds, or there is not one group per row.
     """
+    if isinstance(groups, str):
+        raise ValueError(f"groups={groups!r}: expected the group of each row, such as those of a column, X[{groups!r}]")
     if cv is None or (is_integer(cv) and not isinstance(cv, bool)):
         n_folds = FOLDS if cv is None else int(cv)
         if n_folds < 2:
@@ -119,6 +123,31 @@ def _in_blocks(values: FloatArray) -> bool:
     n_values = np.unique(values).size
     blocks = int(np.count_nonzero(np.diff(values))) + 1
     return blocks == n_values and 10 < n_values <= values.size // 2
+
+
+def require_score(scoring: Any, classes: npt.NDArray[Any]) -> None:
+    """Raise ValueError if scikit-learn has no score of this name, or if it is for two classes and these are others.
+
+    Parameters
+    ----------
+    scoring : name of a score; anything else passes
+    classes : labels
+    """
+    if not isinstance(scoring, str):
+        return
+    names = get_scorer_names()
+    if scoring not in names:
+        near = nearest(scoring, names)
+        hint = f": did you mean {near!r}?" if near else ": expected a name of sklearn.metrics.get_scorer_names()"
+        raise ValueError(f"scoring={scoring!r} is not a score of scikit-learn{hint}")
+    of_two = scoring == "roc_auc"
+    if (of_two or f"{scoring}_macro" in names) and not (classes.size == 2 and (of_two or 1 in classes.tolist())):
+        wanted = "two classes" if of_two else "the classes 0 and 1"
+        means = [name for name in names if name.startswith(f"{scoring}_") and not name.endswith("_samples")]
+        raise ValueError(
+            f"scoring={scoring!r} is for {wanted}, and the target has {shown(classes.tolist(), 3)}: use a mean over "
+            f"classes, one of {', '.join(means)}"
+        )
 
 
 def baseline_score(scorer: Any, train: npt.NDArray[Any], test: npt.NDArray[Any], weights: Any = None) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, require_no_infinity
+from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, is_sparse, require_no_infinity
 from proofwood.data.targets import require_classes
-from proofwood.exceptions import DataError
+from proofwood.exceptions import DataError, DataWarning
 from proofwood.hints import About, Hint
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.printable import cut, shown
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 _LABELS = (
@@ -34,8 +37,13 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     Raises
     ------
     DataError
-        If ``y`` is a text, and no column of ``X`` has that name.
+        If ``X`` does not hold rows, or ``y`` is a text, and no column of ``X`` has that name.
     """
+    if _is_series(X) and len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
+        raise DataError(
+            f"X is a series, and y has {y.shape[1]} columns: fit(X, y) takes the rows first, then the labels"
+        )
+    require_rows(X)
     if not isinstance(y, str):
         return X, y
     if not is_frame(X):
@@ -47,6 +55,26 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     if is_pandas(frame):
         return frame.drop(columns=y), frame[y]
     return split_target(frame, y)
+
+
+def require_rows(X: Any) -> None:
+    """Raise DataError if ``X`` is something that people take for rows: a path, a mapping, a series or a number."""
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise DataError(f"X is {cut(repr(X))}: expected rows. Read a file first, for example with pandas.read_csv")
+    if isinstance(X, Mapping) and not is_sparse(X):  # sparse matrices of one kind are dicts
+        one = all(isinstance(value, str) or not np.iterable(value) for value in X.values())
+        raise DataError(f"X is a mapping: expected a frame, such as pandas.DataFrame({'[X]' if one else 'X'})")
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        raise DataError("X is a list of mappings: expected a frame, such as pandas.DataFrame(X)")
+    if _is_series(X):
+        raise DataError(
+            "X is a series: expected a frame. For one row, pass frame.iloc[[k]]; for one column, frame[['name']]"
+        )
+
+
+def _is_series(X: Any) -> bool:
+    """Whether ``X`` is a series of pandas or polars."""
+    return hasattr(X, "to_frame") and len(getattr(X, "shape", ())) == 1
 
 
 def target_name(y: Any) -> str | None:
@@ -148,6 +176,7 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     X : as given to ``predict``
     read : function that turns ``X`` into numbers, with the level codes of the training columns
     """
+    require_rows(X)
     if is_frame(X):
         X = as_frame(X)
         _require_distinct_names(X)
@@ -213,13 +242,22 @@ def labels_of(y: Any) -> Any:
         raise ValueError(f"y has labels of type {array.dtype}: {_LABELS}")
     if array.dtype.kind in "mM" and array.ndim:
         _require_times(array)
+    if array.dtype.kind == "f":
+        _require_labels(np.isnan(array.ravel()), "NaN")
     return y if array.dtype.kind != "O" or array.ndim == 0 else _of_one_kind(array)
 
 
+def _require_labels(missing: BoolArray, value: str) -> None:
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        raise ValueError(
+            f"y has no label in row {rows[0]} ({value}), and in {rows.size:,} of {missing.size:,} rows in all: drop "
+            "the rows without a label"
+        )
+
+
 def _require_times(array: npt.NDArray[Any]) -> None:
-    if np.isnat(array).any():
-        row = int(np.flatnonzero(np.isnat(array.ravel()))[0])
-        raise ValueError(f"y has no label in row {row} (NaT): drop the rows without a label")
+    _require_labels(np.isnat(array.ravel()), "NaT")
     if np.datetime_data(array.dtype)[0] == "generic":
         raise ValueError("y has times without a unit: add one, for example with y.astype('timedelta64[s]')")
 
@@ -227,9 +265,9 @@ def _require_times(array: npt.NDArray[Any]) -> None:
 def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array of Python objects as numbers or booleans, if all labels are; ValueError if the labels are mixed."""
     flat = array.ravel().tolist()
-    for row, label in enumerate(flat):
-        if label is None or type(label).__name__ == "NAType" or label != label:
-            raise ValueError(f"y has no label in row {row} ({label!r}): drop the rows without a label")
+    missing = [label is None or type(label).__name__ == "NAType" or label != label for label in flat]
+    if any(missing):
+        _require_labels(np.array(missing), repr(flat[missing.index(True)]))
     kinds = {type(label) for label in flat}
     odd = sorted(kind.__name__ for kind in kinds if not issubclass(kind, (str, int, float, np.generic)))
     if odd:
@@ -248,6 +286,14 @@ def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         shown = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(f"y mixes labels of types {shown}: make them all text, for example with y.astype(str)")
     return array
+
+
+def warn_of_other_labels(y: Any, classes: npt.NDArray[Any]) -> None:
+    """Warn if none of the labels is a class of the model: then all rows are wrong, whatever the model predicts."""
+    labels = np.unique(np.asarray(y)).tolist()
+    if labels and not set(labels) & set(classes.tolist()):
+        names = f"the labels are {shown(labels, 3)}, the classes {shown(classes.tolist(), 3)}"
+        warnings.warn(DataWarning(f"no label is a class of the model: {names}"), stacklevel=3)
 
 
 def known_codes(y: Any, classes: npt.NDArray[Any], n_rows: int) -> IntArray:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from proofwood.arguments import is_integer
 from proofwood.data.columns import Column
 from proofwood.data.table_hints import FEW_ROWS
 from proofwood.hints import About, Hint
@@ -17,14 +18,14 @@ SMALL_LEAF = 5
 """Training rows of a leaf that say little about new rows."""
 
 
-def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Collection[str]) -> list[Hint]:
+def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Mapping[str, Any]) -> list[Hint]:
     """Hints about a model; none if it was learned from few rows.
 
     Parameters
     ----------
     table : the model
     labels : of its classes
-    parameters : names of the parameters of its learner
+    parameters : of its learner, by name
     """
     rows, weights = int(table.rows[0]), table.weight[0]
     if rows <= FEW_ROWS:
@@ -38,6 +39,10 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Collection[
     if "class_weight" not in parameters:
         by_parameter = "sample_weight can give rows of rare classes more weight"
     ways = (by_parameter, f"--class-weight balanced {equal}")
+    least = parameters.get("min_samples_leaf", 1)
+    if is_integer(least) and 2 * least > rows:
+        more = f"allows no test of {rows:,} rows, as each of two leaves needs so many"
+        ways = (f"min_samples_leaf={least:,} {more}", f"--min-samples-leaf {least:,} {more}")
     if predicted.size == 1 and len(labels) > 1:
         only = labels[int(predicted[0])]
         wrong = float(weights.sum() - weights[predicted[0]])

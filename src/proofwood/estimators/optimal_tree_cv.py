@@ -24,7 +24,7 @@ from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.folds import baseline_score, folds_of, sorted_rows
+from proofwood.estimators.folds import baseline_score, folds_of, require_score, sorted_rows
 from proofwood.estimators.input import features_and_labels, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import check_shared, finite, seconds_of
@@ -286,6 +286,7 @@ class OptimalTreeCV(FittedClassifier):
         """The fits and scores of all candidates for which there was time."""
         labels = rows.classes[rows.codes]
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
+        require_score(self.scoring, rows.classes)
         self.scorer_ = check_scoring(OptimalTreeClassifier(), scoring=self.scoring)
         minima = [leaf_minimum(rows.codes) if m == AUTO else int(m) for m in values_of(self.min_samples_leaf)]
         seconds = seconds_of(self.time_limit, rows.columns.size)

@@ -37,6 +37,10 @@ def row_weights(
     ValueError
         If weights are negative, not finite or all zero, if there is not one per row, or if a label is unknown.
     """
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight={sample_weight!r}: expected weights, such as those of a column, X[{sample_weight!r}]"
+        )
     if sample_weight is not None:
         try:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)

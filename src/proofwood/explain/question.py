@@ -303,7 +303,10 @@ def read_one(model: Explained, x: Any) -> tuple[Explained, Admitted]:
         If the row does not fit the model; MisreadError if the model predicts another class than proofwood does.
     ValueError
         If ``x`` does not have exactly one row.
+    TypeError
+        If ``x`` is a number or a text.
     """
+    arguments.one_row(x)
     table = as_table(x)
     n_rows = len(table) if isinstance(table, list) else table.shape[0] if hasattr(table, "shape") else 1
     if n_rows != 1:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators.pictures import rows_and_codes
-from proofwood.files import require_writable, write_whole
+from proofwood.files import require_page, require_writable, write_whole
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content
 
@@ -74,13 +74,19 @@ def write_report(
 
     Raises
     ------
+    TypeError
+        If ``path`` is not a path.
     ValueError
-        If the rows do not fit the model, an argument is out of range, or the model is too large for a report.
+        If the rows do not fit the model, an argument is out of range, the model is too large for a report, or the
+        ending of ``path`` promises another kind of file.
     OSError
         If the file cannot be written; this is checked before the work begins.
     """
     check_is_fitted(model)
     _require_small(model)
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path is of type {type(path).__name__}: the order is write_report(model, path, X, y)")
+    require_page(path)
     require_writable(path)
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: pass both, or neither")

@@ -227,10 +227,14 @@ def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, who
     ------
     ImportError
         If matplotlib is not installed.
+    TypeError
+        If ``ax`` is a path.
     ValueError
         If both ``ax`` and ``figsize`` are given, or ``figsize`` is not a size.
     """
     need_matplotlib()
+    if isinstance(ax, (str, os.PathLike)):
+        raise TypeError(f"ax={str(ax)!r}: expected axes of matplotlib. To save a picture: .figure.savefig({str(ax)!r})")
     if ax is not None:
         if figsize is not None:
             raise ValueError("figsize is only for a new figure: pass either figsize or ax")

@@ -146,7 +146,7 @@ def test_new_tables_are_read_by_the_schema():
     values, schema, notes = training_table(frame)
     assert (values.tolist(), notes) == ([[0, 1], [1, 2]], [])
     assert new_table(frame[::-1], schema).tolist() == [[1, 2], [0, 1]]
-    with pytest.raises(DataError, match="column 'x' holds text, but held numbers in training"):
+    with pytest.raises(DataError, match=r"column 'x' holds text .such as 'one'., but held numbers in training"):
         new_table(pd.DataFrame({"job": ["a"], "x": ["one"]}), schema)
     with pytest.raises(DataError, match="column 'job' holds numbers, but held text in training"):
         new_table(pd.DataFrame({"job": [1], "x": [1]}), schema)

@@ -145,7 +145,7 @@ def test_packed_texts_and_json_lines(tmp_path: Path) -> None:
     bomb = zstandard.compress(b"a,b\n" + b"1,2\n" * 2**26)
     with pytest.raises(DataError, match="raise max_bytes"):
         read(tmp_path, bomb, "t.csv.zst")
-    with pytest.raises(DataError, match=r"as JSON lines.* Expected an object on each line"):
+    with pytest.raises(DataError, match=r"as JSON.* Expected an object on each line"):
         read(tmp_path, "[1, 2]\n", "t.jsonl")
 
 

@@ -12,7 +12,7 @@ from proofwood.explain.rule import Condition, value_text
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
 from proofwood.show.palette import Palette, class_colours, tint
-from proofwood.show.plot import GREY, checked_size, need_matplotlib
+from proofwood.show.plot import GREY, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,15 +101,8 @@ def plot_explanation(
     ImportError
         If matplotlib is not installed.
     """
-    need_matplotlib()
     n = len(explanation.features)
-    if ax is None:
-        import matplotlib.pyplot as plt  # optional
-
-        size = checked_size(figsize) or (6.0, 0.9 + 0.6 * max(1, n))
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave out figsize or ax")
+    ax = axes_for(ax, figsize, (6.0, 0.9 + 0.6 * max(1, n)))
     model = explanation.model
     colours = class_colours(len(model.classes), palette, list(model.classes))
     own = colours[explanation.label]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.printable import printable
 from proofwood.show.palette import Palette, class_colours, tint
-from proofwood.show.plot import checked_size, need_matplotlib
+from proofwood.show.plot import axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,14 +43,7 @@ def plot_rules(
     ImportError
         If matplotlib is not installed.
     """
-    need_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt  # optional
-
-        size = checked_size(figsize) or (8.0, 1.0 + 0.6 * max(1, len(rules)))
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave out figsize or ax")
+    ax = axes_for(ax, figsize, (8.0, 1.0 + 0.6 * max(1, len(rules))))
     colours = class_colours(len(classes), palette, classes)
     for line, (label, n, new, text) in enumerate(rules):
         ax.barh(line, new / n_rows, height=0.4, color=tint(colours[label], 0.8))
