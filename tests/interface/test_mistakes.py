@@ -281,7 +281,6 @@ KINDS = [
         "The classes yes and no stand beside edges yes and no",
         lambda at: FITTED.export_text(),
         reads("paid = no"),
-        fault="the tree as text does not name the target",
     ),
     row(
         "A depth is not '6 depth'",

@@ -11,7 +11,7 @@ import numpy as np
 
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable
-from proofwood.show.labels import Labels, amount, heading, rows_texts, shorten, side
+from proofwood.show.labels import Labels, amount, heading, rows_texts, side
 from proofwood.show.layout import Layout, arrange
 from proofwood.show.spread import Spread
 
@@ -190,9 +190,7 @@ def _box(
 ) -> Box:
     counts = rows_texts(table, node)
     if table.feature[node] == LEAF:
-        said = labels.class_name(int(table.label[node]), width)
-        target = "" if labels.target is None else f"{shorten(labels.target, width)} = "
-        return Box([f"{target}{said}"], "", [*counts, *_fresh(table, node, fresh)], ([], []))
+        return Box([labels.said(int(table.label[node]), width)], "", [*counts, *_fresh(table, node, fresh)], ([], []))
     head = _filled(heading(table, node, labels, width=width, terms=TERMS))
     sides = [_filled(_side(table, node, labels, low, width), _SIDE_WIDTH) for low in (True, False)]
     if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD:

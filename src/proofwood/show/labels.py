@@ -68,6 +68,16 @@ class Labels:
         """The name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
 
+    def said(self, code: int, width: int | None = None) -> str:
+        """What a leaf says: "target = class" if the target has a name, else the class."""
+        target = "" if self.target is None else f"{shorten(self.target, width)} = "
+        return f"{target}{self.class_name(code, width)}"
+
+    def said_apart(self, code: int) -> str:
+        """What a leaf says beside answers yes and no: with the target if a class is called like one of these."""
+        names = [self.class_name(0)] if self.classes is None else [str(label) for label in self.classes]
+        return self.said(code) if {"yes", "no"} & {name.strip().lower() for name in names} else self.class_name(code)
+
     def level(self, column: int, code: int, width: int | None = None) -> str:
         """The text of a level code, in quotes if its beginning and end are not clear; the code if it has no text."""
         known = self.levels.get(column, ())

@@ -74,13 +74,13 @@ def export_text(
             raise _too_long(table)
         mark = f"#{node} " if table.parents[node] > 1 else ""
         if node in written:
-            known = f" {labels.class_name(int(table.label[node]))}" if table.feature[node] == LEAF else ""
+            known = f" {labels.said_apart(int(table.label[node]))}" if table.feature[node] == LEAF else ""
             lines.append((f"{lead}see #{node}{known}", ""))
             continue
         written.add(node)
         if table.feature[node] == LEAF:
             lines.append(
-                (f"{lead}{mark}{labels.class_name(int(table.label[node]))}", ", ".join(rows_texts(table, node)))
+                (f"{lead}{mark}{labels.said_apart(int(table.label[node]))}", ", ".join(rows_texts(table, node)))
             )
             continue
         lines.append((f"{lead}{mark}{question(table, node, labels, missing=tell)}", ""))
@@ -118,7 +118,7 @@ def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS)
     row = np.asarray(x, dtype=np.float64)
     nodes = path(table, row)
     leaf = nodes[-1]
-    name = labels.class_name(int(table.label[leaf]))
+    name = labels.said_apart(int(table.label[leaf]))
     lines: list[str] = []
     for node, after in pairwise(nodes):
         low = after == table.low[node]
