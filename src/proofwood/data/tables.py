@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -212,15 +212,22 @@ def _labels(labels: pl.Series) -> npt.NDArray[Any]:
     return labels.cast(pl.String).to_numpy().astype(str)
 
 
-def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def select_columns(frame: pl.DataFrame, names: Sequence[str], needed: Collection[str] | None = None) -> pl.DataFrame:
     """Return a frame with only the columns ``names``, in this order.
+
+    Parameters
+    ----------
+    frame : a table
+    names : names of the columns
+    needed : those that must be there, the others become missing values; None for all
 
     Raises
     ------
     DataError
         If columns are missing; the message names them, and similar columns of ``frame``.
     """
-    missing = [name for name in names if name not in frame.columns]
+    absent = [name for name in names if name not in frame.columns]
+    missing = [name for name in absent if needed is None or name in needed]
     if missing:
         spare = [name for name in frame.columns if name not in names]
         parts = [repr(name) + _suggestion(name, spare, " (is it {}?)") for name in missing[:MOST_NAMED]]
@@ -229,7 +236,7 @@ def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
             f"the model needs {len(missing)} column{'s' if len(missing) > 1 else ''} that the table does not have: "
             f"{', '.join(parts)}{more}. Columns are matched by name: rename them to predict."
         )
-    return frame.select(list(names))
+    return frame.with_columns(pl.lit(None).alias(name) for name in absent).select(list(names))
 
 
 def require_column(columns: Sequence[str], name: str) -> None:

@@ -18,6 +18,7 @@ from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import shown
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 _LABELS = (
@@ -151,7 +152,7 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     if is_frame(X):
         X = as_frame(X)
         _require_distinct_names(X)
-        validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
+        _require_columns(estimator, X)
         values = check_array(read(X), dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X")
     else:
         values = validate_data(estimator, read(X), reset=False, dtype=np.float64, ensure_all_finite=False)
@@ -183,6 +184,22 @@ def _require_distinct_names(frame: Any) -> None:
     repeated = list(frame.columns[frame.columns.duplicated()]) if is_pandas(frame) else []
     if repeated:
         raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")
+
+
+def _require_columns(estimator: BaseEstimator, frame: Any) -> None:
+    """Raise scikit-learn's error about names; if columns are missing, it also says which of them the model tests."""
+    try:
+        validate_data(estimator, _with_names(frame), reset=False, skip_check_array=True)
+    except ValueError as error:
+        given = {str(name) for name in frame.columns}
+        missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
+        if not missing:
+            raise
+        tested = [name for name in missing if name in estimator.tested_columns_]
+        told = f"tests {shown(tested, 20)}" if tested else "tests none, so any values will do"
+        raise ValueError(
+            f"{str(error).rstrip()}\nOf the missing columns, the model {told} (tested_columns_)."
+        ) from error
 
 
 def _with_names(frame: Any) -> Any:

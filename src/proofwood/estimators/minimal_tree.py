@@ -71,7 +71,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         Here it is the depth, or the number of all nodes.
     lower_bound_, gap_, status_ : as in every learner
         The status is ``"optimal"`` if every quantity that ``minimize`` names is proved.
-    trace_, feature_importances_, loaded_ : as in every learner
+    trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
 
     References
     ----------

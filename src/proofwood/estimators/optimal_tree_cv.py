@@ -107,7 +107,7 @@ class OptimalTreeCV(FittedClassifier):
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
     schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
-    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
         The proof is about the last fit, of the chosen size on all rows. The choice of the size is not proved.
 
     References

@@ -120,6 +120,10 @@ trace_ : tuple of ProgressEvent
     "feature_importances_": """\
 feature_importances_ : (n_features_in_,) float64
     Share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.""",
+    "tested_columns_": """\
+tested_columns_ : (n_tested,) names of the columns that the model tests, or their indices
+    Their order is that of the table. Another column has no influence on a prediction. The command line asks only for
+    these, and ``predict``, like all of scikit-learn, for all columns of training.""",
     "loaded_": """\
 loaded_ : bool
     Whether the model was read from a file. Its status is then a claim of the file, not a proof.""",

@@ -76,10 +76,7 @@ class Exported:
     @cached_property
     def used(self) -> list[int]:
         """The columns that the model tests."""
-        found = set(self.table.feature[self.table.feature >= 0].tolist())
-        if self.table.normals is not None:
-            found |= set(self.table.normals.indices.tolist())
-        return sorted(found)
+        return self.table.tested_columns()
 
     @cached_property
     def leaves(self) -> dict[int, int]:
