@@ -197,9 +197,8 @@ def _require_columns(estimator: BaseEstimator, frame: Any) -> None:
             raise
         tested = [name for name in missing if name in estimator.tested_columns_]
         told = f"tests {shown(tested, 20)}" if tested else "tests none, so any values will do"
-        raise ValueError(
-            f"{str(error).rstrip()}\nOf the missing columns, the model {told} (tested_columns_)."
-        ) from error
+        more = f"Of the missing columns, the model {told} (tested_columns_)."
+        raise ValueError(f"{str(error).rstrip()}\n{more}") from error
 
 
 def _with_names(frame: Any) -> Any:
