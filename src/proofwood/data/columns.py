@@ -25,7 +25,7 @@ from proofwood.data.text_forms import NumberForm, form_from, numbers_like
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import holds_infinity
-from proofwood.printable import first_line, shown
+from proofwood.printable import first_line, is_word, shown
 
 EXACT_DECIMALS = 10**15
 """Different decimals with at most 15 digits are different numbers in float64."""
@@ -34,6 +34,7 @@ EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is exact in float64; of the larger ones only some are."""
 
 
+# Texts name a column of 0 and 1 instead of comparing it with 1/2; all else has numbers: decisions/0086-yes-and-no.
 # Exports compare levels by their type and show local time. A level compared as text instead of a number, or UTC read as
 # local time, sent rows to the wrong side without an error: decisions/0063-levels-and-zones.
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Column:
         codes are these numbers
     form : how numbers or dates are written in a column of text, see :func:`proofwood.data.text_forms.saved_form`
     absent : values that mean a missing value, from the user
+    zero_one : whether a column of numbers had only 0 and 1 in training, so that texts read it as no and yes
     """
 
     name: str
@@ -67,6 +69,12 @@ class Column:
     level_numbers: tuple[int | float, ...] = ()
     form: str = ""
     absent: tuple[str | float, ...] = ()
+    zero_one: bool = False
+
+    @property
+    def shown_as(self) -> Kind:
+        """The kind that texts give the column: numbers of 0 and 1 are no and yes, if the name can stand alone."""
+        return Kind.BOOLEAN if self.zero_one and is_word(self.name) else self.kind
 
     def level_number(self, code: int) -> int | float | None:
         """The number of the level with this code; None if levels are text."""

@@ -28,7 +28,7 @@ from proofwood.data.columns import (
     require_told_apart,
 )
 from proofwood.data.from_text import read_from_text
-from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
+from proofwood.data.kinds import CATEGORIES, MOMENTS, NUMBERS, Kind, LevelType, Taken
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, hints_of
 from proofwood.data.text_forms import Form, form_of
 from proofwood.exceptions import DataError
@@ -168,6 +168,8 @@ def training_table(
         columns = [replace(column, absent=absent.get(column.name, ())) for column in read.columns]
         read, hints = read_from_text(Columns(read.values, tuple(columns), plain_text), forms)
         values, columns = read.values, list(read.columns)
+        if frame:
+            columns = [replace(c, zero_one=_is_zero_one(values[:, j], c)) for j, c in enumerate(columns)]
     for j in named:
         if columns[j].kind is Kind.BOOLEAN or columns[j].kind in MOMENTS:
             values = np.array(values, dtype=np.float64, order="F")
@@ -253,6 +255,13 @@ def _as_category(given: FloatArray, column: Column) -> Column:
         )
     level_type = LevelType.INTEGER if column.kind is Kind.INTEGER else LevelType.NUMERIC
     return replace(column, kind=Kind.NOMINAL, level_type=level_type)
+
+
+def _is_zero_one(given: FloatArray, column: Column) -> bool:
+    """Whether a column of numbers holds both 0 and 1, and nothing else but missing values."""
+    if column.kind not in NUMBERS or column.bounds != (0.0, 1.0) or column.unit is not None:
+        return False
+    return bool(np.all((given == 0) | (given == 1) | np.isnan(given)))
 
 
 def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:

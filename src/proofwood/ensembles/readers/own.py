@@ -145,14 +145,14 @@ def _with_texts(
 
 def _shown(given: Input, column: Column) -> Input:
     """An input, marked with what its numbers mean: dates, times, durations, truth values or integers."""
-    given = replace(given, own_numbers=True)
     kind = column.kind
+    given = replace(given, own_numbers=True, zero_one=column.shown_as is Kind.BOOLEAN and kind is not Kind.BOOLEAN)
     if kind in MOMENTS:
         return replace(given, shown_as=kind, zone=column.zone)
     if kind is Kind.BOOLEAN and given.kind is Kind.NUMERIC:
         return replace(given, kind=kind, low=0.0, high=1.0, shown_as=kind)
-    if kind is Kind.INTEGER and given.kind is Kind.NUMERIC:
-        return replace(given, kind=kind)
+    if (kind is Kind.INTEGER or given.zero_one) and given.kind is Kind.NUMERIC:
+        return replace(given, kind=Kind.INTEGER)
     return given
 
 

@@ -127,9 +127,10 @@ def _values(model: Exported, column: int, name: str, one: Range) -> str:
         levels = model.columns[column].levels
         shown = [in_list(levels[code]) for code in one.codes(model, column)]
         return "" if len(shown) == len(levels) else f"{name} in {{{', '.join(shown)}}}"
-    if column >= 0 and model.kind(column) is Kind.BOOLEAN:
+    if column >= 0 and model.columns[column].shown_as is Kind.BOOLEAN:
         no, yes = (one.above < value <= one.up_to for value in (0, 1))
-        return "" if no and yes else name if yes else f"not {name}"
+        if no is not yes or model.kind(column) is Kind.BOOLEAN:
+            return "" if no and yes else name if yes else f"not {name}"
     parts = []
     if one.above > -math.inf:
         parts.append(f"{name} > {_number(model, column, one.above)}")
