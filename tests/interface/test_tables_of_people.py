@@ -187,3 +187,20 @@ def test_a_table_from_file_to_report(folder: Path) -> None:
 )
 def test_wrong_options_say_what_is_expected(folder: Path, options: list[str], said: str) -> None:
     assert said in failed("fit", folder / "flats.csv", "--target", "price", "--drop-missing-target", *options)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_levels_of_names_and_of_rows(frame: pd.DataFrame, name: str) -> None:
+    rows = frame[["rooms", "city"]].assign(month=pd.period_range("2010-01", periods=ROWS, freq="M"))
+    rows.columns = pd.MultiIndex.from_tuples([("flat", "rooms"), ("flat", "city"), ("month", "")])
+    rows.index = pd.MultiIndex.from_arrays([frame["city"], np.arange(ROWS)])
+    y = pd.Series(np.where(frame["rooms"] > 3, "large", "small"), index=rows.index)
+    model = of(name).fit(rows, y)
+    assert model.feature_names_in_.tolist() == ["flat / rooms", "flat / city", "month"]
+    assert model.tested_columns_.tolist() == ["flat / rooms"]
+    assert model.score(rows, y) == 1
+    assert "flat / rooms" in str(proofwood.Explainer(model).abductive(rows.head(1)))
+    with pytest.raises(ValueError, match="- flat / rooms"):
+        model.predict(rows.drop(columns=[("flat", "rooms")]))
+    rows[("y", "")] = y
+    assert model.fit(rows, "y").score(rows, "y") == 1

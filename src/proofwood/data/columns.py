@@ -151,14 +151,17 @@ def _is_batch(data: object) -> bool:
 def as_frame(data: Any) -> Any:
     """Return a frame of pandas or polars: ``data`` itself, or another frame converted by narwhals, with rows in order.
 
-    Lazy frames, such as a query of polars or a relation of DuckDB, are collected.
+    Lazy frames, such as a query of polars or a relation of DuckDB, are collected. A frame of pandas whose columns have
+    several levels of names gets one name for each, such as "height / mean".
 
     Raises
     ------
     DataError
         If polars cannot read the frame.
     """
-    if is_pandas(data) or is_polars(data):
+    if is_pandas(data):
+        return data if data.columns.nlevels == 1 else _with_joined_names(data)
+    if is_polars(data):
         return data
     # Start-up time: frames of pandas and polars do not need narwhals.
     import narwhals.stable.v2 as nw
@@ -174,6 +177,13 @@ def as_frame(data: Any) -> Any:
             f"this {type(data).__name__} cannot be read as a table ({first_line(error)}): convert the named column, "
             "for example to text, or remove it"
         ) from error
+
+
+def _with_joined_names(data: Any) -> Any:
+    """A pandas frame with one name for each column instead of several, without those that are empty."""
+    joined = data.copy(deep=False)
+    joined.columns = [" / ".join(filter(None, map(str, names))) for names in data.columns]
+    return joined
 
 
 def as_table(data: Any) -> Any:
@@ -651,6 +661,10 @@ def _pandas_values(series: Any) -> _Raw:
     import pandas as pd
 
     missing = series.isna().to_numpy(dtype=bool)
+    if series.dtype == object and not missing.all() and isinstance(series[~missing].iloc[0], pd.Period):
+        series = series.infer_objects()  # one kind of periods, if all are
+    if isinstance(series.dtype, pd.PeriodDtype):
+        series = _starts(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         kind = Kind.ORDERED if series.dtype.ordered else Kind.NOMINAL
         objects = series.astype(object).to_numpy(dtype=object)
@@ -675,6 +689,19 @@ def _pandas_values(series: Any) -> _Raw:
     if types.is_string_dtype(series.dtype) or types.is_object_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=object), missing)
     return _Raw(series.to_numpy())  # refused by its type
+
+
+def _starts(periods: Any) -> Any:
+    """The first moment of each period of a pandas series."""
+    import pandas as pd
+
+    try:
+        return periods.dt.to_timestamp()
+    except pd.errors.OutOfBoundsDatetime as error:
+        raise DataError(
+            f"column {periods.name!r} holds periods whose start pandas cannot represent ({first_line(error)}): correct "
+            "them, or convert the column to text"
+        ) from error
 
 
 def _polars_values(series: Any) -> _Raw:
