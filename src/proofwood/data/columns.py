@@ -230,6 +230,7 @@ def read_columns(
     skip: Collection[str] = (),
     apart: bool = False,
     absent: Mapping[str, Sequence[str | float]] | None = None,
+    words: Collection[str] = (),
 ) -> Columns:
     """Turn a two-dimensional array or a data frame into float64 columns with their meaning.
 
@@ -244,6 +245,7 @@ def read_columns(
     skip : names of columns that are not read: their values are 0
     apart : refuse a column in which different decimals become the same float64
     absent : values that mean a missing value, per column name
+    words : names of columns whose texts are never dates
 
     Returns
     -------
@@ -294,7 +296,9 @@ def read_columns(
             continue
         try:
             source = _with_gaps(raw(j), (absent or {}).get(name, ()))
-            values[:, j], column = _read(name, source, units.get(name), like.get(name), dates=dates, apart=apart)
+            values[:, j], column = _read(
+                name, source, units.get(name), like.get(name), dates=dates and name not in words, apart=apart
+            )
             plain_text += [j] if column.kind is Kind.NOMINAL and not source.declared else []
         except DataError as error:
             problems.append((name, str(error)))

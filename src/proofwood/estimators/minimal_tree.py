@@ -101,7 +101,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",

@@ -187,7 +187,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",

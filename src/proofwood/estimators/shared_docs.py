@@ -35,7 +35,7 @@ missing_values : value, list of values, dict from column to a list, or None
 written_as : dict from column to an example, or None
     How numbers or dates are written in a column of text, such as ``{"amount": "1.234,5", "day": "31/12/2020"}``.
     Columns of text that have only one reading, such as "12 %" or "31.01.2020", are recognised without it; a warning
-    says so.""",
+    says so. None instead of an example: the texts stay text.""",
     "bands": """\
 bands : int, list of edges, or None
     How to cut a target of numbers into classes: a number of bands with about equally many rows, or the edges of the
