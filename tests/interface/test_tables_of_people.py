@@ -204,3 +204,24 @@ def test_levels_of_names_and_of_rows(frame: pd.DataFrame, name: str) -> None:
         model.predict(rows.drop(columns=[("flat", "rooms")]))
     rows[("y", "")] = y
     assert model.fit(rows, "y").score(rows, "y") == 1
+
+
+def test_the_encoding_of_a_file_and_the_way_to_say_decimal_commas_are_hints(tmp_path: Path) -> None:
+    rows = [f"{k % 7};{'grün' if k % 2 else 'weiß'};1,{234 + k};{'ja' if k % 7 > 3 else 'nein'}" for k in range(60)]
+    path, model = tmp_path / "t.csv", tmp_path / "m.json"
+    path.write_bytes("\n".join(["größe;farbe;n;y", *rows]).encode("cp1252"))
+    seen = "t.csv is not UTF-8 text and was read as cp1252"
+    for more in ((), ("--cv", 3)):
+        answer = json.loads(worked("fit", path, "--target", "y", "--out", model, "--json", *more))
+        first, second = answer["hints"][:2]
+        assert first == {
+            "about": "encoding",
+            "columns": [],
+            "text": f"{seen}: say its encoding (--encoding) if letters are wrong",
+        }
+        assert "such as --written-as n=1,234.5, or --decimal , if all columns have decimal commas" in second["text"]
+        assert proofwood.load(model).hints_[0].seen == seen
+    worked("fit", path, "--target", "y", "--out", model, "--decimal", ",", "--encoding", "cp1252")
+    loaded = proofwood.load(model)
+    assert not {About.ENCODING, About.OPEN} & {hint.about for hint in loaded.hints_}
+    assert str(loaded.schema_.columns[2].kind) == "numeric"

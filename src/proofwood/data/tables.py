@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+import warnings
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,8 +36,9 @@ from proofwood.data.text_table import (
     with_points,
 )
 from proofwood.data.workbook import read_sheet
-from proofwood.exceptions import DataError
+from proofwood.exceptions import DataError, DataWarning
 from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
+from proofwood.hints import Hint
 from proofwood.printable import first_line, nearest, shown
 
 PARQUET = (".parquet", ".pq")
@@ -154,7 +156,7 @@ def column_names(path: str | Path) -> list[str]:
         lines = file.read(MAX_CELL)
     if len(lines) == MAX_CELL and not lines.startswith(BYTE_ORDERS):
         lines = lines[: lines.rfind(b"\n") + 1] or lines  # the last character may be cut
-    return list(Layout.of(decoded(lines, path), path).header)
+    return list(Layout.of(decoded(lines, path)[0], path).header)
 
 
 def _require_file(path: Path) -> None:
@@ -350,7 +352,10 @@ def _silent_natively() -> Iterator[None]:
 
 
 def _read_text(path: Path) -> Cells:
-    layout = Layout.of(_text(path), path)
+    text, hints = _text(path)
+    if hints:
+        warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
+    layout = Layout.of(text, path)
     _check_header(layout.header, path)
     layout.require_equal_rows()
     content, separator = layout.content.encode(), layout.separator
@@ -376,7 +381,7 @@ def _read_text(path: Path) -> Cells:
 
     again = written([frame.columns[place] for place in thousands]) if thousands else pl.DataFrame()
     typed = frame.with_columns([_typed(column) for column in frame.get_columns()]).with_columns(again.get_columns())
-    return Cells(_checked(typed, path, len(content)), path, written)
+    return Cells(_checked(typed, path, len(content)), path, written, hints)
 
 
 def _written(content: bytes, separator: str, names: Sequence[str]) -> list[pl.Series]:
@@ -450,7 +455,7 @@ def _from_zstandard(data: bytes, most: int, path: Path) -> bytes | None:
     return b"".join(parts)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path) -> tuple[str, tuple[Hint, ...]]:
     data = _bytes(path)
     for begins, what in FOREIGN.items():
         if data.startswith(begins):
