@@ -74,6 +74,17 @@ def is_word(name: str) -> bool:
     return False
 
 
+def unit_text(unit: str | None) -> str:
+    """What follows a number with this unit: a blank and the unit, in quotes if it could be read as more of a condition.
+
+    >>> [unit_text(unit) for unit in ["kg", "km/h", None, "or missing"]]
+    [' kg', ' km/h', '', ' "or missing"']
+    """
+    if not unit:
+        return ""
+    return f" {_quoted(unit) if ' ' in unit else in_list(unit)}"
+
+
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 

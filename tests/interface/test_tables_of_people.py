@@ -225,3 +225,35 @@ def test_the_encoding_of_a_file_and_the_way_to_say_decimal_commas_are_hints(tmp_
     loaded = proofwood.load(model)
     assert not {About.ENCODING, About.OPEN} & {hint.about for hint in loaded.hints_}
     assert str(loaded.schema_.columns[2].kind) == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "shown"),
+    [
+        ("{} kg", "kg", "kg"),
+        ("{}kg", "kg", "kg"),
+        ("{} °C", "°C", "°C"),
+        ("€ {}", "€", "€"),
+        ("{} %", "%", "%"),
+        ("{} or missing", "or missing", '"or missing"'),
+        ("{}A", None, None),
+    ],
+)
+def test_units_are_kept_and_shown(written: str, unit: str | None, shown: str | None, tmp_path: Path) -> None:
+    table = pd.DataFrame({"size": [written.format(k / 2) for k in range(60)], "k": [k % 5 for k in range(60)]})
+    tree = OptimalTreeClassifier(1).fit(table, ["low"] * 30 + ["high"] * 30)
+    assert tree.schema_.columns[0].unit == unit
+    if unit is None:
+        assert str(tree.schema_.columns[0].kind) == "nominal"
+        return
+    condition = f"size <= 14.7 {shown}"
+    assert tree.export_text().splitlines()[0] == condition
+    assert f"size = 0 <= 14.7 {shown}\n" in tree.explain(table.head(1))
+    assert tree.rules()[0]["if"] == condition
+    assert condition in tree.export_graphviz().replace("≤", "<=").replace('\\"', '"')
+    found = proofwood.Explainer(tree).abductive(table.head(1))
+    assert found.conditions[0].text() == condition
+    assert found.conditions[0].to_dict()["high"] == 14.7
+    tree.save(tmp_path / "m.json")
+    assert proofwood.load(tmp_path / "m.json").export_text() == tree.export_text()
+    assert 'row["size"]' in tree.to_python().replace("'", '"')

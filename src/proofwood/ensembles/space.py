@@ -63,6 +63,7 @@ class Input:
     own_numbers : whether conditions show thresholds with exactly the digits that the model's own texts have
     zone : time zone in which moments are shown; None if they have none
     zero_one : whether conditions name a column of numbers instead of comparing it with 1/2
+    unit : what conditions write after numbers
     """
 
     name: str
@@ -78,6 +79,7 @@ class Input:
     own_numbers: bool = False
     zone: str | None = None
     zero_one: bool = False
+    unit: str | None = None
 
     @property
     def whole(self) -> bool:

@@ -355,6 +355,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             kinds={j: column.shown_as for j, column in enumerate(self.schema_.columns)},
             gaps=self.schema_.gaps,
             zones={j: column.zone for j, column in enumerate(self.schema_.columns) if column.zone is not None},
+            units={j: column.unit for j, column in enumerate(self.schema_.columns) if column.unit},
         )
 
     def _describe_model(self) -> str:

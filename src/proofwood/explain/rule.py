@@ -17,7 +17,7 @@ from proofwood.ensembles.outline import Space
 from proofwood.ensembles.regions import box_and_clauses, group_values
 from proofwood.ensembles.space import Input
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.printable import in_list, in_sentence, printable
+from proofwood.printable import in_list, in_sentence, printable, unit_text
 
 FEW_LEVELS = 6
 """Most ordered categories that a rule lists one by one; if there are more, it names only the first and the last."""
@@ -55,6 +55,7 @@ class Condition:
     own_numbers : whether thresholds are shown exactly as in the model's own texts, whatever ``digits`` is
     zone : time zone in which moments are shown, if they have one
     zero_one : whether it is one side of 1/2 in a column of 0 and 1: its text is then the name, with or without "not"
+    unit : what follows the numbers, or None
     """
 
     feature: int
@@ -74,6 +75,7 @@ class Condition:
     own_numbers: bool = False
     zone: str | None = None
     zero_one: bool = False
+    unit: str | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
         """The condition as text.
@@ -112,7 +114,7 @@ class Condition:
             text = f"{name} = {decimals.short(self.for_missing)}" if plain else self._range(digits)
             text += READ_AS_MISSING
         else:
-            text = self._range(digits)
+            text = f"{self._range(digits)}{unit_text(self.unit)}"
         return f"({text} or missing)" if self.missing and self.values is None else text
 
     def _range(self, digits: int | None) -> str:
@@ -480,6 +482,7 @@ def _of_input(
             for_missing=_for_missing(given, ends[0], ends[2]),
             own_numbers=given.own_numbers,
             zone=given.zone,
+            unit=given.unit,
             zero_one=given.zero_one and _is_one_side(given, ends),
         )
     ]

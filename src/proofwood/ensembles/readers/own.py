@@ -146,7 +146,8 @@ def _with_texts(
 def _shown(given: Input, column: Column) -> Input:
     """An input, marked with what its numbers mean: dates, times, durations, truth values or integers."""
     kind = column.kind
-    given = replace(given, own_numbers=True, zero_one=column.shown_as is Kind.BOOLEAN and kind is not Kind.BOOLEAN)
+    named = column.shown_as is Kind.BOOLEAN and kind is not Kind.BOOLEAN
+    given = replace(given, own_numbers=True, zero_one=named, unit=column.unit)
     if kind in MOMENTS:
         return replace(given, shown_as=kind, zone=column.zone)
     if kind is Kind.BOOLEAN and given.kind is Kind.NUMERIC:

@@ -11,7 +11,7 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.decimals import short
 from proofwood.model.node_table import LEAF
-from proofwood.printable import in_list, in_sentence
+from proofwood.printable import in_list, in_sentence, unit_text
 from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_possible, key_of
 from proofwood.show.exports.source import Exported, ExportError
 
@@ -141,4 +141,6 @@ def _values(model: Exported, column: int, name: str, one: Range) -> str:
 
 def _number(model: Exported, column: int, value: float) -> str:
     kind = model.kind(column) if column >= 0 else Kind.NUMERIC
-    return text_of(value, kind, model.columns[column].zone) if kind in MOMENTS else short(value)
+    if kind in MOMENTS:
+        return text_of(value, kind, model.columns[column].zone)
+    return f"{short(value)}{unit_text(model.columns[column].unit if column >= 0 else None)}"
