@@ -8,7 +8,7 @@ column in ``categorical_features`` is never left out because of its many levels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -333,6 +333,8 @@ def absent_values(given: Any, labels: Sequence[str], *, by_name: bool) -> dict[s
 def _several(given: Any) -> tuple[str | float, ...]:
     """One value or several, each a text or a number."""
     values = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
+    if isinstance(given, Set):  # in one order
+        values.sort(key=lambda value: (type(value).__name__, str(value)))
     for value in values:
         if isinstance(value, bool) or not isinstance(value, (str, int, float, np.integer, np.floating)):
             raise ValueError(
