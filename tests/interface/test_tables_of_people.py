@@ -103,7 +103,7 @@ def test_hints_are_one_warning_and_an_attribute(frame: pd.DataFrame) -> None:
     ]
 
 
-def test_values_that_are_read_as_missing_are_said_and_not_exported(frame: pd.DataFrame) -> None:
+def test_values_that_are_read_as_missing_are_said(frame: pd.DataFrame) -> None:
     table = frame.assign(rooms=np.where(np.arange(ROWS) % 7, frame["rooms"], 99))
     late = np.where((table["rooms"] > 3) & (table["rooms"] < 9), "yes", "no")
     given = {"rooms": [99, "?"], "city": ["none"]}
@@ -115,7 +115,7 @@ def test_values_that_are_read_as_missing_are_said_and_not_exported(frame: pd.Dat
     gap = table.head(2).assign(rooms=[np.nan, 4])
     assert tree.predict(new).tolist() == tree.predict(gap).tolist()
     with pytest.raises(ValueError, match="column 'rooms' has missing_values 99, which an export reads as values"):
-        tree.to_sql()
+        tree.to_pmml()
     harmless = OptimalTreeClassifier(1, missing_values="?", drop=["size", "price"]).fit(table, late)
     assert "rooms" in harmless.to_sql()
 
