@@ -9,6 +9,7 @@ from enum import StrEnum
 class About(StrEnum):
     """What a hint is about."""
 
+    ENCODING = "encoding"  # of a text file, which was found out
     READ = "read from text"  # texts that were read as numbers or dates
     IN_THE_WAY = "cells in the way"  # texts that would be numbers or dates but for a few cells
     OPEN = "several readings"  # texts that can be read in several ways

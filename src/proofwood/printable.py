@@ -48,7 +48,7 @@ def in_list(text: str) -> str:
     return text if _CLEAR.fullmatch(text) and printable(text) == text else _quoted(text)
 
 
-_WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| (?:[<>]=?|[=≤≥])(?: |\d)|^\"|, |^$")
+_WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| ?(?:[<>]=?|[=≤≥])(?: |\d)|^\"|, |^$")
 """Patterns that occur in conditions; a name with one of them needs quotes."""
 
 
@@ -59,6 +59,30 @@ def in_sentence(name: str) -> str:
     age and petal length (cm) and "not a" and "a <= 3"
     """
     return _quoted(name) if _WORDS.search(name) else printable(name)
+
+
+def is_word(name: str) -> bool:
+    """Whether a column name can be a condition by itself: it has a letter, and is not a number such as "1e5".
+
+    >>> [is_word(name) for name in ["owns_car", "age>30", "3", "1e5", "", "?"]]
+    [True, True, False, False, False, False]
+    """
+    try:
+        float(name)
+    except ValueError:
+        return any(character.isalpha() for character in name)
+    return False
+
+
+def unit_text(unit: str | None) -> str:
+    """What follows a number with this unit: a blank and the unit, in quotes if it could be read as more of a condition.
+
+    >>> [unit_text(unit) for unit in ["kg", "km/h", None, "or missing"]]
+    [' kg', ' km/h', '', ' "or missing"']
+    """
+    if not unit:
+        return ""
+    return f" {_quoted(unit) if ' ' in unit else in_list(unit)}"
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}

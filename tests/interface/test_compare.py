@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
@@ -27,9 +27,11 @@ from proofwood import (
 )
 from proofwood.comparison import default_models
 from proofwood.comparison.comparing import leaves_of
+from proofwood.comparison.growing import GrowingEnsemble
 from proofwood.comparison.one_hot import OneHotTable
 from proofwood.comparison.result import corrected_interval
 from proofwood.estimators import optimal_tree_cv
+from proofwood.estimators.folds import folds_of
 
 CART = DecisionTreeClassifier(max_depth=2, random_state=0)
 
@@ -43,8 +45,11 @@ FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 def test_scores_are_those_of_cross_validation(iris, found):
-    assert np.allclose(found["tree"].scores, cross_val_score(OptimalTreeClassifier(2), *iris, cv=FOLDS))
-    assert np.allclose(found["CART"].scores, cross_val_score(CART, *iris, cv=FOLDS))
+    given = compare(*iris, {"tree": OptimalTreeClassifier(2), "CART": CART}, cv=FOLDS)
+    for name, model in (("tree", OptimalTreeClassifier(2)), ("CART", CART)):
+        assert np.allclose(given[name].scores, cross_val_score(model, *iris, cv=FOLDS))
+        folds = folds_of(5, *iris, None, 0, iris[0])
+        assert np.allclose(found[name].scores, cross_val_score(model, *iris, cv=folds))
     assert (found["tree"].leaves, found["tree"].proof) == (3.0, "optimal in 5 of 5 folds")
     assert found["CART"].proof == ""
     assert found.reference == "tree"
@@ -121,6 +126,75 @@ def test_the_default_models_read_a_table_as_it_is():
     assert all(model.leaves is not None for model in found.models)
 
 
+@pytest.mark.parametrize("form", ["frame", "array"])
+def test_a_number_of_folds_gives_the_same_scores_for_any_order_of_the_rows(form):
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": random.normal(size=200).round(2), "b": random.choice(["x", "y", None], 200)})
+    frame["c"] = random.integers(0, 9, 200)
+    y = np.where((frame["a"] > 0) ^ (random.random(200) < 0.2), "yes", "no")
+    order = np.argsort(y, kind="stable")
+    X = frame if form == "frame" else frame[["a", "c"]].to_numpy()
+    models = {name: default_models(time_limit=None)[name] for name in ("optimal tree, depth 2", "most frequent class")}
+    one = compare(X, y, models, cv=3)
+    other = compare(X.iloc[order] if form == "frame" else X[order], y[order], models, cv=3)
+    for name in models:
+        assert one[name].scores.tolist() == other[name].scores.tolist()
+
+
+@pytest.mark.parametrize("odd", ["oops", "1,5"])
+@pytest.mark.parametrize("learner", ["compare", "cross-validation"])
+def test_texts_are_read_as_those_of_the_whole_table(odd, learner):
+    """A text that only one fold has decides how all folds read its column."""
+    texts = [f"{k % 40}.5" for k in range(160)]
+    days = [f"2024-01-{1 + k % 28:02}" for k in range(160)]
+    frame = pd.DataFrame({"amount": [*texts[:-1], odd], "day": [*days[:-1], odd], "k": [k % 7 for k in range(160)]})
+    y = np.where(frame["k"] > 3, "a", "b")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if learner == "compare":
+            found = compare(frame, y, cv=4, time_limit=10)
+            assert found["optimal tree, depth 2"].mean == found["random forest"].mean == 1
+        else:
+            assert OptimalTreeCV((1, 2), cv=4).fit(frame, y).best_score_ == 1
+    said = " ".join(str(one.message) for one in told)
+    assert said.count("'amount' is text of numbers") == 1
+    assert "stand together" not in said
+
+
+def test_ensembles_grow_until_their_limit(iris):
+    X, y = iris
+    for whole in (
+        HistGradientBoostingClassifier(max_iter=20, random_state=0),
+        RandomForestClassifier(20, random_state=0),
+    ):
+        grown = GrowingEnsemble(whole, 1000.0).fit(X, y)
+        assert (grown.n_grown_, grown.cut_) == (20, False)
+        assert np.array_equal(grown.predict_proba(X), clone(whole).fit(X, y).predict_proba(X))
+        assert np.array_equal(grown.predict(X), grown.classes_[grown.predict_proba(X).argmax(axis=1)])
+        first = GrowingEnsemble(whole, 1e-9).fit(X, y)
+        assert (first.n_grown_, first.cut_) == (1, True)
+        assert leaves_of(first) < leaves_of(grown)
+        assert GrowingEnsemble(whole).fit(X, y).n_grown_ == 20
+    stops = HistGradientBoostingClassifier(early_stopping=True, n_iter_no_change=1, tol=10.0, random_state=0)
+    stopped = GrowingEnsemble(stops, 1000.0).fit(X, y)
+    assert not stopped.cut_
+    assert stopped.n_grown_ < 100
+    with pytest.warns(OptimalityWarning, match="2 fits of forests or boosted trees reached their limit"):
+        compare(X, y, {"forest": GrowingEnsemble(RandomForestClassifier(20), 1e-9)}, cv=2)
+
+
+def test_the_model_at_work_is_told(iris, capsys):
+    compare(*iris, {"CART": CART}, cv=2, verbose=1)
+    assert capsys.readouterr().err.splitlines() == ["CART: fold 1 of 2", "CART: fold 2 of 2"]
+    compare(*iris, {"CART": CART}, cv=2)
+    assert capsys.readouterr().err == ""
+
+
+def test_another_number_of_labels_is_said(iris):
+    with pytest.raises(ValueError, match="X has 150 rows and y has 149 labels"):
+        compare(iris[0], iris[1][1:])
+
+
 def test_weights_and_groups(iris):
     X, y = iris
     weights = np.random.default_rng(0).integers(1, 4, y.size)
@@ -134,6 +208,7 @@ def test_weights_and_groups(iris):
     assert found["forest"].scores == pytest.approx(found["CART"].scores)
 
 
+@pytest.mark.filterwarnings("ignore:'tree' is no better than always predicting")
 def test_fits_at_their_limit_are_said():
     rng = np.random.default_rng(0)
     X, y = rng.random((400, 20)), rng.integers(0, 4, 400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sqlite3
 import sys
@@ -255,3 +256,57 @@ def test_without_onnx_the_message_has_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'proofwood\[onnx\]'"):
         fitted("oblique").to_onnx()
+
+
+# ------------------------------------------------------------------------------------ numbers that mean a missing value
+
+
+@pytest.fixture(scope="module", params=["tree", "bdd"])
+def with_absent(request: pytest.FixtureRequest) -> Rows:
+    """Rows of a model of two columns in which 999 and -1.5 stand for missing values."""
+    random = np.random.default_rng(5)
+
+    def frame(n: int) -> pd.DataFrame:
+        a = random.choice([*range(8), 999, -1.5, np.nan], n)
+        return pd.DataFrame({"a": a, "b": random.choice([*range(8), 999], n), "c": random.integers(0, 9, n)})
+
+    table = frame(400)
+    gap = table["a"].isin([999, -1.5]) | table["a"].isna()
+    y = np.where(gap | (table["a"] > 5) & (table["b"] != 999), "high", "low")
+    given = {"a": [999, -1.5], "b": [999]}
+    learner = OptimalTreeClassifier(3) if request.param == "tree" else OptimalBDDClassifier(3)
+    model = learner.set_params(missing_values=given).fit(table, y)
+    assert set(model.tested_columns_) >= {"a", "b"}
+    new = frame(500)
+    assert model.predict(new).tolist() == model.predict(new.mask(new.isin([999, -1.5]))).tolist()
+    rows = Rows(model, new)
+    vars(rows)["numbers"] = new.to_numpy(dtype=float)  # as a user of C has them, not as the model reads them
+    return rows
+
+
+@pytest.mark.parametrize(
+    "ask", [printed.sqlite_rows, pytest.param(printed.duckdb_rows, marks=pytest.mark.needs("duckdb"))]
+)
+def test_sql_reads_numbers_as_missing(with_absent, ask):
+    found = ask(with_absent, lambda table: with_absent.model.to_sql(table))
+    assert [row[-1] for row in found] == with_absent.predicted
+
+
+def test_programs_read_numbers_as_missing(with_absent, tmp_path):
+    model = with_absent.model
+    assert printed.by_python(with_absent, model.to_python()) == with_absent.predicted
+    assert printed.by_javascript(with_absent, model.to_javascript(), tmp_path) == with_absent.predicted
+    assert printed.by_c(with_absent, model.to_c(), tmp_path) == with_absent.predicted
+
+
+def test_formats_that_do_not_read_numbers_as_missing_say_so(with_absent):
+    with pytest.raises(ExportError, match=r"column 'a' has missing_values 999, -1.5, which an export reads as values"):
+        with_absent.model.to_pmml()
+
+
+@pytest.mark.parametrize("absent", ["?", math.inf])
+def test_texts_and_infinity_are_not_read_as_missing(absent):
+    table = pd.DataFrame({"t": ["x", "y", "?"] * 20} if absent == "?" else {"t": [1.0, 2.0, math.inf] * 20})
+    tree = OptimalTreeClassifier(1, missing_values=absent).fit(table, table["t"] == table["t"][1])
+    with pytest.raises(ExportError, match="has missing_values"):
+        tree.to_python()

@@ -103,7 +103,7 @@ def test_hints_are_one_warning_and_an_attribute(frame: pd.DataFrame) -> None:
     ]
 
 
-def test_values_that_are_read_as_missing_are_said_and_not_exported(frame: pd.DataFrame) -> None:
+def test_values_that_are_read_as_missing_are_said(frame: pd.DataFrame) -> None:
     table = frame.assign(rooms=np.where(np.arange(ROWS) % 7, frame["rooms"], 99))
     late = np.where((table["rooms"] > 3) & (table["rooms"] < 9), "yes", "no")
     given = {"rooms": [99, "?"], "city": ["none"]}
@@ -115,7 +115,7 @@ def test_values_that_are_read_as_missing_are_said_and_not_exported(frame: pd.Dat
     gap = table.head(2).assign(rooms=[np.nan, 4])
     assert tree.predict(new).tolist() == tree.predict(gap).tolist()
     with pytest.raises(ValueError, match="column 'rooms' has missing_values 99, which an export reads as values"):
-        tree.to_sql()
+        tree.to_pmml()
     harmless = OptimalTreeClassifier(1, missing_values="?", drop=["size", "price"]).fit(table, late)
     assert "rooms" in harmless.to_sql()
 
@@ -187,3 +187,73 @@ def test_a_table_from_file_to_report(folder: Path) -> None:
 )
 def test_wrong_options_say_what_is_expected(folder: Path, options: list[str], said: str) -> None:
     assert said in failed("fit", folder / "flats.csv", "--target", "price", "--drop-missing-target", *options)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_levels_of_names_and_of_rows(frame: pd.DataFrame, name: str) -> None:
+    rows = frame[["rooms", "city"]].assign(month=pd.period_range("2010-01", periods=ROWS, freq="M"))
+    rows.columns = pd.MultiIndex.from_tuples([("flat", "rooms"), ("flat", "city"), ("month", "")])
+    rows.index = pd.MultiIndex.from_arrays([frame["city"], np.arange(ROWS)])
+    y = pd.Series(np.where(frame["rooms"] > 3, "large", "small"), index=rows.index)
+    model = of(name).fit(rows, y)
+    assert model.feature_names_in_.tolist() == ["flat / rooms", "flat / city", "month"]
+    assert model.tested_columns_.tolist() == ["flat / rooms"]
+    assert model.score(rows, y) == 1
+    assert "flat / rooms" in str(proofwood.Explainer(model).abductive(rows.head(1)))
+    with pytest.raises(ValueError, match="- flat / rooms"):
+        model.predict(rows.drop(columns=[("flat", "rooms")]))
+    rows[("y", "")] = y
+    assert model.fit(rows, "y").score(rows, "y") == 1
+
+
+def test_the_encoding_of_a_file_and_the_way_to_say_decimal_commas_are_hints(tmp_path: Path) -> None:
+    rows = [f"{k % 7};{'grün' if k % 2 else 'weiß'};1,{234 + k};{'ja' if k % 7 > 3 else 'nein'}" for k in range(60)]
+    path, model = tmp_path / "t.csv", tmp_path / "m.json"
+    path.write_bytes("\n".join(["größe;farbe;n;y", *rows]).encode("cp1252"))
+    seen = "t.csv is not UTF-8 text and was read as cp1252"
+    for more in ((), ("--cv", 3)):
+        answer = json.loads(worked("fit", path, "--target", "y", "--out", model, "--json", *more))
+        first, second = answer["hints"][:2]
+        assert first == {
+            "about": "encoding",
+            "columns": [],
+            "text": f"{seen}: say its encoding (--encoding) if letters are wrong",
+        }
+        assert "such as --written-as n=1,234.5, or --decimal , if all columns have decimal commas" in second["text"]
+        assert proofwood.load(model).hints_[0].seen == seen
+    worked("fit", path, "--target", "y", "--out", model, "--decimal", ",", "--encoding", "cp1252")
+    loaded = proofwood.load(model)
+    assert not {About.ENCODING, About.OPEN} & {hint.about for hint in loaded.hints_}
+    assert str(loaded.schema_.columns[2].kind) == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "shown"),
+    [
+        ("{} kg", "kg", "kg"),
+        ("{}kg", "kg", "kg"),
+        ("{} °C", "°C", "°C"),
+        ("€ {}", "€", "€"),
+        ("{} %", "%", "%"),
+        ("{} or missing", "or missing", '"or missing"'),
+        ("{}A", None, None),
+    ],
+)
+def test_units_are_kept_and_shown(written: str, unit: str | None, shown: str | None, tmp_path: Path) -> None:
+    table = pd.DataFrame({"size": [written.format(k / 2) for k in range(60)], "k": [k % 5 for k in range(60)]})
+    tree = OptimalTreeClassifier(1).fit(table, ["low"] * 30 + ["high"] * 30)
+    assert tree.schema_.columns[0].unit == unit
+    if unit is None:
+        assert str(tree.schema_.columns[0].kind) == "nominal"
+        return
+    condition = f"size <= 14.7 {shown}"
+    assert tree.export_text().splitlines()[0] == condition
+    assert f"size = 0 <= 14.7 {shown}\n" in tree.explain(table.head(1))
+    assert tree.rules()[0]["if"] == condition
+    assert condition in tree.export_graphviz().replace("≤", "<=").replace('\\"', '"')
+    found = proofwood.Explainer(tree).abductive(table.head(1))
+    assert found.conditions[0].text() == condition
+    assert found.conditions[0].to_dict()["high"] == 14.7
+    tree.save(tmp_path / "m.json")
+    assert proofwood.load(tmp_path / "m.json").export_text() == tree.export_text()
+    assert 'row["size"]' in tree.to_python().replace("'", '"')

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -87,7 +89,10 @@ def compare(
     scoring: Scoring = None,
     groups: Groups = None,
     time_limit: Annotated[
-        str, typer.Option(metavar="SECONDS", help="Seconds for each fit of an optimal tree, or 'none'.")
+        str,
+        typer.Option(
+            metavar="SECONDS", help="Seconds for each fit of an optimal tree, a forest or boosted trees, or 'none'."
+        ),
     ] = "10",
     n_jobs: Jobs = 1,
     drop: Drop = [],  # noqa: B006 - typer copies it
@@ -136,6 +141,7 @@ def compare(
         written_as=written_as(written, features.columns),
         bands=bands_asked(bands),
         n_jobs=n_jobs,
+        verbose=int(sys.stderr.isatty() and os.environ.get("TERM") != "dumb"),
     )
     if plot is not None:
         save_picture(found.plot, plot)

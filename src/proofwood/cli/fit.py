@@ -198,6 +198,8 @@ def fit(
         of_folds = {} if groups is None else {"groups": table.get_column(groups).to_numpy()}
         fitted = choose_size(folds, {**settings, "scoring": scoring}, features, labels, **given_rows, **of_folds)
     tree = fitted if folds is None else fitted.best_estimator_
+    for model_of_file in {id(fitted): fitted, id(tree): tree}.values():
+        model_of_file.hints_ = (*cells.hints, *model_of_file.hints_)
     tree.target_name_ = target  # the labels of a file are an array, which has no name
     if out is not None:
         # Save before printing, so that the model is not lost if the pipe is closed.

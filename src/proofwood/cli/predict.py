@@ -67,7 +67,8 @@ def predict(
 ) -> None:
     """Predict the class of each row of a table.
 
-    The columns may be in any order, and the table may have other columns, too. Rows with a level or missing value that
+    The columns may be in any order, and the table may have other columns, too. Columns that the model does not test may
+    be absent. Rows with a level or missing value that
     training did not have are predicted as the option --unseen of the fit says.
     """
     import polars as pl

@@ -85,7 +85,7 @@ def read_rows(
     if adapted is not None and adapted.header is not None:  # columns that a step drops may be missing
         needed = {adapted.header.told[j] for j in adapted.header.reaching}
         chosen = [name for name in chosen if name in needed or name in table.columns]
-    table = select_columns(table, chosen)
+    table = select_columns(table, chosen, None if names is None else getattr(model, "tested_columns_", None))
     return Rows(table, table if adapted is None else _as_learned(table, adapted, path), stated, adapted)
 
 
@@ -202,7 +202,7 @@ def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], w
         )
     table = cells.taken(taken_by_schema(estimator, left) or {})
     if names is not None:
-        return select_columns(table, [str(name) for name in names])
+        return select_columns(table, [str(name) for name in names], estimator.tested_columns_)
     table = table.select(left)
     return read_columns(table).values if estimator.schema_.plain else table.to_numpy()
 

@@ -20,6 +20,7 @@ import polars as pl
 from proofwood.data.kinds import Taken
 from proofwood.data.text_forms import GAPS, MISSING_MARKS
 from proofwood.exceptions import DataError
+from proofwood.hints import Hint
 from proofwood.printable import shown
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
@@ -38,11 +39,13 @@ class Cells:
     frame : the table, with types guessed from the cells
     path : path of the file
     written : function from names of columns to these columns as text; None if the file has types
+    hints : what the file itself gave to say, such as its encoding
     """
 
     frame: pl.DataFrame
     path: Path
     written: Callable[[Sequence[str]], pl.DataFrame] | None = None
+    hints: tuple[Hint, ...] = ()
 
     def with_value(self, name: str) -> Cells:
         """The rows in which a column has a value.

@@ -25,7 +25,7 @@ from proofwood.data.text_forms import NumberForm, form_from, numbers_like
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import holds_infinity
-from proofwood.printable import first_line, shown
+from proofwood.printable import first_line, is_word, shown
 
 EXACT_DECIMALS = 10**15
 """Different decimals with at most 15 digits are different numbers in float64."""
@@ -34,6 +34,7 @@ EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is exact in float64; of the larger ones only some are."""
 
 
+# Texts name a column of 0 and 1 instead of comparing it with 1/2; all else has numbers: decisions/0086-yes-and-no.
 # Exports compare levels by their type and show local time. A level compared as text instead of a number, or UTC read as
 # local time, sent rows to the wrong side without an error: decisions/0063-levels-and-zones.
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Column:
         codes are these numbers
     form : how numbers or dates are written in a column of text, see :func:`proofwood.data.text_forms.saved_form`
     absent : values that mean a missing value, from the user
+    zero_one : whether a column of numbers had only 0 and 1 in training, so that texts read it as no and yes
     """
 
     name: str
@@ -67,6 +69,12 @@ class Column:
     level_numbers: tuple[int | float, ...] = ()
     form: str = ""
     absent: tuple[str | float, ...] = ()
+    zero_one: bool = False
+
+    @property
+    def shown_as(self) -> Kind:
+        """The kind that texts give the column: numbers of 0 and 1 are no and yes, if the name can stand alone."""
+        return Kind.BOOLEAN if self.zero_one and is_word(self.name) else self.kind
 
     def level_number(self, code: int) -> int | float | None:
         """The number of the level with this code; None if levels are text."""
@@ -143,14 +151,17 @@ def _is_batch(data: object) -> bool:
 def as_frame(data: Any) -> Any:
     """Return a frame of pandas or polars: ``data`` itself, or another frame converted by narwhals, with rows in order.
 
-    Lazy frames, such as a query of polars or a relation of DuckDB, are collected.
+    Lazy frames, such as a query of polars or a relation of DuckDB, are collected. A frame of pandas whose columns have
+    several levels of names gets one name for each, such as "height / mean".
 
     Raises
     ------
     DataError
         If polars cannot read the frame.
     """
-    if is_pandas(data) or is_polars(data):
+    if is_pandas(data):
+        return data if data.columns.nlevels == 1 else _with_joined_names(data)
+    if is_polars(data):
         return data
     # Start-up time: frames of pandas and polars do not need narwhals.
     import narwhals.stable.v2 as nw
@@ -166,6 +177,13 @@ def as_frame(data: Any) -> Any:
             f"this {type(data).__name__} cannot be read as a table ({first_line(error)}): convert the named column, "
             "for example to text, or remove it"
         ) from error
+
+
+def _with_joined_names(data: Any) -> Any:
+    """A pandas frame with one name for each column instead of several, without those that are empty."""
+    joined = data.copy(deep=False)
+    joined.columns = [" / ".join(filter(None, map(str, names))) for names in data.columns]
+    return joined
 
 
 def as_table(data: Any) -> Any:
@@ -212,6 +230,7 @@ def read_columns(
     skip: Collection[str] = (),
     apart: bool = False,
     absent: Mapping[str, Sequence[str | float]] | None = None,
+    words: Collection[str] = (),
 ) -> Columns:
     """Turn a two-dimensional array or a data frame into float64 columns with their meaning.
 
@@ -226,6 +245,7 @@ def read_columns(
     skip : names of columns that are not read: their values are 0
     apart : refuse a column in which different decimals become the same float64
     absent : values that mean a missing value, per column name
+    words : names of columns whose texts are never dates
 
     Returns
     -------
@@ -276,7 +296,9 @@ def read_columns(
             continue
         try:
             source = _with_gaps(raw(j), (absent or {}).get(name, ()))
-            values[:, j], column = _read(name, source, units.get(name), like.get(name), dates=dates, apart=apart)
+            values[:, j], column = _read(
+                name, source, units.get(name), like.get(name), dates=dates and name not in words, apart=apart
+            )
             plain_text += [j] if column.kind is Kind.NOMINAL and not source.declared else []
         except DataError as error:
             problems.append((name, str(error)))
@@ -643,6 +665,10 @@ def _pandas_values(series: Any) -> _Raw:
     import pandas as pd
 
     missing = series.isna().to_numpy(dtype=bool)
+    if series.dtype == object and not missing.all() and isinstance(series[~missing].iloc[0], pd.Period):
+        series = series.infer_objects()  # one kind of periods, if all are
+    if isinstance(series.dtype, pd.PeriodDtype):
+        series = _starts(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         kind = Kind.ORDERED if series.dtype.ordered else Kind.NOMINAL
         objects = series.astype(object).to_numpy(dtype=object)
@@ -667,6 +693,19 @@ def _pandas_values(series: Any) -> _Raw:
     if types.is_string_dtype(series.dtype) or types.is_object_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=object), missing)
     return _Raw(series.to_numpy())  # refused by its type
+
+
+def _starts(periods: Any) -> Any:
+    """The first moment of each period of a pandas series."""
+    import pandas as pd
+
+    try:
+        return periods.dt.to_timestamp()
+    except pd.errors.OutOfBoundsDatetime as error:
+        raise DataError(
+            f"column {periods.name!r} holds periods whose start pandas cannot represent ({first_line(error)}): correct "
+            "them, or convert the column to text"
+        ) from error
 
 
 def _polars_values(series: Any) -> _Raw:

@@ -147,12 +147,13 @@ def _numbers_of(
 
 def _open(name: str, found: Found) -> Hint:
     examples = [form.example for form in found.forms[:2]]
+    commas = ", or --decimal , if all columns have decimal commas" if isinstance(found.forms[0], NumberForm) else ""
     return Hint(
         About.OPEN,
         (name,),
         f"{name!r} is text of {what(found.forms[0])}, written like {' or '.join(examples)}, and was not read",
         f"say which, such as written_as={{{name!r}: {examples[0]!r}}}",
-        f"say which, such as --written-as {shlex.quote(f'{name}={examples[0]}')}",
+        f"say which, such as --written-as {shlex.quote(f'{name}={examples[0]}')}{commas}",
     )
 
 

@@ -8,7 +8,7 @@ column in ``categorical_features`` is never left out because of its many levels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -28,9 +28,9 @@ from proofwood.data.columns import (
     require_told_apart,
 )
 from proofwood.data.from_text import read_from_text
-from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
+from proofwood.data.kinds import CATEGORIES, MOMENTS, NUMBERS, Kind, LevelType, Taken
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, hints_of
-from proofwood.data.text_forms import Form, form_of
+from proofwood.data.text_forms import Form, form_from, form_of
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
 from proofwood.model.node_table import BoolArray, FloatArray
@@ -115,7 +115,7 @@ def training_table(
     categorical_features: Any = None,
     drop: Any = None,
     missing_values: Any = None,
-    written_as: Mapping[Any, str] | None = None,
+    written_as: Mapping[Any, str | Form | None] | None = None,
 ) -> tuple[Any, Schema, list[Hint]]:
     """Convert the training data into numbers, and describe its columns.
 
@@ -125,7 +125,8 @@ def training_table(
     categorical_features : indices or names of columns, one boolean per column, or None
     drop : indices or names of columns to leave out, or None
     missing_values : a value that means a missing value, a list of these, or lists by the names or indices of columns
-    written_as : by the name or index of a column of text, an example of a number or a date as it is written there
+    written_as : by the name or index of a column of text, an example of a number or a date as it is written there, or
+        its form; None if it is text of neither
 
     Returns
     -------
@@ -150,6 +151,7 @@ def training_table(
     named = frozenset(columns_of(categorical_features, width, names or (), "categorical_features")) - dropped
     absent = absent_values(missing_values, labels, by_name=frame)
     forms = _forms(written_as, labels, by_name=frame)
+    words = {j for j, form in forms.items() if form is None}
     hints: list[Hint] = []
     if names is None and not _holds_text(array) and not absent:
         values = _numbers(array)
@@ -163,11 +165,16 @@ def training_table(
             skip={labels[j] for j in dropped},
             apart=True,
             absent=absent,
+            words={labels[j] for j in words},
         )
-        plain_text = tuple(j for j in read.plain_text if j not in dropped | named)
+        plain_text = tuple(j for j in read.plain_text if j not in dropped | named | words)
         columns = [replace(column, absent=absent.get(column.name, ())) for column in read.columns]
-        read, hints = read_from_text(Columns(read.values, tuple(columns), plain_text), forms)
+        read, hints = read_from_text(
+            Columns(read.values, tuple(columns), plain_text), {j: form for j, form in forms.items() if form is not None}
+        )
         values, columns = read.values, list(read.columns)
+        if frame:
+            columns = [replace(c, zero_one=_is_zero_one(values[:, j], c)) for j, c in enumerate(columns)]
     for j in named:
         if columns[j].kind is Kind.BOOLEAN or columns[j].kind in MOMENTS:
             values = np.array(values, dtype=np.float64, order="F")
@@ -255,6 +262,13 @@ def _as_category(given: FloatArray, column: Column) -> Column:
     return replace(column, kind=Kind.NOMINAL, level_type=level_type)
 
 
+def _is_zero_one(given: FloatArray, column: Column) -> bool:
+    """Whether a column of numbers holds both 0 and 1, and nothing else but missing values."""
+    if column.kind not in NUMBERS or column.bounds != (0.0, 1.0) or column.unit is not None:
+        return False
+    return bool(np.all((given == 0) | (given == 1) | np.isnan(given)))
+
+
 def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:
     """The columns with only missing values or one constant value, and the reason for each."""
     found = {}
@@ -319,6 +333,8 @@ def absent_values(given: Any, labels: Sequence[str], *, by_name: bool) -> dict[s
 def _several(given: Any) -> tuple[str | float, ...]:
     """One value or several, each a text or a number."""
     values = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
+    if isinstance(given, Set):  # in one order
+        values.sort(key=lambda value: (type(value).__name__, str(value)))
     for value in values:
         if isinstance(value, bool) or not isinstance(value, (str, int, float, np.integer, np.floating)):
             raise ValueError(
@@ -333,20 +349,28 @@ def _label(key: Any, labels: Sequence[str], parameter: str, *, by_name: bool) ->
     return labels[columns_of([key], len(labels), labels if by_name else (), parameter)[0]]
 
 
-def _forms(given: Mapping[Any, str] | None, labels: Sequence[str], *, by_name: bool) -> dict[int, Form]:
-    """The forms of columns of text, by index."""
+def _forms(
+    given: Mapping[Any, str | Form | None] | None, labels: Sequence[str], *, by_name: bool
+) -> dict[int, Form | None]:
+    """The forms of columns of text, by index; None for those that stay text."""
     if given is not None and not isinstance(given, Mapping):
         raise ValueError(
             f"written_as={given!r}: expected examples by the names of columns, such as {{'amount': '1.234,5'}}"
         )
-    found = {}
+    found: dict[int, Form | None] = {}
     for key, example in (given or {}).items():
         j = labels.index(_label(key, labels, "written_as", by_name=by_name))
         try:
-            found[j] = form_of(str(example))
+            found[j] = example if example is None or isinstance(example, Form) else form_of(str(example))
         except ValueError as error:
             raise ValueError(f"written_as names column {key!r}: {error}") from error
     return found
+
+
+def forms_of(schema: Schema) -> dict[int, Form | None]:
+    """How the texts of a table were read, as ``written_as`` for parts of it, whose texts may allow other readings."""
+    texts = {j: column for j, column in enumerate(schema.columns) if column.kind is Kind.NOMINAL or column.form}
+    return {j: form_from(column.form) if column.form else None for j, column in texts.items() if j not in schema.named}
 
 
 # ----------------------------------------------------------------------------------------------------------- new rows

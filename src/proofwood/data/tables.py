@@ -11,8 +11,9 @@ import math
 import os
 import re
 import sys
+import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -35,8 +36,9 @@ from proofwood.data.text_table import (
     with_points,
 )
 from proofwood.data.workbook import read_sheet
-from proofwood.exceptions import DataError
+from proofwood.exceptions import DataError, DataWarning
 from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
+from proofwood.hints import Hint
 from proofwood.printable import first_line, nearest, shown
 
 PARQUET = (".parquet", ".pq")
@@ -154,7 +156,7 @@ def column_names(path: str | Path) -> list[str]:
         lines = file.read(MAX_CELL)
     if len(lines) == MAX_CELL and not lines.startswith(BYTE_ORDERS):
         lines = lines[: lines.rfind(b"\n") + 1] or lines  # the last character may be cut
-    return list(Layout.of(decoded(lines, path), path).header)
+    return list(Layout.of(decoded(lines, path)[0], path).header)
 
 
 def _require_file(path: Path) -> None:
@@ -212,15 +214,22 @@ def _labels(labels: pl.Series) -> npt.NDArray[Any]:
     return labels.cast(pl.String).to_numpy().astype(str)
 
 
-def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def select_columns(frame: pl.DataFrame, names: Sequence[str], needed: Collection[str] | None = None) -> pl.DataFrame:
     """Return a frame with only the columns ``names``, in this order.
+
+    Parameters
+    ----------
+    frame : a table
+    names : names of the columns
+    needed : those that must be there, the others become missing values; None for all
 
     Raises
     ------
     DataError
         If columns are missing; the message names them, and similar columns of ``frame``.
     """
-    missing = [name for name in names if name not in frame.columns]
+    absent = [name for name in names if name not in frame.columns]
+    missing = [name for name in absent if needed is None or name in needed]
     if missing:
         spare = [name for name in frame.columns if name not in names]
         parts = [repr(name) + _suggestion(name, spare, " (is it {}?)") for name in missing[:MOST_NAMED]]
@@ -229,7 +238,7 @@ def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
             f"the model needs {len(missing)} column{'s' if len(missing) > 1 else ''} that the table does not have: "
             f"{', '.join(parts)}{more}. Columns are matched by name: rename them to predict."
         )
-    return frame.select(list(names))
+    return frame.with_columns(pl.lit(None).alias(name) for name in absent).select(list(names))
 
 
 def require_column(columns: Sequence[str], name: str) -> None:
@@ -349,7 +358,10 @@ def _silent_natively() -> Iterator[None]:
 
 
 def _read_text(path: Path) -> Cells:
-    layout = Layout.of(_text(path), path)
+    text, hints = _text(path)
+    if hints:
+        warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
+    layout = Layout.of(text, path)
     _check_header(layout.header, path)
     layout.require_equal_rows()
     content, separator = layout.content.encode(), layout.separator
@@ -375,7 +387,7 @@ def _read_text(path: Path) -> Cells:
 
     again = written([frame.columns[place] for place in thousands]) if thousands else pl.DataFrame()
     typed = frame.with_columns([_typed(column) for column in frame.get_columns()]).with_columns(again.get_columns())
-    return Cells(_checked(typed, path, len(content)), path, written)
+    return Cells(_checked(typed, path, len(content)), path, written, hints)
 
 
 def _written(content: bytes, separator: str, names: Sequence[str]) -> list[pl.Series]:
@@ -449,7 +461,7 @@ def _from_zstandard(data: bytes, most: int, path: Path) -> bytes | None:
     return b"".join(parts)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path) -> tuple[str, tuple[Hint, ...]]:
     data = _bytes(path)
     for begins, what in FOREIGN.items():
         if data.startswith(begins):

@@ -43,6 +43,12 @@ _WHOLE = re.compile(
     r"|[1-9]\d?(?:,\d\d)+,\d{3}"  # as in India
 )
 _DIGITS = frozenset("0123456789")
+_MEASURES = (
+    "kg g mg lb lbs oz km m cm mm mi ft in l ml cl h min s ms km/h mph m/s kWh MWh kW MW Hz kHz MHz GHz kB KB MB GB TB "
+    "°C °F Pa hPa bar m² cm² km² ha m³ cm³ px ppm dB"
+)
+_UNITS = frozenset(_MEASURES.split())
+"""Units that may follow a number without a blank; other letters may make it a code, such as 12A."""
 _MONEY = ("fr.", "sfr.", "kr", "kr.", "kč", "zł", "rs.", "rs", "r$")
 
 
@@ -90,7 +96,7 @@ def _unit_of(found: re.Match[str]) -> str | None:
         return before if _is_money(before) else None
     if not after or after in "%‰" or _is_money(after):
         return after
-    return after if found["gap"] and after[0].isalpha() else None
+    return after if after in _UNITS or (found["gap"] and after[0].isalpha()) else None
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +16,8 @@ import numpy as np
 import polars as pl
 
 from proofwood.data.text_forms import MISSING_MARKS, Found, NumberForm
-from proofwood.exceptions import DataError, DataWarning
+from proofwood.exceptions import DataError
+from proofwood.hints import About, Hint
 
 SEPARATORS = ",;\t|"
 """Candidates for the separator, tried in this order."""
@@ -238,35 +238,32 @@ def _without_blank_end(text: str) -> str:
 # -------------------------------------------------------------------------------------------------------- the encoding
 
 
-def decoded(data: bytes, path: Path) -> str:
+def decoded(data: bytes, path: Path) -> tuple[str, tuple[Hint, ...]]:
     """The text of a file: in the encoding that is asked for, in Unicode, or in the one that it seems to have.
+
+    In the last case, a hint says which.
 
     Raises
     ------
     DataError
         If it is not text in the encoding that is asked for, or in any that is known.
-
-    Warns
-    -----
-    DataWarning
-        If the encoding was guessed.
     """
     asked = _format.get().encoding
     if asked is not None:
         try:
-            return data.decode(asked).removeprefix("\ufeff")
+            return data.decode(asked).removeprefix("\ufeff"), ()
         except (UnicodeError, ValueError) as error:
             raise DataError(f"{path} is not text in the encoding {asked}: {error}") from error
     if data.startswith(BYTE_ORDERS):
         try:
-            return data.decode("utf-16")
+            return data.decode("utf-16"), ()
         except UnicodeError as error:
             raise DataError(f"{path} begins as text in UTF-16, and is not: {error}") from error
     nul = data.find(b"\0")
     if nul >= 0:
         raise DataError(f"{path} is not text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
         found = _guessed(data, error.start)
         if found is None:
@@ -274,13 +271,10 @@ def decoded(data: bytes, path: Path) -> str:
                 f"{path} is not UTF-8 text (byte {error.start}): say its encoding (--encoding), such as cp1252, or "
                 "save the file as UTF-8"
             ) from error
-        warnings.warn(
-            DataWarning(
-                f"{path} is not UTF-8 text and was read as {found}: say its encoding (--encoding) if letters are wrong"
-            ),
-            stacklevel=2,
+        seen = f"{path.name} is not UTF-8 text and was read as {found}"
+        return data.decode(found), (
+            Hint(About.ENCODING, (), seen, "say its encoding (--encoding) if letters are wrong"),
         )
-        return data.decode(found)
 
 
 def _guessed(data: bytes, start: int) -> str | None:

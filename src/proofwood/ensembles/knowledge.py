@@ -404,7 +404,7 @@ class _Reader(Text):
         return Atom(j, frozenset(given.gap_levels or (OTHER,)))
 
     def _is_boolean(self, j: int) -> bool:
-        return Kind.BOOLEAN in (self.inputs[j].kind, self.inputs[j].shown_as)
+        return self.inputs[j].zero_one or Kind.BOOLEAN in (self.inputs[j].kind, self.inputs[j].shown_as)
 
     def _code(self, given: Input, value: Any) -> int:
         text = str(value)

@@ -62,6 +62,8 @@ class Input:
     gap_levels : codes of missing values, if the model treats them like other categories
     own_numbers : whether conditions show thresholds with exactly the digits that the model's own texts have
     zone : time zone in which moments are shown; None if they have none
+    zero_one : whether conditions name a column of numbers instead of comparing it with 1/2
+    unit : what conditions write after numbers
     """
 
     name: str
@@ -76,6 +78,8 @@ class Input:
     gap_levels: tuple[int, ...] = ()
     own_numbers: bool = False
     zone: str | None = None
+    zero_one: bool = False
+    unit: str | None = None
 
     @property
     def whole(self) -> bool:

@@ -108,7 +108,7 @@ class ProvedClassifier(FittedClassifier):
     categorical_features: Any
     drop: Any
     missing_values: Any
-    written_as: Mapping[Any, str] | None
+    written_as: Mapping[Any, str | None] | None
     bands: Any
     threshold_rule: str
     class_weight: str | Mapping[Any, float] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.columns import is_number
-from proofwood.data.kinds import Kind
+from proofwood.data.kinds import NUMBERS, Kind
 from proofwood.data.schema import Schema
 from proofwood.files import write_whole
 from proofwood.model.node_table import NodeTable
@@ -25,8 +26,9 @@ class Exporting:
     """The exports of a fitted classifier. Each predicts the same as ``predict``, for every row.
 
     A row with a level that training did not have goes to the side with most training weight, even with
-    ``unseen="error"``. A column of text that training read as numbers or dates is of numbers or dates in an export. A
-    model that tests a column with ``missing_values`` has no export, as that does not know these values.
+    ``unseen="error"``. A column of text that training read as numbers or dates is of numbers or dates in an export.
+    Numbers in ``missing_values`` are missing values in SQL, Python, C and JavaScript; a model that tests another column
+    with ``missing_values`` has no export, and other formats have none of them.
     """
 
     # fitted
@@ -43,15 +45,23 @@ class Exporting:
         schema = self.schema_
         return Exported(self.model_, schema.columns, self.classes_, hasattr(self, "feature_names_in_"), schema.gaps)
 
-    def _for_raw_rows(self) -> Exported:
-        """The model for an export that reads the cells of a table; ExportError if it would read some otherwise."""
+    def _for_raw_rows(self, *, converts: bool = False) -> Exported:
+        """The model for an export that reads the cells of a table; ExportError if it would read some otherwise.
+
+        Parameters
+        ----------
+        converts : whether the export reads the numbers of ``Exported.absent`` as missing values
+        """
         # Start-up time: few models are exported.
         from proofwood.show.exports.source import ExportError
 
         found = self._exported()
         for column in (found.columns[j] for j in found.used):
             absent = [value for value in column.absent if column.kind is Kind.NOMINAL or is_number(value)]
-            if absent:
+            known = (
+                converts and column.kind in NUMBERS and not column.form and all(map(math.isfinite, map(float, absent)))
+            )
+            if absent and not known:
                 raise ExportError(
                     f"column {column.name!r} has missing_values {shown(absent, 3)}, which an export reads as values: "
                     "replace them by missing values in the training table, or name them only for other columns, such "
@@ -89,7 +99,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.sql import to_sql
 
-        return to_sql(self._for_raw_rows(), table, proba=proba, dialect=dialect)
+        return to_sql(self._for_raw_rows(converts=True), table, proba=proba, dialect=dialect)
 
     def to_python(self) -> str:
         """Source of a Python module without dependencies: ``predict(row)``, ``predict_proba(row)``.
@@ -99,7 +109,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.python import to_python
 
-        return to_python(self._for_raw_rows())
+        return to_python(self._for_raw_rows(converts=True))
 
     def to_c(self) -> str:
         """Source in C99 without dependencies: ``predict(row)`` returns a class code, ``predict_proba(row, out)``.
@@ -109,7 +119,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.c import to_c
 
-        return to_c(self._for_raw_rows())
+        return to_c(self._for_raw_rows(converts=True))
 
     def to_javascript(self) -> str:
         """Source in JavaScript without dependencies: ``predict(row)``, ``predictProba(row)``.
@@ -119,7 +129,7 @@ class Exporting:
         # Start-up time: few models are exported.
         from proofwood.show.exports.javascript import to_javascript
 
-        return to_javascript(self._for_raw_rows())
+        return to_javascript(self._for_raw_rows(converts=True))
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
         """Return the model as an ``onnx.ModelProto``, and write it to ``path`` if given; needs the package onnx.

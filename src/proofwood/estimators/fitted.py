@@ -359,10 +359,11 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             features=features,
             classes=self.classes_,
             levels={j: column.levels for j, column in self.categories_.items() if column.levels},
-            kinds={j: column.kind for j, column in enumerate(self.schema_.columns)},
+            kinds={j: column.shown_as for j, column in enumerate(self.schema_.columns)},
             gaps=self.schema_.gaps,
             zones={j: column.zone for j, column in enumerate(self.schema_.columns) if column.zone is not None},
             target=self.target_name_,
+            units={j: column.unit for j, column in enumerate(self.schema_.columns) if column.unit},
         )
 
     def _describe_model(self) -> str:

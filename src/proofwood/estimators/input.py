@@ -180,7 +180,7 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     if is_frame(X):
         X = as_frame(X)
         _require_distinct_names(X)
-        validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
+        _require_columns(estimator, X)
         values = check_array(read(X), dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X")
     else:
         values = validate_data(estimator, read(X), reset=False, dtype=np.float64, ensure_all_finite=False)
@@ -212,6 +212,21 @@ def _require_distinct_names(frame: Any) -> None:
     repeated = list(frame.columns[frame.columns.duplicated()]) if is_pandas(frame) else []
     if repeated:
         raise DataError(f"column names must differ, but {repeated[0]!r} occurs more than once: rename one")
+
+
+def _require_columns(estimator: BaseEstimator, frame: Any) -> None:
+    """Raise scikit-learn's error about names; if columns are missing, it also says which of them the model tests."""
+    try:
+        validate_data(estimator, _with_names(frame), reset=False, skip_check_array=True)
+    except ValueError as error:
+        given = {str(name) for name in frame.columns}
+        missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
+        if not missing:
+            raise
+        tested = [name for name in missing if name in estimator.tested_columns_]
+        told = f"tests {shown(tested, 20)}" if tested else "tests none, so any values will do"
+        more = f"Of the missing columns, the model {told} (tested_columns_)."
+        raise ValueError(f"{str(error).rstrip()}\n{more}") from error
 
 
 def _with_names(frame: Any) -> Any:

@@ -73,6 +73,14 @@ class LikeSklearn:
             )
         return importances(self.model_, self.n_features_in_, self._known_low_weight("feature_importances_"))
 
+    @property
+    def tested_columns_(self) -> npt.NDArray[Any]:
+        """(n_tested,) names of the columns that the model tests, in the order of the table; indices without names."""
+        check_is_fitted(self)
+        tested = np.array(self.model_.tested_columns(), dtype=np.int64)
+        names = getattr(self, "feature_names_in_", None)
+        return tested if names is None else np.asarray(names[tested])
+
     def _known_low_weight(self, what: str) -> FloatArray:
         if self.model_.is_tree:
             return low_weights_of_tree(self.model_)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 LEAST_SECONDS = 0.1
-"""The least seconds between two updates of the line."""
+"""The least seconds between two updates of the line, where a search tells more."""
 
 Show = Callable[[str], None]
 
@@ -41,21 +41,22 @@ def _kernel() -> Any:
 
 
 @contextmanager
-def live_line(where: str) -> Iterator[Show]:
+def live_line(where: str, least: float = LEAST_SECONDS) -> Iterator[Show]:
     """Show a progress line; yield a function that replaces its text. The last text stays visible.
 
     Parameters
     ----------
     where : result of :func:`place`, not None
+    least : seconds between two updates
     """
     with _terminal() if where == "terminal" else _notebook() as show:
-        last, text = -LEAST_SECONDS, ""
+        last, text = -least, ""
 
         def renew(line: str) -> None:
             nonlocal last, text
             text = line
             now = time.monotonic()
-            if now - last >= LEAST_SECONDS:
+            if now - last >= least:
                 last = now
                 show(line)
 

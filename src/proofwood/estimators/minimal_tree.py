@@ -71,7 +71,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         Here it is the depth, or the number of all nodes.
     lower_bound_, gap_, status_ : as in every learner
         The status is ``"optimal"`` if every quantity that ``minimize`` names is proved.
-    trace_, feature_importances_, loaded_ : as in every learner
+    trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
 
     References
     ----------
@@ -101,7 +101,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",

@@ -93,7 +93,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         nodes ("splits"). The status of the result is the status of the errors (or features).
     objective_ : as in every learner
         Here it is the wrong training weight plus the price of the nodes, or the number of tests.
-    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
 
     References
     ----------
@@ -127,7 +127,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",

@@ -153,7 +153,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     fairness_ : dict from ``repr`` of a fairness constraint to the worst ratio of rates on the training rows
     shortfall_ : dict from ``repr`` of a constraint with a penalty to the total shortfall of its groups, a weight
     flow_ : (n_nodes, 2) training weight on the low and the high edge of each node
-    trace_, feature_importances_, loaded_ : as in every learner
+    trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
 
     References
     ----------
@@ -187,7 +187,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",

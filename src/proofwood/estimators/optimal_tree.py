@@ -64,7 +64,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the wrong training weight plus the price of the leaves.
-    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
 
     References
     ----------
@@ -95,7 +95,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",

@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood import arguments
-from proofwood.data.schema import Schema
+from proofwood.data.schema import Schema, forms_of
 from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
@@ -107,7 +107,7 @@ class OptimalTreeCV(FittedClassifier):
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
     schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
-    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
         The proof is about the last fit, of the chosen size on all rows. The choice of the size is not proved.
 
     References
@@ -140,7 +140,7 @@ class OptimalTreeCV(FittedClassifier):
         categorical_features: Any = None,
         drop: Any = None,
         missing_values: Any = None,
-        written_as: Mapping[Any, str] | None = None,
+        written_as: Mapping[Any, str | None] | None = None,
         bands: Any = None,
         threshold_rule: str = "shortest",
         unseen: str = "majority",
@@ -214,7 +214,7 @@ class OptimalTreeCV(FittedClassifier):
             for note in notes:
                 warnings.warn(note.message, note.category, stacklevel=2)
             hints = self._order_hints(X, rows, learner.schema_, groups)
-            tried = self._tried(X, rows, sample_weight, groups, started)
+            tried = self._tried(X, rows, learner.schema_, sample_weight, groups, started)
             choice = choose(tried.scores, tried.leaves, rule)
             learner.validation_ = tried.validation(choice.chosen, rows, self._score_name())
             learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
@@ -279,6 +279,7 @@ class OptimalTreeCV(FittedClassifier):
         self,
         X: Any,
         rows: TrainingRows,
+        schema: Schema,
         sample_weight: npt.ArrayLike | None,
         groups: Any,
         started: float,
@@ -293,7 +294,7 @@ class OptimalTreeCV(FittedClassifier):
         end = None if seconds is None else started + (1 - FOR_THE_END) * seconds
         folds = []
         for train, test in folds_of(self.cv, X, labels, groups, self.random_state, rows.columns):
-            reader = OptimalTreeClassifier(**self._common())
+            reader = OptimalTreeClassifier(**{**self._common(), "written_as": forms_of(schema)})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows
                 read = reader._read_rows(

@@ -106,6 +106,25 @@ def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
         yield _log_improvements()
 
 
+@contextmanager
+def told_lines(verbose: int) -> Iterator[Callable[[str], None]]:
+    """Yield a function that tells what is at work: in one line that is renewed, or a line each; nothing if not asked.
+
+    Parameters
+    ----------
+    verbose : 0 for nothing
+    """
+    where = None if not verbose or LOGGER.isEnabledFor(logging.INFO) else live.place()
+    if where is not None:
+        with live.live_line(where, 0.0) as show:
+            yield show
+    elif verbose:
+        with progress_lines():
+            yield LOGGER.info
+    else:
+        yield lambda line: None
+
+
 def _log_improvements() -> Progress:
     seen = Improvements()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.columns import Column
-from proofwood.data.kinds import CATEGORIES, Kind, LevelType
+from proofwood.data.kinds import CATEGORIES, NUMBERS, Kind, LevelType
 from proofwood.data.schema import Schema
 from proofwood.data.targets import Bands
 from proofwood.data.text_forms import form_from, saved_form
@@ -43,6 +43,8 @@ def schema_to_save(schema: Schema) -> dict[str, Any]:
             entry["absent"] = list(column.absent)
         if column.missing:
             entry["missing"] = column.missing
+        if column.zero_one:
+            entry["zero_one"] = True
         if j in schema.left_out:
             entry["left_out"] = schema.left_out[j]
         if entry:
@@ -92,7 +94,7 @@ def schema_of(saved: Mapping[str, Any], n_columns: int, names: Any) -> Schema:
 
 
 def _as_written(entry: Mapping[str, Any], index: str) -> dict[str, Any]:
-    """How the texts of a column write numbers or dates, and what stands for a missing value: fields of a column."""
+    """How a column writes numbers or dates, what stands for a missing value, and whether all is 0 or 1: its fields."""
     unit, form, absent = entry.get("unit"), entry.get("form", ""), entry.get("absent", ())
     if unit is not None and (not isinstance(unit, str) or len(unit) > _LONGEST):
         raise ValueError(f"column {index!r} has the unit {unit!r}")
@@ -100,7 +102,10 @@ def _as_written(entry: Mapping[str, Any], index: str) -> dict[str, Any]:
         raise ValueError(f"column {index!r} is written like {form!r}")
     if not isinstance(absent, (list, tuple)) or not all(type(value) in (str, int, float) for value in absent):
         raise ValueError(f"absent of column {index!r} are not texts or numbers")
-    return {"unit": unit, "form": form, "absent": tuple(absent)}
+    zero_one = entry.get("zero_one", False)
+    if type(zero_one) is not bool or (zero_one and Kind(entry.get("kind", "numeric")) not in NUMBERS):
+        raise ValueError(f"column {index!r} has zero_one {zero_one!r}, which only columns of numbers have")
+    return {"unit": unit, "form": form, "absent": tuple(absent), "zero_one": zero_one}
 
 
 def hints_to_save(hints: Sequence[Hint]) -> dict[str, Any]:

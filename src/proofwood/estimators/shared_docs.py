@@ -35,7 +35,7 @@ missing_values : value, list of values, dict from column to a list, or None
 written_as : dict from column to an example, or None
     How numbers or dates are written in a column of text, such as ``{"amount": "1.234,5", "day": "31/12/2020"}``.
     Columns of text that have only one reading, such as "12 %" or "31.01.2020", are recognised without it; a warning
-    says so.""",
+    says so. None instead of an example: the texts stay text.""",
     "bands": """\
 bands : int, list of edges, or None
     How to cut a target of numbers into classes: a number of bands with about equally many rows, or the edges of the
@@ -120,6 +120,10 @@ trace_ : tuple of ProgressEvent
     "feature_importances_": """\
 feature_importances_ : (n_features_in_,) float64
     Share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.""",
+    "tested_columns_": """\
+tested_columns_ : (n_tested,) names of the columns that the model tests, or their indices
+    Their order is that of the table. Another column has no influence on a prediction. The command line asks only for
+    these, and ``predict``, like all of scikit-learn, for all columns of training.""",
     "loaded_": """\
 loaded_ : bool
     Whether the model was read from a file. Its status is then a claim of the file, not a proof.""",

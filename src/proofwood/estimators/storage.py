@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -239,8 +239,8 @@ def _plain(value: object, where: str, depth: int = 0) -> Any:
         )
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": str(float(value))}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist(), where, depth)
+    if isinstance(value, (np.ndarray, range, Set)) or type(value).__name__ in ("Series", "Index"):
+        return _plain(_listed(value), where, depth)
     if isinstance(value, tuple):
         return {"$tuple": [_plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]}
     if isinstance(value, list):
@@ -258,6 +258,13 @@ def _plain(value: object, where: str, depth: int = 0) -> Any:
         f"{where} cannot be saved: {value!r} is a {type(value).__name__}. "
         "Expected None, a boolean, a number, a string, or a list, tuple or mapping of these"
     )
+
+
+def _listed(values: Any) -> Any:
+    """An array, a range, a set or a series of pandas or polars as a list; sets in one order, whatever their types."""
+    if isinstance(values, Set):
+        return sorted(values, key=lambda value: (type(value).__name__, value))
+    return np.asarray(values).tolist()
 
 
 def _classes_out(classes: npt.NDArray[Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from proofwood.ensembles.outline import Space
 from proofwood.ensembles.regions import box_and_clauses, group_values
 from proofwood.ensembles.space import Input
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.printable import in_list, in_sentence, printable
+from proofwood.printable import in_list, in_sentence, printable, unit_text
 
 FEW_LEVELS = 6
 """Most ordered categories that a rule lists one by one; if there are more, it names only the first and the last."""
@@ -54,6 +54,8 @@ class Condition:
     for_missing : the number that the model treats as a missing value, if only this number is permitted; else nan
     own_numbers : whether thresholds are shown exactly as in the model's own texts, whatever ``digits`` is
     zone : time zone in which moments are shown, if they have one
+    zero_one : whether it is one side of 1/2 in a column of 0 and 1: its text is then the name, with or without "not"
+    unit : what follows the numbers, or None
     """
 
     feature: int
@@ -72,6 +74,8 @@ class Condition:
     for_missing: float = math.nan
     own_numbers: bool = False
     zone: str | None = None
+    zero_one: bool = False
+    unit: str | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
         """The condition as text.
@@ -101,8 +105,8 @@ class Condition:
             }.get(ends, f"{name} <= {last}")
         elif named is not None:
             text = f"{name} = {named[0]}" if len(named) == 1 else f"{name} in {{{', '.join(named)}}}"
-        elif self.is_true or self.is_false:
-            text = name if self.is_true else f"not {name}"
+        elif self.is_true or self.is_false or self.zero_one:
+            text = f"not {name}" if self.is_false or self.low == -math.inf else name
         elif not math.isfinite(self.low) and not math.isfinite(self.high):
             return f"{name} is not missing"
         elif not math.isnan(self.for_missing):
@@ -110,7 +114,7 @@ class Condition:
             text = f"{name} = {decimals.short(self.for_missing)}" if plain else self._range(digits)
             text += READ_AS_MISSING
         else:
-            text = self._range(digits)
+            text = f"{self._range(digits)}{unit_text(self.unit)}"
         return f"({text} or missing)" if self.missing and self.values is None else text
 
     def _range(self, digits: int | None) -> str:
@@ -478,8 +482,19 @@ def _of_input(
             for_missing=_for_missing(given, ends[0], ends[2]),
             own_numbers=given.own_numbers,
             zone=given.zone,
+            unit=given.unit,
+            zero_one=given.zero_one and _is_one_side(given, ends),
         )
     ]
+
+
+def _is_one_side(given: Input, ends: Sequence[float]) -> bool:
+    """Whether an interval (low, whether open, high, whether open) has the same values as one side of 1/2."""
+    low, low_open, high, high_open = ends
+    if math.isfinite(low) == math.isfinite(high):
+        return False
+    sides = ((low, bool(low_open)), (high, not high_open))
+    return 0.5 in (low, high) or (given.whole and any(side in ((0, True), (1, False)) for side in sides))
 
 
 def _gap_comes(model: Space, low: IntArray, high: IntArray, flag: int) -> bool:

@@ -282,6 +282,10 @@ class NodeTable:
         columns: list[int] = self.normals.row(node)[0].tolist()
         return columns
 
+    def tested_columns(self) -> list[int]:
+        """The columns that some split tests, sorted."""
+        return sorted({column for node in self.splits() for column in self.tested(node)})
+
     def splits(self) -> Iterator[int]:
         """An iterator over the splits, parents before children."""
         return iter(np.flatnonzero(self.feature != LEAF).tolist())

@@ -13,7 +13,7 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.decimals import short
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
-from proofwood.printable import in_list, in_sentence, printable
+from proofwood.printable import in_list, in_sentence, printable, unit_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class Labels:
     gaps : columns whose missing values are mentioned; None if not known
     zones : time zone of columns of moments, by index of the column; texts show moments in this zone
     target : name of what is predicted; leaves then say "name = class"
+    units : unit of columns of numbers, by index of the column
     """
 
     features: Sequence[str] | None = None
@@ -38,6 +39,7 @@ class Labels:
     gaps: Collection[int] | None = None
     zones: Mapping[int, str] = field(default_factory=dict)
     target: str | None = None
+    units: Mapping[int, str] = field(default_factory=dict)
 
     def check(self, table: NodeTable) -> None:
         """Raise ValueError if a tested column or a class of ``table`` has no name."""
@@ -188,7 +190,9 @@ def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | Non
     if column in labels.levels:  # codes have the order of the levels
         return labels.level(column, math.floor(threshold), width)
     kind = labels.kinds.get(column)
-    return text_of(threshold, kind, labels.zones.get(column)) if kind in MOMENTS else short(threshold)
+    if kind in MOMENTS:
+        return text_of(threshold, kind, labels.zones.get(column))
+    return f"{short(threshold)}{unit_text(labels.units.get(column))}"
 
 
 def tells_gap(table: NodeTable, node: int, labels: Labels, *, missing: bool) -> bool:

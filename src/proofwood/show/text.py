@@ -135,7 +135,7 @@ def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, 
     name, value, kind = labels.feature(column), float(row[column]), labels.kinds.get(column)
     if asks_missing(table, node):
         return f"{name} is {'' if np.isnan(value) else 'not '}missing"
-    if asks_false(table, node, labels):
+    if asks_false(table, node, labels) and (np.isnan(value) or value in (0, 1)):
         if np.isnan(value):
             return f"{name} is missing, which counts as {'not ' if low else ''}{name}"
         return f"{'not ' if low else ''}{name}"

@@ -131,3 +131,30 @@ def test_is_frame():
     assert is_frame(pd.DataFrame({"a": [1]}))
     assert not is_frame(np.ones((1, 1)))
     assert not is_frame([[1]])
+
+
+@pytest.mark.parametrize(
+    ("freq", "kind", "second"), [("M", "date", 31), ("Y", "date", 366), ("D", "date", 1), ("h", "moment", 3600 * 10**6)]
+)
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_periods_are_read_by_their_start(freq, kind, second, as_objects):
+    periods = pd.Series(pd.period_range("2020-01-01", periods=3, freq=freq)).where([True, True, False])
+    read = read_columns(pd.DataFrame({"p": periods.astype(object) if as_objects else periods}))
+    assert (str(read.columns[0].kind), read.columns[0].missing) == (kind, 1)
+    assert read.values[1, 0] - read.values[0, 0] == second
+    assert read.values[0, 0] == (18262 if kind == "date" else 18262 * 86400 * 10**6)
+
+
+def test_a_period_without_a_date_is_refused():
+    periods = pd.Series(pd.PeriodIndex.from_ordinals([0, 10**12], freq="Y"))
+    with pytest.raises(DataError, match="column 'p' holds periods whose start pandas cannot represent"):
+        read_columns(pd.DataFrame({"p": periods}))
+
+
+def test_several_levels_of_names_become_one():
+    names = pd.MultiIndex.from_tuples([("height", "mean"), ("height", ""), (2024, "x")])
+    frame = pd.DataFrame([[1, 2, 3]], columns=names)
+    assert read_columns(frame).names == ("height / mean", "height", "2024 / x")
+    assert list(frame.columns) == list(names)
+    with pytest.raises(DataError, match="'a / b' occurs more than once"):
+        read_columns(pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a / b", ""), ("a", "b")])))

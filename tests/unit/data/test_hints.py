@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from proofwood.data.kinds import Kind
-from proofwood.data.schema import new_table, taken_by, training_table
+from proofwood.data.schema import forms_of, new_table, taken_by, training_table
 from proofwood.data.table_hints import target_hints
+from proofwood.data.text_forms import NumberForm
 from proofwood.exceptions import DataError
 from proofwood.hints import About
 
@@ -207,3 +208,17 @@ def test_columns_that_tell_the_target_are_named() -> None:
     assert told(frame, codes) == ("copy", "number", "later", "order")
     assert told(frame, np.zeros(N, dtype=int)) == ()
     assert told(frame.head(60), codes[:60]) == ()
+
+
+def test_none_keeps_a_column_as_text():
+    frame = pd.DataFrame({"code": ["12", "13"] * 30, "day": ["2024-01-01", "2024-01-02"] * 30, "k": range(60)})
+    kinds = [str(column.kind) for column in training_table(frame)[1].columns]
+    assert kinds == ["integer", "date", "integer"]
+    _, schema, hints = training_table(frame, written_as={"code": None, "day": None})
+    assert [str(column.kind) for column in schema.columns] == ["nominal", "nominal", "integer"]
+    assert not any("written like" in str(hint) for hint in hints)
+    assert forms_of(schema) == {0: None, 1: None}
+    read = training_table(frame)[1]
+    assert forms_of(read) == {0: NumberForm(".", "")}
+    again = training_table(frame.head(8), written_as=forms_of(read))[1]
+    assert [column.form for column in again.columns] == [column.form for column in read.columns]

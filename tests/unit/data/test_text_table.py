@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from proofwood.data.tables import column_names, read_cells, read_table
 from proofwood.data.text_table import Layout, TextFormat, text_format
 from proofwood.exceptions import DataError, DataWarning
+from proofwood.hints import About
 
 ROWS = [["city", "size"], ["Köln", "1"], ["Łódź, a", "2"], ["b", "3"]]
 
@@ -74,6 +75,9 @@ def test_other_encodings_are_guessed_and_said(tmp_path: Path, encoding: str, wor
     with pytest.warns(DataWarning, match=f"was read as {encoding}: say its encoding"):
         frame = read(tmp_path, text.encode(encoding))
     assert frame.columns == words.split(";")
+    with pytest.warns(DataWarning):
+        (hint,) = read_cells(tmp_path / "t.csv").hints
+    assert (hint.about, hint.seen) == (About.ENCODING, f"t.csv is not UTF-8 text and was read as {encoding}")
     assert read(tmp_path, text.encode(encoding), encoding=encoding).equals(frame)
 
 

@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,6 +130,24 @@ def test_labels_that_have_no_json_form_are_refused():
         to_json(leaf(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")))
     with pytest.raises(TypeError, match=r"parameters\['callback'\] cannot be saved"):
         to_json(leaf(np.array([0, 1]), parameters={"callback": print}))
+
+
+@pytest.mark.parametrize(
+    ("several", "saved"),
+    [
+        (range(100, 400, 100), [100, 200, 300]),
+        (np.arange(2), [0, 1]),
+        ({999, 7}, [7, 999]),
+        (frozenset(["x", 2, "a", 1.5]), [1.5, 2, "a", "x"]),
+        (pd.Series([3, 1]), [3, 1]),
+        (pl.Series([3, 1]), [3, 1]),
+        (pd.Index(["b", "a"]), ["b", "a"]),
+        ({"c": {9, 8}, "d": range(2)}, {"c": [8, 9], "d": [0, 1]}),
+    ],
+)
+def test_several_values_are_saved_as_a_list(several, saved):
+    model = leaf(np.array([0, 1]), parameters={"missing_values": several})
+    assert from_json(to_json(model)).parameters == {"missing_values": saved}
 
 
 plain = st.recursive(

@@ -65,8 +65,8 @@ def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
 def from_classifier(model: Any, asked: Asked) -> Adapted:
     """Read a fitted classifier of proofwood as one tree of votes, or of probabilities on request, without rounding.
 
-    A column may hold missing values if it did so in training; for other columns, the training rows do not say where a
-    missing value should go.
+    A column may hold missing values if it did so in training, or if the model does not test it; for other columns, the
+    training rows do not say where a missing value should go.
 
     Raises
     ------
@@ -83,6 +83,7 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
             f"a confidence was given for an {type(model).__name__} that in some leaves does not predict the most "
             "probable class (constraints can cause this): explain it without a confidence"
         )
+    tested = set(table.tested_columns())
     forest = Forest(
         trees=(tree_of(table, value),),
         base=np.zeros(table.n_classes),
@@ -90,7 +91,7 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
         n_columns=len(names),
         noise=0.0,
         predict=partial(evaluate.predict, table),
-        takes_missing=np.array([j in schema.gaps for j in range(len(names))], dtype=bool),
+        takes_missing=np.array([j in schema.gaps or j not in tested for j in range(len(names))], dtype=bool),
         link=Link() if shares else None,
         output=partial(evaluate.probabilities, table) if shares else None,
     )
@@ -144,14 +145,15 @@ def _with_texts(
 
 def _shown(given: Input, column: Column) -> Input:
     """An input, marked with what its numbers mean: dates, times, durations, truth values or integers."""
-    given = replace(given, own_numbers=True)
     kind = column.kind
+    named = column.shown_as is Kind.BOOLEAN and kind is not Kind.BOOLEAN
+    given = replace(given, own_numbers=True, zero_one=named, unit=column.unit)
     if kind in MOMENTS:
         return replace(given, shown_as=kind, zone=column.zone)
     if kind is Kind.BOOLEAN and given.kind is Kind.NUMERIC:
         return replace(given, kind=kind, low=0.0, high=1.0, shown_as=kind)
-    if kind is Kind.INTEGER and given.kind is Kind.NUMERIC:
-        return replace(given, kind=kind)
+    if (kind is Kind.INTEGER or given.zero_one) and given.kind is Kind.NUMERIC:
+        return replace(given, kind=Kind.INTEGER)
     return given
 
 

@@ -66,7 +66,7 @@ def to_c(model: Exported) -> str:
         *_number_level_codes(model, typed),
         *functions(model, language),
         "static int leaf_of(const double *row) {",
-        f"    return node_0({', '.join(f'row[{column}]' for column in model.used) or ''});",
+        f"    return node_0({', '.join(_value(model, column) for column in model.used)});",
         "}",
         "",
         "int predict(const double *row) {",
@@ -130,6 +130,12 @@ def _number_level_codes(model: Exported, typed: list[int]) -> list[str]:
             lines.append(f"        if (x == {exact(value)}) return {code}.0;")
         lines += [f"        return {unknown};", "    }"]
     return [*lines, "    return NAN;", "}", ""]
+
+
+def _value(model: Exported, column: int) -> str:
+    """The value of a column in a row; NAN if the number stands for a missing value."""
+    absent = " || ".join(f"row[{column}] == {exact(number)}" for number in model.absent(column))
+    return f"{absent} ? NAN : row[{column}]" if absent else f"row[{column}]"
 
 
 def _meaning(model: Exported, column: int) -> str:

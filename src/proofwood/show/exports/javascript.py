@@ -103,7 +103,11 @@ def to_javascript(model: Exported) -> str:
     arguments = []
     for column in model.used:
         read = f"read{readers[column].title()}(row[{keys[column]}])"
+        absent = "".join(f", {exact(number)}" for number in model.absent(column))
+        read = f"without({read}{absent})" if absent else read
         arguments.append(f"readNumber(ORDER_{column}.get({read}))" if column in ordered else read)
+    if any(map(model.absent, model.used)):
+        lines += ["", _WITHOUT]
     if ordered and "number" not in needed:
         lines += ["", _READERS["number"]]
     lines += [
@@ -138,6 +142,13 @@ class _JavaScript(Language):
 
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}; // {comment}"
+
+
+_WITHOUT = """\
+// The number; NaN if it stands for a missing value.
+function without(number, ...absent) {
+  return absent.includes(number) ? NaN : number;
+}"""
 
 
 def _reader(model: Exported, column: int) -> str:

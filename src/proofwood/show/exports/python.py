@@ -122,6 +122,13 @@ _OF_KIND = {
 }
 
 
+_WITHOUT = '''
+def without(number, *absent):
+    """The number; NaN if it stands for a missing value."""
+    return nan if number in absent else number
+'''
+
+
 def to_python(model: Exported) -> str:
     """The source of a Python module with ``predict(row)`` and ``predict_proba(row)``."""
     names = identifiers(model)
@@ -154,12 +161,16 @@ def to_python(model: Exported) -> str:
     lines += ["", *([_MISSING.rstrip("\n")] * bool(readers))]
     for reader in sorted(set(readers.values())):
         lines += ["", _READERS[reader].rstrip("\n")]
+    if any(map(model.absent, model.used)):
+        lines += ["", _WITHOUT.rstrip("\n")]
     if any(len(model.ask(node).terms) > MOST_SUMMANDS for node in model.table.splits()):
         lines += ["", _SUM.rstrip("\n")]
     lines += ["", "", *functions(model, _Python(model, names))]
     arguments = []
     for column in model.used:
         read = f"read_{readers[column]}(row[{keys[column]}])"
+        absent = "".join(f", {exact(number)}" for number in model.absent(column))
+        read = f"without({read}{absent})" if absent else read
         arguments.append(f"ORDER_{column}.get({read}, nan)" if column in ordered else read)
     lines += [
         "def predict(row):",

@@ -11,7 +11,7 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.decimals import short
 from proofwood.model.node_table import LEAF
-from proofwood.printable import in_list, in_sentence
+from proofwood.printable import in_list, in_sentence, unit_text
 from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_possible, key_of
 from proofwood.show.exports.source import Exported, ExportError
 
@@ -127,9 +127,10 @@ def _values(model: Exported, column: int, name: str, one: Range) -> str:
         levels = model.columns[column].levels
         shown = [in_list(levels[code]) for code in one.codes(model, column)]
         return "" if len(shown) == len(levels) else f"{name} in {{{', '.join(shown)}}}"
-    if column >= 0 and model.kind(column) is Kind.BOOLEAN:
+    if column >= 0 and model.columns[column].shown_as is Kind.BOOLEAN:
         no, yes = (one.above < value <= one.up_to for value in (0, 1))
-        return "" if no and yes else name if yes else f"not {name}"
+        if no is not yes or model.kind(column) is Kind.BOOLEAN:
+            return "" if no and yes else name if yes else f"not {name}"
     parts = []
     if one.above > -math.inf:
         parts.append(f"{name} > {_number(model, column, one.above)}")
@@ -140,4 +141,6 @@ def _values(model: Exported, column: int, name: str, one: Range) -> str:
 
 def _number(model: Exported, column: int, value: float) -> str:
     kind = model.kind(column) if column >= 0 else Kind.NUMERIC
-    return text_of(value, kind, model.columns[column].zone) if kind in MOMENTS else short(value)
+    if kind in MOMENTS:
+        return text_of(value, kind, model.columns[column].zone)
+    return f"{short(value)}{unit_text(model.columns[column].unit if column >= 0 else None)}"

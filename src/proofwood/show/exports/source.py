@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import EXACT_INTEGERS, Column
-from proofwood.data.kinds import CATEGORIES, Kind, LevelType
+from proofwood.data.columns import EXACT_INTEGERS, Column, is_number
+from proofwood.data.kinds import CATEGORIES, NUMBERS, Kind, LevelType
 from proofwood.data.moments import EPOCH
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
@@ -76,10 +76,7 @@ class Exported:
     @cached_property
     def used(self) -> list[int]:
         """The columns that the model tests."""
-        found = set(self.table.feature[self.table.feature >= 0].tolist())
-        if self.table.normals is not None:
-            found |= set(self.table.normals.indices.tolist())
-        return sorted(found)
+        return self.table.tested_columns()
 
     @cached_property
     def leaves(self) -> dict[int, int]:
@@ -118,6 +115,11 @@ class Exported:
         if self.has_levels(column):
             return self.columns[column].level_type.kind
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
+
+    def absent(self, column: int) -> list[float]:
+        """The numbers that mean a missing value in a column of numbers, sorted."""
+        meaning = self.columns[column]
+        return sorted({float(value) for value in meaning.absent if meaning.kind in NUMBERS and is_number(value)})
 
     def may_lack(self, *columns: int) -> bool:
         """Whether at least one of the columns may have missing values."""

@@ -170,7 +170,7 @@ class _Query:
             assert ask.threshold is not None
             test = f"{total} {'<=' if low else '>'} {self.writer.double(ask.threshold)}"
             return self._with_gap(test, total, branch, low)
-        name = self.writer.quoted(self.model.columns[ask.column].name)
+        name = self._column(ask.column)
         if self.model.has_levels(ask.column) and (ask.codes is not None or self.model.ordered(ask.column)):
             return self._of_levels(name, branch, low)
         if ask.threshold == -math.inf:
@@ -183,6 +183,14 @@ class _Query:
             test = self.writer.listed(name, members, negated=not low) if members else ""
             return self._of_set(test, name, branch, low)
         return self._with_gap(self._compared(name, branch, low), name, branch, low)
+
+    def _column(self, column: int) -> str:
+        """The value of a column; NULL if the number stands for a missing value."""
+        name = self.writer.quoted(self.model.columns[column].name)
+        for number in self.model.absent(column):
+            whole = number == math.floor(number) and abs(number) < 2**53
+            name = f"NULLIF({name}, {int(number) if whole else self.writer.double(number)})"
+        return name
 
     def _compared(self, name: str, branch: Branch, low: bool) -> str:
         column, threshold, writer = branch.ask.column, branch.ask.threshold, self.writer
@@ -266,7 +274,7 @@ class _Query:
 
     def _as_number(self, column: int) -> str:
         """The expression for a column as a term of a sum; booleans become 1 and 0, since few databases can add them."""
-        name = self.writer.quoted(self.model.columns[column].name)
+        name = self._column(column)
         if self.model.kind(column) is not Kind.BOOLEAN or self.writer.truth[1] != "NOT {}":
             return name
         return f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"
