@@ -121,6 +121,30 @@ class Exporting:
 
         return to_javascript(self._for_raw_rows())
 
+    def to_java(self, class_name: str = "DecisionModel") -> str:
+        """Source of one class of Java 11 without dependencies: ``predict(row)``, ``predictProba(row)``.
+
+        A row is a ``Map`` from the names of columns to values (a ``List``, if training had no names).
+
+        Parameters
+        ----------
+        class_name : name of the class, and so of its file without ``.java``
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.java import to_java
+
+        return to_java(self._for_raw_rows(), class_name)
+
+    def to_r(self) -> str:
+        """Source in R without packages: ``predict_class(frame)``, ``predict_shares(frame)`` of a ``data.frame``.
+
+        Columns are found by name (by position, if training had no names); ``NA`` and ``NaN`` are missing values.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.r import to_r
+
+        return to_r(self._for_raw_rows())
+
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
         """Return the model as an ``onnx.ModelProto``, and write it to ``path`` if given; needs the package onnx.
 

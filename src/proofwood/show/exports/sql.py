@@ -9,7 +9,7 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.model.reshape import unroll
 from proofwood.show.exports.dialects import Dialect, dialect_of
 from proofwood.show.exports.paths import Branch, decisions
-from proofwood.show.exports.source import Exported, ExportError, require_one_type
+from proofwood.show.exports.source import Exported, ExportError, label_type, require_one_type
 
 MOST_NODES = 20_000
 """The most nodes of a tree in an expression."""
@@ -109,11 +109,7 @@ class _Query:
     def _labels(self) -> dict[int, str]:
         """The literal for the class of each leaf."""
         labels = self.model.labels
-        if len({isinstance(label, str) for label in labels}) > 1:
-            raise ExportError(
-                f"the classes have several types ({labels!r}), but a column of a database has only one: fit with "
-                "classes that are all text, or all numbers"
-            )
+        label_type(labels, "a column of a database")
         return {leaf: self.writer.literal(labels[int(self.model.table.label[leaf])]) for leaf in self.model.leaves}
 
     def case(self, leaf: Callable[[int], str]) -> list[str]:

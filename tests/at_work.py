@@ -1,0 +1,175 @@
+"""Exports run where people work: R, Java, spreadsheets, engines of decision tables; the others are in ``printed``."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proofwood.data.moments import EPOCH
+from tests.printed import Rows, as_text
+
+
+def needs_program(*names: str) -> Any:
+    """Mark of tests that run a program of the machine."""
+    missing = [name for name in names if shutil.which(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} is not installed")
+
+
+def run(command: Sequence[str], folder: Path) -> str:
+    """What a program prints, which has to succeed."""
+    done = subprocess.run(command, capture_output=True, cwd=folder, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    return done.stdout.decode()
+
+
+# -------------------------------------------------------------------------------------------------------------- R
+
+_R_MAIN = """\
+source("model.R")
+source("rows.R")
+answers <- predict_class(frame)
+out <- file("answers.txt", open = "wb")
+for (answer in answers) {
+  bytes <- if (is.double(answer)) charToRaw(sprintf("%a", answer)) else charToRaw(enc2utf8(as.character(answer)))
+  writeLines(paste(bytes, collapse = " "), out)
+}
+close(out)
+shares <- predict_shares(frame)
+writeLines(sprintf("%a", t(shares)), "shares.txt")
+"""
+
+
+def by_r(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> tuple[list[str], list[list[float]]]:
+    """The predictions of functions in R, as text, and the shares of the classes; dates as they are or as text."""
+    columns = list(zip(*rows.plain, strict=True)) if rows.plain else []
+    plain = [[as_text(value) for value in column] for column in columns] if texts else columns
+    names = [column.name for column in rows.columns]
+    lines = [f"frame <- data.frame(row.names = seq_len({len(rows.plain)}))"]
+    for name, column in zip(names, plain, strict=True):
+        lines.append(f"frame[[{_r_text(name)}]] <- {_r_vector(column)}")
+    (folder / "model.R").write_text(program, encoding="ascii")
+    (folder / "rows.R").write_text("\n".join(lines) + "\n", encoding="ascii")
+    (folder / "main.R").write_text(_R_MAIN, encoding="ascii")
+    run(["Rscript", "--vanilla", "main.R"], folder)
+    answers = [bytes.fromhex(line).decode() for line in (folder / "answers.txt").read_text().splitlines()]
+    shares = [float.fromhex(line) for line in (folder / "shares.txt").read_text().splitlines()]
+    n = len(rows.model.classes_)
+    return answers, [shares[at : at + n] for at in range(0, len(shares), n)]
+
+
+def _r_text(text: str) -> str:
+    return '"' + "".join(f"\\U{ord(char):08x}" for char in text) + '"' if text else '""'
+
+
+def _r_vector(column: Sequence[Any]) -> str:
+    sample = next((value for value in column if value is not None), None)
+    listed = f"c({', '.join('NA' if value is None else _r_value(value) for value in column)})"
+    if isinstance(sample, str):
+        return f"factor({listed})" if len(set(column)) < 6 else listed
+    if isinstance(sample, datetime):
+        zone = "UTC" if sample.tzinfo is None else "America/Caracas"
+        return f'structure({listed}, class = c("POSIXct", "POSIXt"), tzone = "{zone}")'
+    if isinstance(sample, date):
+        return f'structure({listed}, class = "Date")'
+    return f'as.difftime({listed}, units = "secs")' if isinstance(sample, (time, timedelta)) else listed
+
+
+def _r_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, str):
+        return _r_text(value)
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return ((aware - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1)).hex()
+    if isinstance(value, date):
+        return f"{(value - date(1970, 1, 1)).days}"
+    if isinstance(value, time):
+        value = datetime.combine(EPOCH, value) - EPOCH
+    return (value / timedelta(seconds=1) if isinstance(value, timedelta) else float(value)).hex()
+
+
+# ----------------------------------------------------------------------------------------------------------- Java
+
+_JAVA_MAIN = """
+import java.nio.charset.StandardCharsets;
+import java.nio.file.*;
+import java.time.*;
+import java.util.*;
+
+public final class Main {
+    private static Object value(String cell) {
+        String text = cell.substring(1);
+        switch (cell.charAt(0)) {
+            case 'b': return Boolean.valueOf(text);
+            case 'i': return Long.valueOf(text);
+            case 'd': return Double.valueOf(text);
+            case 'D': return LocalDate.parse(text);
+            case 'M': return LocalDateTime.parse(text);
+            case 'Z': return OffsetDateTime.parse(text);
+            case 'T': return LocalTime.parse(text);
+            case 'P': return Duration.ofNanos(Long.parseLong(text) * 1000);
+            case 's': return new String(Base64.getDecoder().decode(text), StandardCharsets.UTF_8);
+            default: return null;
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        List<String> lines = Files.readAllLines(Paths.get("rows.tsv"));
+        String[] names = lines.get(0).split("\\t", -1);
+        StringBuilder out = new StringBuilder();
+        for (String line : lines.subList(1, lines.size())) {
+            String[] cells = line.split("\\t", -1);
+            ROW
+            for (int i = 0; i < cells.length; i++) PUT;
+            String answer = String.valueOf(Model.predict(row));
+            out.append(Base64.getEncoder().encodeToString(answer.getBytes(StandardCharsets.UTF_8)));
+            for (double share : Model.predictProba(row)) out.append(' ').append(share);
+            out.append('\\n');
+        }
+        System.out.print(out);
+    }
+}
+"""
+_BY_NAME = ("Map<String, Object> row = new HashMap<>();", "row.put((String) value(names[i]), value(cells[i]))")
+_BY_PLACE = ("List<Object> row = new ArrayList<>();", "row.add(value(cells[i]))")
+
+
+def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> tuple[list[str], list[list[float]]]:
+    """The predictions of a class of Java named ``Model``, as text, and the shares of the classes."""
+    (folder / "Model.java").write_text(program, encoding="ascii")
+    made, put = _BY_NAME if rows.model.schema_.by_name else _BY_PLACE
+    (folder / "Main.java").write_text(_JAVA_MAIN.replace("ROW", made, 1).replace("PUT", put, 1), encoding="ascii")
+    plain = [[as_text(value) for value in row] for row in rows.plain] if texts else rows.plain
+    table = [[column.name for column in rows.columns], *plain]
+    (folder / "rows.tsv").write_text("\n".join("\t".join(map(_cell, row)) for row in table) + "\n")
+    run(["javac", "-Xlint:all", "-Werror", "Model.java", "Main.java"], folder)
+    answers, shares = [], []
+    for line in run(["java", "-cp", ".", "Main"], folder).splitlines():
+        answer, _, rest = line.partition(" ")
+        answers.append(base64.b64decode(answer).decode())
+        shares.append([float(share) for share in rest.split()])
+    return answers, shares
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "n"
+    if isinstance(value, bool):
+        return f"b{value}"
+    if isinstance(value, (int, float)):
+        return f"{type(value).__name__[:1].replace('f', 'd')}{value!r}"
+    if isinstance(value, datetime):
+        return f"{'M' if value.tzinfo is None else 'Z'}{value.isoformat()}"
+    if isinstance(value, (date, time)):
+        return f"{'D' if isinstance(value, date) else 'T'}{value.isoformat()}"
+    if isinstance(value, timedelta):
+        return f"P{value // timedelta(microseconds=1)}"
+    return "s" + base64.b64encode(value.encode()).decode()
