@@ -15,6 +15,9 @@ import pytest
 from proofwood.data.moments import EPOCH
 from tests.printed import Rows, as_text
 
+Answers = tuple[list[str], list[list[float]]]
+"""Predictions as text, and shares of the classes."""
+
 
 def needs_program(*names: str) -> Any:
     """Mark of tests that run a program of the machine."""
@@ -46,7 +49,7 @@ writeLines(sprintf("%a", t(shares)), "shares.txt")
 """
 
 
-def by_r(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> tuple[list[str], list[list[float]]]:
+def by_r(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answers:
     """The predictions of functions in R, as text, and the shares of the classes; dates as they are or as text."""
     columns = list(zip(*rows.plain, strict=True)) if rows.plain else []
     plain = [[as_text(value) for value in column] for column in columns] if texts else columns
@@ -142,7 +145,7 @@ _BY_NAME = ("Map<String, Object> row = new HashMap<>();", "row.put((String) valu
 _BY_PLACE = ("List<Object> row = new ArrayList<>();", "row.add(value(cells[i]))")
 
 
-def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> tuple[list[str], list[list[float]]]:
+def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answers:
     """The predictions of a class of Java named ``Model``, as text, and the shares of the classes."""
     (folder / "Model.java").write_text(program, encoding="ascii")
     made, put = _BY_NAME if rows.model.schema_.by_name else _BY_PLACE
@@ -173,3 +176,67 @@ def _cell(value: Any) -> str:
     if isinstance(value, timedelta):
         return f"P{value // timedelta(microseconds=1)}"
     return "s" + base64.b64encode(value.encode()).decode()
+
+
+# ---------------------------------------------------------------------------------------------------- spreadsheets
+
+_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load">
+<prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
+</oor:items>
+"""
+
+
+def by_workbook(rows: Rows, made: bytes, folder: Path) -> list[Any]:
+    """The predictions of a workbook after its rows are typed in, recalculated by LibreOffice."""
+    from openpyxl import load_workbook
+
+    (folder / "empty.xlsx").write_bytes(made)
+    book = load_workbook(folder / "empty.xlsx")
+    sheet = book["predict"]
+    names = [str(cell.value) for cell in sheet[1]][:-1]
+    places = {column.name: j for j, column in enumerate(rows.columns)}
+    for at, row in enumerate(rows.plain):
+        for column, name in enumerate(names):
+            _type_in(sheet.cell(at + 2, column + 1), row[places[name]])
+    book.save(folder / "rows.xlsx")
+    return calculated(folder, "rows.xlsx", len(names), len(rows.plain))
+
+
+def by_formula(rows: Rows, formula: str, folder: Path) -> list[Any]:
+    """The predictions of a formula for one cell, copied down beside the columns of the rows, by LibreOffice."""
+    from openpyxl import Workbook
+    from openpyxl.formula.translate import Translator
+    from openpyxl.utils import get_column_letter
+
+    book = Workbook()
+    sheet, n = book.active, len(rows.columns)
+    for at, row in enumerate(rows.plain):
+        for column, value in enumerate(row):
+            _type_in(sheet.cell(at + 2, column + 1), value)
+        copied = Translator(formula, origin=f"{get_column_letter(n + 1)}2")
+        sheet.cell(at + 2, n + 1).value = copied.translate_formula(row_delta=at, col_delta=0)
+    book.save(folder / "formula.xlsx")
+    return calculated(folder, "formula.xlsx", n, len(rows.plain))
+
+
+def _type_in(cell: Any, value: Any) -> None:
+    cell.value = value
+    if isinstance(value, str):
+        cell.data_type = "s"  # also of a text that begins with =
+
+
+def calculated(folder: Path, name: str, column: int, n_rows: int) -> list[Any]:
+    """The values of a column of the first sheet, below its header, after LibreOffice calculated all formulas."""
+    from openpyxl import load_workbook
+    from openpyxl.utils.escape import unescape
+
+    profile = folder / "profile"
+    (profile / "user").mkdir(parents=True, exist_ok=True)
+    (profile / "user" / "registrymodifications.xcu").write_text(_RECALCULATE)
+    command = ["soffice", f"-env:UserInstallation={profile.as_uri()}", "--headless", "--convert-to", "xlsx"]
+    run([*command, "--outdir", "out", name], folder)
+    sheet = load_workbook(folder / "out" / name, data_only=True).worksheets[0]
+    found = [sheet.cell(at + 2, column + 1).value for at in range(n_rows)]
+    return [unescape(value) if isinstance(value, str) else value for value in found]

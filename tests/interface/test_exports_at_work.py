@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,21 +14,21 @@ import pytest
 from sklearn.datasets import load_iris
 
 from proofwood import OptimalTreeClassifier
-from proofwood.show.exports import r
+from proofwood.show.exports import excel, r
 from proofwood.show.exports.source import ExportError
 from tests import at_work
 from tests.at_work import needs_program
-from tests.deployed_models import hard_rows, models, oblique
+from tests.deployed_models import fitted_to, hard_rows, models, oblique, table
 from tests.interface.test_export_levels import VALUES, fitted
 from tests.printed import Rows
-from tests.tables import full_tree
+from tests.tables import full_tree, table_of
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
 pytestmark = [
     pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning"),
     pytest.mark.filterwarnings("ignore::proofwood.DataWarning"),  # of levels that look alike
 ]
-JAVA, R = needs_program("javac", "java"), needs_program("Rscript")
+JAVA, R, SPREADSHEET = needs_program("javac", "java"), needs_program("Rscript"), needs_program("soffice")
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -73,17 +77,20 @@ def test_levels_in_java(name, ordered, gaps, tmp_path):
     assert at_work.by_java(rows, rows.model.to_java("Model"), tmp_path)[0] == rows.predicted
 
 
-PROGRAMS = [
-    pytest.param("to_r", lambda rows, folder: at_work.by_r(rows, rows.model.to_r(), folder), marks=R),
-    pytest.param(
-        "to_java", lambda rows, folder: at_work.by_java(rows, rows.model.to_java("Model"), folder), marks=JAVA
-    ),
-]
+def in_r(rows: Rows, folder: Path) -> at_work.Answers:
+    return at_work.by_r(rows, rows.model.to_r(), folder)
 
 
-@pytest.mark.parametrize(("method", "ask"), PROGRAMS)
+def in_java(rows: Rows, folder: Path) -> at_work.Answers:
+    return at_work.by_java(rows, rows.model.to_java("Model"), folder)
+
+
+PROGRAMS = [pytest.param(in_r, marks=R), pytest.param(in_java, marks=JAVA)]
+
+
+@pytest.mark.parametrize("ask", PROGRAMS)
 @pytest.mark.parametrize("of_class", [lambda y: y, lambda y: y == 0, lambda y: y * 1.0])
-def test_columns_without_names_and_labels_of_other_types(method, ask, of_class, tmp_path):
+def test_columns_without_names_and_labels_of_other_types(ask, of_class, tmp_path):
     X, y = load_iris(return_X_y=True)
     model = OptimalTreeClassifier(2).fit(X, of_class(y))
     answers, shares = ask(Rows(model, pd.DataFrame(X)), tmp_path)
@@ -96,8 +103,8 @@ def _label(text: str) -> Any:
     return truth[text] if text in truth else float.fromhex(text) if "x" in text else float(text)
 
 
-@pytest.mark.parametrize(("method", "ask"), PROGRAMS)
-def test_hostile_names_stay_text(method, ask, tmp_path):
+@pytest.mark.parametrize("ask", PROGRAMS)
+def test_hostile_names_stay_text(ask, tmp_path):
     name = "a\n*/ \"\"\" '''; stop() } \\u0022 # </script>"
     X = pd.DataFrame({name: [0.0, 1.0, 2.0, 3.0], "for": list("abab"), "for ": ["x\n'", "y\\", "x\n'", '"\U0001f600']})
     y = np.array(["no\n*/", 'yes"""', "no\n*/", "\\u000a'''é"], dtype=object)
@@ -105,8 +112,8 @@ def test_hostile_names_stay_text(method, ask, tmp_path):
     assert ask(rows, tmp_path)[0] == y.tolist() == rows.predicted
 
 
-@pytest.mark.parametrize(("method", "ask"), PROGRAMS)
-def test_times_of_day_durations_and_time_zones(method, ask, tmp_path):
+@pytest.mark.parametrize("ask", PROGRAMS)
+def test_times_of_day_durations_and_time_zones(ask, tmp_path):
     random = np.random.default_rng(4)
     n = 200
     at = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 10**9, n), unit="ms")
@@ -122,8 +129,8 @@ def test_times_of_day_durations_and_time_zones(method, ask, tmp_path):
     assert ask(rows, tmp_path)[0] == rows.predicted
 
 
-@pytest.mark.parametrize(("method", "ask"), PROGRAMS)
-def test_large_trees(method, ask, tmp_path):
+@pytest.mark.parametrize("ask", PROGRAMS)
+def test_large_trees(ask, tmp_path):
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.normal(size=(6000, 4)), columns=list("abcd"))
     tree = OptimalTreeClassifier(0).fit(X, np.arange(6000) % 2)
@@ -164,3 +171,174 @@ def test_r_reads_numbers_to_the_last_bit(tmp_path):
     found = at_work.run(["Rscript", "--vanilla", "numbers.R"], tmp_path).split()
     assert [float.fromhex(text) for text in found] == values
     assert r.number(20098.38) == "20098.38"
+
+
+# ------------------------------------------------------------------------------------------------- spreadsheets
+
+
+def typed(model: Any, frame: pd.DataFrame) -> Rows:
+    """Rows as cells hold them: numbers of 14 digits, also beside thresholds, and moments of thousandths of a second."""
+    random = np.random.default_rng(5)
+    for node in model.model_.splits():
+        column, threshold = int(model.model_.feature[node]), float(model.model_.threshold[node])
+        if column >= 0 and np.isfinite(threshold) and model.schema_.columns[column].kind == "numeric":
+            beside = threshold * (1 + 1e-12 * random.integers(-1, 2, len(frame) // 20))
+            at = random.choice(len(frame), len(frame) // 20, replace=False)
+            frame.loc[at, model.feature_names_in_[column]] = beside
+    for name in frame.columns:
+        if frame[name].dtype.kind == "f":
+            frame[name] = [float(f"{value:.14g}") for value in frame[name]]
+        elif frame[name].dtype.kind == "M":
+            frame[name] = frame[name].dt.floor("ms")
+    return Rows(model, frame)
+
+
+@cache
+def without_empty_texts() -> dict[str, Any]:
+    return fitted_to(table(400).replace({"région": {"": "=1+1"}})) | {"oblique": oblique()}
+
+
+@SPREADSHEET
+@pytest.mark.needs("openpyxl", "xlsxwriter")
+@pytest.mark.parametrize("kind", KINDS)
+def test_workbook_and_formula(kind, tmp_path):
+    model = without_empty_texts()[kind]
+    rows = typed(model, hard_rows(model).replace({"région": {"": "=1+1"}}))
+    assert at_work.by_workbook(rows, model.to_xlsx(rows=1000), tmp_path) == rows.predicted
+    if kind in ("tree", "oblique"):
+        assert at_work.by_formula(rows, model.to_excel(), tmp_path) == rows.predicted
+
+
+@SPREADSHEET
+@pytest.mark.needs("openpyxl", "xlsxwriter")
+@pytest.mark.parametrize(("ordered", "gaps"), [(False, False), (True, True)])
+@pytest.mark.parametrize("name", VALUES)
+def test_levels_in_a_workbook(name, ordered, gaps, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps)
+    assert at_work.by_workbook(rows, rows.model.to_xlsx(rows=len(rows.plain)), tmp_path) == rows.predicted
+
+
+def in_workbook(rows: Rows, folder: Path) -> list[Any]:
+    return at_work.by_workbook(rows, rows.model.to_xlsx(rows=len(rows.plain)), folder)
+
+
+@SPREADSHEET
+@pytest.mark.needs("openpyxl", "xlsxwriter")
+def test_a_large_tree_is_cut_into_steps(tmp_path):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(300, 12)).round(3))
+    model = OptimalTreeClassifier(0).fit(X, np.arange(300) % 2)
+    n = 2**10 - 1
+    model.model_ = full_tree(random.integers(0, 12, n), random.integers(0, 2, n + 1), random.normal(size=n).round(3))
+    X[random.random(X.shape) < 0.1] = None
+    rows = Rows(model, X)
+    assert in_workbook(rows, tmp_path) == rows.predicted
+    with pytest.raises(ExportError, match=r"characters, but one cell.*to_xlsx"):
+        model.to_excel()
+    with pytest.raises(ExportError, match=r"ask for at most [\d,]+ rows"):
+        model.to_xlsx(rows=1_000_000)
+    depth = 120
+    low, high = [*range(1, depth + 1)], [depth + j % 2 for j in range(depth)]
+    model.model_ = table_of(np.zeros(depth, int), low, high, [0, 1], -np.arange(depth) / 10)
+    rows = Rows(model, X)
+    assert in_workbook(rows, tmp_path) == rows.predicted
+
+
+@SPREADSHEET
+@pytest.mark.needs("openpyxl", "xlsxwriter")
+def test_cells_hold_hostile_names_and_long_sets(tmp_path):
+    random = np.random.default_rng(1)
+    levels = [
+        "=1+1",
+        "a",
+        "A",
+        "a ",
+        'say "x"',
+        "line\nend",
+        "_x0041_",
+        "{b}",
+        "01",
+        "1",
+        "TRUE",
+        "x" * 300,
+        "é\U0001f600",
+    ]
+    levels += [f"level number {k} of a long list of levels, some with a, b" for k in range(400)]
+    X = pd.DataFrame({"=SUM(A1)": np.array(levels, dtype=object)[random.integers(0, len(levels), 4000)]})
+    y = np.where(X.iloc[:, 0].map(len) % 3 == 0, "_x000a_", np.where(X.iloc[:, 0] < "b", "=2\n", 'x"' * 200))
+    model = OptimalTreeClassifier(2, min_samples_level=1, categorical_features=["=SUM(A1)"]).fit(X, y)
+    assert model.model_.feature[0] == 0
+    rows = Rows(model, pd.DataFrame({"=SUM(A1)": [*levels, "never seen", "B", None]}))
+    assert in_workbook(rows, tmp_path) == [*rows.predicted[:-1], None]  # a blank row has no class
+
+
+@SPREADSHEET
+@pytest.mark.needs("openpyxl", "xlsxwriter")
+def test_cells_hold_times_of_day_durations_and_moments(tmp_path):
+    random = np.random.default_rng(4)
+    n = 300
+    at = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 10**6, n), unit="s")
+    X = pd.DataFrame({"at": at, "span": pd.to_timedelta(random.integers(0, 9000, n), unit="s")})
+    X["clock"] = [stamp.time() for stamp in at]
+    X["flag"] = random.random(n) < 0.5
+    y = np.where((X["at"].dt.day > 5) ^ (at.hour < 12), "a", np.where(X["span"] > pd.Timedelta(minutes=20), "b", "c"))
+    model = OptimalTreeClassifier(3).fit(X, np.where(X["flag"], y, "c"))
+    assert {0, 2, 3} <= set(model.model_.feature.tolist())
+    X.loc[::7, ["span", "at"]] = None  # gaps that training did not have
+    rows = Rows(model, X)
+    assert in_workbook(rows, tmp_path) == rows.predicted
+
+
+@pytest.mark.parametrize(
+    "value", [0.1, -1 / 3, 2 / 3e200, 1e300 / 7, 123456789.123456789, 5e-5, -7.0, 12345678901234567.0]
+)
+def test_numbers_in_formulas_have_15_digits_or_are_exact(value):
+    text = excel.number(value)
+    assert eval(text.replace("^", "**")) == value
+    assert all(len(part) <= 15 for part in re.findall(r"\d+", text))
+    with pytest.raises(ExportError, match="too small for a spreadsheet"):
+        excel.number(1e-300 / 3)
+
+
+def test_formulas_name_the_cells_that_are_asked_for():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = OptimalTreeClassifier(2).fit(X, y == 2)
+    width = X.columns[3]
+    assert "Flowers!$K2*1<=" in model.to_excel({width: "Flowers!$K2"})
+    assert "D2*1<=" in model.to_excel()
+    with pytest.raises(ExportError, match="'width', which is not a column"):
+        model.to_excel({"width": "K2"})
+    with pytest.raises(ExportError, match="have the same cell"):
+        model.to_excel({X.columns[2]: "$d$2"})
+    with pytest.raises(ExportError, match="expected a reference"):
+        model.to_excel({width: ""})
+    many = OptimalTreeClassifier(0).fit(np.zeros((4, 30)) + np.arange(4)[:, None], [0, 1, 0, 1])
+    assert many.to_excel() in ("=0", "=1")
+    assert [excel.letters(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+
+
+def test_what_cells_cannot_hold_is_refused_in_words():
+    y = [0, 1] * 10
+
+    def export(values: Any, labels: Any = y) -> str:
+        X = pd.DataFrame({"column": values})
+        return OptimalTreeClassifier(1, min_samples_level=1).fit(X, labels).to_excel()
+
+    with pytest.raises(ExportError, match="'column' has a level that is an empty text"):
+        export(["", "a"] * 10)
+    with pytest.raises(ExportError, match="time zone"):
+        export(pd.to_datetime(["2021-01-01", "2021-01-02"] * 10).tz_localize("Europe/Berlin"))
+    with pytest.raises(ExportError, match="before March 1900"):
+        export(pd.to_datetime(["1850-01-01", "1851-01-02"] * 10))
+    with pytest.raises(ExportError, match="several types"):
+        export(pd.Categorical(np.array([1, "a"] * 10, dtype=object)))
+    with pytest.raises(ExportError, match="more than 15 digits"):
+        export([0.0, 1.0] * 10, [10**16, 10**16 + 2] * 10)
+    with pytest.raises(ExportError, match="thousandth of a second"):
+        export(pd.Categorical(pd.to_datetime(["2021-01-01 00:00:00.000001", "2021-01-02"] * 10, format="ISO8601")))
+
+
+def test_without_xlsxwriter_the_message_has_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(ImportError, match=r"pip install 'proofwood\[excel\]'"):
+        oblique().to_xlsx()

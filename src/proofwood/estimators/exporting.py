@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +144,47 @@ class Exporting:
         from proofwood.show.exports.r import to_r
 
         return to_r(self._for_raw_rows())
+
+    def to_excel(self, cells: Mapping[Any, str] | None = None) -> str:
+        """Return a formula of Excel or LibreOffice that gives the class of the row beside it; copy it down.
+
+        Blank cells are missing values, dates are dates, booleans are ``TRUE`` and ``FALSE``. Names of functions are
+        English and arguments have commas between them, as in files; :meth:`to_xlsx` works in every language. Numbers
+        are compared to 15 digits, as cells show them, and times to thousandths of a second.
+
+        Parameters
+        ----------
+        cells : cell of a column in the first row, by the name of the column (by its number, if training had no names);
+            by default ``A2``, ``B2``, ... in the order of the training columns
+
+        Raises
+        ------
+        ValueError
+            If the formula is too long for a cell, or a spreadsheet cannot hold the model; the message says what to do.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.excel import to_excel
+
+        return to_excel(self._for_raw_rows(), cells)
+
+    def to_xlsx(self, path: str | os.PathLike[str] | None = None, *, rows: int = 1000) -> bytes:
+        """Return an Excel workbook, and write it to ``path`` if given; needs the package xlsxwriter.
+
+        Type or paste rows into the columns that the model tests, and the class stands beside them. A row without any
+        value has no class. Large models are cut into steps on a hidden sheet.
+
+        Parameters
+        ----------
+        path : file to write, or None
+        rows : number of rows that have formulas
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.workbook import to_xlsx
+
+        made = to_xlsx(self._for_raw_rows(), rows)
+        if path is not None:
+            write_whole(Path(path), made)
+        return made
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
         """Return the model as an ``onnx.ModelProto``, and write it to ``path`` if given; needs the package onnx.

@@ -101,7 +101,7 @@ class _Query:
     """The CASE expressions of one model in one dialect."""
 
     def __init__(self, model: Exported, writer: Dialect) -> None:
-        self.model, self.writer = _tree(model), writer
+        self.model, self.writer = as_tree(model, "SQL"), writer
         self.tree = decisions(self.model)
         self.first_low = self._order()
         self.labels = self._labels()
@@ -268,18 +268,22 @@ class _Query:
         return f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"
 
 
-def _tree(model: Exported) -> Exported:
-    """The model as a tree without shared nodes. Raise ExportError if it has more than ``MOST_NODES`` nodes."""
+def as_tree(model: Exported, where: str) -> Exported:
+    """The model as a tree without shared nodes. Raise ExportError if it has more than ``MOST_NODES`` nodes.
+
+    Parameters
+    ----------
+    model : the model
+    where : name of the format, for the message
+    """
     table = model.table
     if not table.is_tree:
         try:
             table = unroll(table, max_nodes=MOST_NODES)
         except ValueError as error:
-            raise ExportError(f"SQL cannot share nodes of a diagram, and {error}: {_PROGRAM}") from error
+            raise ExportError(f"{where} cannot share nodes of a diagram, and {error}: {_PROGRAM}") from error
     if table.n_nodes > MOST_NODES:
-        raise ExportError(
-            f"the tree has {table.n_nodes:,} nodes, but an SQL expression may have at most {MOST_NODES:,}: {_PROGRAM}"
-        )
+        raise ExportError(f"the tree has {table.n_nodes:,} nodes, but {where} takes at most {MOST_NODES:,}: {_PROGRAM}")
     return Exported(table, model.columns, model.classes, model.by_name, model.gaps)
 
 
