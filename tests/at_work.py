@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -240,3 +241,63 @@ def calculated(folder: Path, name: str, column: int, n_rows: int) -> list[Any]:
     sheet = load_workbook(folder / "out" / name, data_only=True).worksheets[0]
     found = [sheet.cell(at + 2, column + 1).value for at in range(n_rows)]
     return [unescape(value) if isinstance(value, str) else value for value in found]
+
+
+# -------------------------------------------------------------------------------------------------- decision tables
+
+_FEEL_MAIN = """
+const { DmnModdle } = require("dmn-moddle"), feel = require("feelin"), fs = require("fs");
+const rows = JSON.parse(fs.readFileSync("rows.json"));
+const moments = { D: feel.date, M: feel.dateAndTime, Z: feel.dateAndTime, T: feel.time, P: feel.duration };
+const read = (value) => Array.isArray(value) ? moments[value[0]](value[1]) : value;
+const answer = (result) => {
+  if (result.warnings.length) throw new Error(JSON.stringify(result.warnings));
+  return result.value;
+};
+(async () => {
+  const made = await new DmnModdle().fromXML(fs.readFileSync("model.dmn", "utf8"));
+  if (made.warnings.length) throw new Error(JSON.stringify(made.warnings));
+  const decision = made.rootElement.drgElement.find((one) => one.$type === "dmn:Decision");
+  const names = new Map(made.rootElement.drgElement.filter((one) => one.$type === "dmn:InputData")
+    .map((one) => [one.description, one.variable.name]));
+  const table = decision.decisionLogic;
+  const found = rows.map((row) => {
+    const context = Object.fromEntries([...names].map(([own, name]) => [name, read(row[own])]));
+    const values = (table.input || []).map((one) => feel.evaluate(one.inputExpression.text, context).value);
+    const held = table.rule.filter((rule) => (rule.inputEntry || []).every(
+      (entry, i) => answer(feel.unaryTest(entry.text, { ...context, "?": values[i] })) === true));
+    return held.map((rule) => answer(feel.evaluate(rule.outputEntry[0].text, {})));
+  });
+  fs.writeFileSync("answers.json", JSON.stringify(found));
+})().catch((error) => { console.error(error); process.exit(1); });
+"""
+
+
+def needs_feel() -> Any:
+    """Mark of tests that evaluate FEEL in Node.js."""
+    node = shutil.which("node")
+    found = (
+        node and subprocess.run([node, "-e", "require('feelin');require('dmn-moddle')"], capture_output=True).returncode
+    )
+    reason = "node with the packages feelin and dmn-moddle of npm (NODE_PATH) is not installed"
+    return pytest.mark.skipif(found != 0, reason=reason)
+
+
+def by_dmn(rows: Rows, document: str, folder: Path) -> list[list[Any]]:
+    """The outputs of the rules of a decision table that hold of each row; tests and outputs are evaluated by feelin."""
+    (folder / "model.dmn").write_text(document, encoding="utf-8")
+    names = [column.name for column in rows.columns]
+    given = [dict(zip(names, map(_feel, row), strict=True)) for row in rows.plain]
+    (folder / "rows.json").write_text(json.dumps(given))
+    (folder / "main.cjs").write_text(_FEEL_MAIN)
+    run(["node", "main.cjs"], folder)
+    return json.loads((folder / "answers.json").read_text())
+
+
+def _feel(value: Any) -> Any:
+    """A value as JSON; dates and times as their kind and text."""
+    if isinstance(value, timedelta):
+        return ["P", f"PT{value / timedelta(seconds=1):.6f}S"]
+    if isinstance(value, datetime):
+        return ["M" if value.tzinfo is None else "Z", value.isoformat()]
+    return ["D" if isinstance(value, date) else "T", value.isoformat()] if isinstance(value, (date, time)) else value

@@ -16,11 +16,11 @@ from sklearn.datasets import load_iris
 from proofwood import OptimalTreeClassifier
 from proofwood.show.exports import excel, r
 from proofwood.show.exports.source import ExportError
-from tests import at_work
-from tests.at_work import needs_program
+from tests import at_work, printed
+from tests.at_work import needs_feel, needs_program
 from tests.deployed_models import fitted_to, hard_rows, models, oblique, table
 from tests.interface.test_export_levels import VALUES, fitted
-from tests.printed import Rows
+from tests.printed import QUOTED, Rows
 from tests.tables import full_tree, table_of
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::proofwood.DataWarning"),  # of levels that look alike
 ]
 JAVA, R, SPREADSHEET = needs_program("javac", "java"), needs_program("Rscript"), needs_program("soffice")
+FEEL = needs_feel()
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -240,7 +241,7 @@ def test_a_large_tree_is_cut_into_steps(tmp_path):
     depth = 120
     low, high = [*range(1, depth + 1)], [depth + j % 2 for j in range(depth)]
     model.model_ = table_of(np.zeros(depth, int), low, high, [0, 1], -np.arange(depth) / 10)
-    rows = Rows(model, X)
+    rows = Rows(model, X.fillna(0.5))
     assert in_workbook(rows, tmp_path) == rows.predicted
 
 
@@ -342,3 +343,95 @@ def test_without_xlsxwriter_the_message_has_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(ImportError, match=r"pip install 'proofwood\[excel\]'"):
         oblique().to_xlsx()
+
+
+# ----------------------------------------------------------------------------------------------------------- dbt
+
+
+def rendered(text: str) -> str:
+    """A model of dbt as a query of the table of :mod:`tests.printed`."""
+    jinja = pytest.importorskip("jinja2")
+    asked = []
+
+    def ref(*names: str) -> str:
+        asked.append(names)
+        return QUOTED
+
+    query = jinja.Environment(undefined=jinja.StrictUndefined).from_string(text).render(ref=ref)
+    assert asked == [("loans",)]
+    return query
+
+
+@pytest.mark.needs("duckdb")
+def test_dbt(case):
+    text = case.model.to_dbt("loans", proba=True)
+    for ask in (printed.sqlite_rows, printed.duckdb_rows):
+        found = ask(case, lambda _: rendered(text))
+        n = len(case.model.classes_)
+        assert [row[-n - 1] for row in found] == case.predicted
+        assert np.array([row[-n:] for row in found], float).tolist() == case.model.predict_proba(case.frame).tolist()
+
+
+def test_dbt_keeps_what_jinja_would_read():
+    levels = ["{{ ref('x') }}", "{% raw %}", "{# x", "{{{", "a\rb", "a\r\nb", "{% endraw %}", "}}", "\\r"]
+    X = pd.DataFrame({"{{ name }}": np.array(levels * 3, dtype=object)})
+    y = ["{% if %}" if k % 2 else "no" for k in range(27)]
+    rows = Rows(OptimalTreeClassifier(1, min_samples_level=1).fit(X, y), X)
+    assert printed.by_sqlite(rows, lambda _: rendered(rows.model.to_dbt("loans"))) == rows.predicted
+    assert "{{ ref('crm', 'loans') }}" in rows.model.to_dbt(("crm", "loans"))
+    for wrong in ("", "a'b", ("a", "b", "c"), "{{ x }}"):
+        with pytest.raises(ExportError, match="expected the name of a model of the project"):
+            rows.model.to_dbt(wrong)
+
+
+# ----------------------------------------------------------------------------------------------------------- DMN
+
+
+@FEEL
+def test_dmn(case, tmp_path):
+    frame = case.frame.copy()
+    if "seen at" in frame:
+        frame["seen at"] = frame["seen at"].dt.floor("ms")  # feelin compares thousandths of a second
+    rows = Rows(case.model, frame)
+    assert at_work.by_dmn(rows, rows.model.to_dmn(), tmp_path) == [[label] for label in rows.predicted]
+
+
+@FEEL
+@pytest.mark.parametrize(("ordered", "gaps"), [(False, False), (True, True)])
+@pytest.mark.parametrize("name", VALUES)
+def test_levels_in_dmn(name, ordered, gaps, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps)
+    assert at_work.by_dmn(rows, rows.model.to_dmn(), tmp_path) == [[label] for label in rows.predicted]
+
+
+@FEEL
+def test_hostile_names_and_times_in_dmn(tmp_path):
+    random = np.random.default_rng(4)
+    n = 200
+    at = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 10**6, n), unit="s")
+    names = ['zoned "at" <&>', "for", "if_1", "été"]
+    span = pd.to_timedelta(random.integers(0, 9000, n), unit="s")
+    X = pd.DataFrame({names[0]: at.tz_localize("Europe/Berlin"), names[1]: span})
+    X[names[2]] = [stamp.time() for stamp in at]
+    X[names[3]] = np.array(['say "x"\n\\', "\x85a\t", "\U0001f600"], dtype=object)[random.integers(0, 3, n)]
+    X.loc[::7, "for"] = None
+    late, odd = X[names[0]].dt.day > 5, X[names[3]].str.contains("x")
+    y = np.where(late ^ odd, '"a"\n\x85', np.where(X["for"] > pd.Timedelta(minutes=20), "b", "c"))
+    X_clock = np.array([clock.hour < 12 for clock in X[names[2]]])
+    model = OptimalTreeClassifier(4, time_limit=5).fit(X, np.where(X_clock, y, "c"))
+    assert {0, 1, 2, 3} <= set(model.model_.feature.tolist())
+    rows = Rows(model, X)
+    assert at_work.by_dmn(rows, model.to_dmn(), tmp_path) == [[label] for label in rows.predicted]
+
+
+def test_dmn_refuses_what_a_table_cannot_hold():
+    with pytest.raises(ExportError, match="XML"):
+        OptimalTreeClassifier(1).fit(pd.DataFrame({"a\x01": [0.0, 1.0]}), [0, 1]).to_dmn()
+    model = OptimalTreeClassifier(0).fit(pd.DataFrame(np.eye(14)), np.arange(14) % 2)
+    n = 2**13 - 1
+    model.model_ = full_tree(np.repeat(np.arange(13), 2 ** np.arange(13)), np.arange(n + 1) % 2)
+    with pytest.raises(ExportError, match=r"more than 5,000 ways.*to_python\(\)"):
+        model.to_dmn()
+    leaf = OptimalTreeClassifier(0).fit(pd.DataFrame({"a": [0.0, 1.0]}), [0, 0]).to_dmn()
+    assert "<text>0</text>" in leaf
+    assert "inputEntry" not in leaf

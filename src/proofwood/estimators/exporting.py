@@ -91,6 +91,30 @@ class Exporting:
 
         return to_sql(self._for_raw_rows(), table, proba=proba, dialect=dialect)
 
+    def to_dbt(self, relation: str | Sequence[str], *, proba: bool = False, dialect: str | None = None) -> str:
+        """Return a model of dbt: the query of :meth:`to_sql`, of a relation of the project.
+
+        Write it to ``models/NAME.sql``. What Jinja would read as its own in names and texts is escaped.
+
+        Parameters
+        ----------
+        relation : name of the model, seed or snapshot that has the columns of training, for ``ref``; or a pair of a
+            package and a name
+        proba : whether to add the probability of each class
+        dialect : as in :meth:`to_sql`
+
+        Raises
+        ------
+        ValueError
+            If the database cannot hold the model; the message says why and what to do.
+        ImportError
+            If ``dialect`` is given and sqlglot is not installed.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.sql import to_dbt
+
+        return to_dbt(self._for_raw_rows(), relation, proba=proba, dialect=dialect)
+
     def to_python(self) -> str:
         """Source of a Python module without dependencies: ``predict(row)``, ``predict_proba(row)``.
 
@@ -216,6 +240,21 @@ class Exporting:
         from proofwood.show.exports.pmml import to_pmml
 
         text = to_pmml(self._for_raw_rows())
+        if path is not None:
+            write_whole(Path(path), text.encode())
+        return text
+
+    def to_dmn(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the model as a decision table of DMN 1.3, and write it to ``path`` if given.
+
+        There is one rule for each way to a leaf, and exactly one holds for any row (hit policy UNIQUE). A column whose
+        name FEEL does not permit gets another; the label of its input has its own. Missing values are ``null``. Sums of
+        oblique models are sums of decimals in FEEL, whose last digits differ from those of ``predict``.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.dmn import to_dmn
+
+        text = to_dmn(self._for_raw_rows())
         if path is not None:
             write_whole(Path(path), text.encode())
         return text
