@@ -149,7 +149,7 @@ _BY_PLACE = ("List<Object> row = new ArrayList<>();", "row.add(value(cells[i]))"
 def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answers:
     """The predictions of a class of Java named ``Model``, as text, and the shares of the classes."""
     (folder / "Model.java").write_text(program, encoding="ascii")
-    made, put = _BY_NAME if rows.model.schema_.by_name else _BY_PLACE
+    made, put = _BY_NAME if hasattr(rows.model, "feature_names_in_") else _BY_PLACE
     (folder / "Main.java").write_text(_JAVA_MAIN.replace("ROW", made, 1).replace("PUT", put, 1), encoding="ascii")
     plain = [[as_text(value) for value in row] for row in rows.plain] if texts else rows.plain
     table = [[column.name for column in rows.columns], *plain]

@@ -2,7 +2,8 @@
 
 Spreadsheets have habits of their own. A blank cell equals 0, FALSE and the empty text, so that each test asks for a
 blank first. ``A2*1`` is an error for a text that is not a number, while ``A2<=5`` is false for it. ``=`` does not see
-the case of letters, EXACT does. Numbers are compared, and literals read, to 15 digits.
+the case of letters, EXACT does. Numbers are compared, and literals read, to 15 digits:
+decisions/0084-formulas-of-spreadsheets.
 """
 
 from __future__ import annotations

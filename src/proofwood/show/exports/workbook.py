@@ -43,6 +43,7 @@ def to_xlsx(model: Exported, rows: int = 1000) -> bytes:
     ExportError
         If a workbook cannot hold the model.
     """
+    # Start-up time: xlsxwriter is optional.
     try:
         import xlsxwriter
     except ImportError as error:
