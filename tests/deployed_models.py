@@ -74,11 +74,7 @@ def labels(frame: pd.DataFrame, seed: int = 1, classes: int = 3) -> np.ndarray:
 @cache
 def models() -> dict[str, Any]:
     """One fitted model of each learner."""
-    return fitted_to(table(400))
-
-
-def fitted_to(frame: pd.DataFrame) -> dict[str, Any]:
-    """The same, of another table."""
+    frame = table(400)
     y = labels(frame)
     made = {
         "tree": OptimalTreeClassifier(max_depth=3, time_limit=20),
