@@ -308,6 +308,12 @@ def test_numbers_in_formulas_have_15_digits_or_are_exact(value):
         excel.number(1e-300 / 3)
 
 
+def test_a_level_that_is_no_plain_literal_stands_alone():
+    X = pd.DataFrame({"a": ["x\ny", "b"] * 9})
+    formula = OptimalTreeClassifier(1, min_samples_level=1).fit(X, [0, 1] * 9).to_excel()
+    assert formula in ('=IF(EXACT(A2,"x"&CHAR(10)&"y"),0,1)', '=IF(EXACT(A2,"b"),1,0)')
+
+
 def test_formulas_name_the_cells_that_are_asked_for():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = OptimalTreeClassifier(2).fit(X, y == 2)

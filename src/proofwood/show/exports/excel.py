@@ -284,9 +284,9 @@ _ONE_TEXT = re.compile(r'"(?:[^"]|"")*"')
 
 def _parts(formulas: Sequence[str]) -> list[list[str]]:
     """The formulas in parts, each short enough for a list of arguments or an array."""
-    parts: list[list[str]] = [[]]
+    parts: list[list[str]] = []
     for formula in formulas:
-        if parts[-1] and (len(parts[-1]) >= _MOST_LISTED or sum(map(length, [*parts[-1], formula])) > LONGEST // 4):
+        if not parts or (len(parts[-1]) >= _MOST_LISTED or sum(map(length, [*parts[-1], formula])) > LONGEST // 4):
             parts.append([])
         parts[-1].append(formula)
     return parts
