@@ -20,9 +20,12 @@ def tree(tmp_path_factory):
     return model, path
 
 
+MORE = [("r", "to_r"), ("excel", "to_excel"), ("dmn", "to_dmn")]
+
+
 @pytest.mark.parametrize(
     ("to", "method"),
-    [("sql", "to_sql"), ("python", "to_python"), ("c", "to_c"), ("js", "to_javascript"), ("pmml", "to_pmml")],
+    [("sql", "to_sql"), ("python", "to_python"), ("c", "to_c"), ("js", "to_javascript"), ("pmml", "to_pmml"), *MORE],
 )
 def test_each_format_is_that_of_the_library(tree, to, method, tmp_path):
     model, path = tree
@@ -43,6 +46,21 @@ def test_rules_are_a_csv_table(tree, tmp_path):
     assert pl.read_csv(tmp_path / "rules.csv").equals(model.rules(frame=True))
 
 
+def test_dbt_and_java_take_their_names(tree, tmp_path):
+    model, path = tree
+    assert worked("export", path, "--to", "dbt", "--table", "t", "--proba") == model.to_dbt("t", proba=True)
+    assert worked("export", path, "--to", "java") == model.to_java()
+    worked("export", path, "--to", "java", "--out", tmp_path / "Flowers.java")
+    assert (tmp_path / "Flowers.java").read_text() == model.to_java("Flowers")
+
+
+@pytest.mark.needs("xlsxwriter")
+def test_a_workbook_goes_to_a_file(tree, tmp_path):
+    model, path = tree
+    worked("export", path, "--to", "xlsx", "--rows", "7", "--out", tmp_path / "m.xlsx")
+    assert (tmp_path / "m.xlsx").read_bytes() == model.to_xlsx(rows=7)
+
+
 @pytest.mark.needs("onnx")
 def test_onnx_goes_to_a_file(tree, tmp_path):
     model, path = tree
@@ -54,7 +72,11 @@ def test_onnx_goes_to_a_file(tree, tmp_path):
     ("arguments", "message"),
     [
         (("--to", "onnx"), "add --out model.onnx"),
-        (("--to", "c", "--table", "t"), "--table, --dialect and --proba need --to sql"),
+        (("--to", "xlsx"), "add --out model.xlsx"),
+        (("--to", "dbt"), "name it, for example --table applicants"),
+        (("--to", "r", "--rows", "5"), "--rows needs --to xlsx"),
+        (("--to", "java", "--out", "9.java"), "class_name='9'"),
+        (("--to", "c", "--table", "t"), "--table, --dialect and --proba need --to sql or dbt"),
         (("--to", "sql", "--proba"), "name the table"),
         (("--to", "cobol"), "sql"),
         ((), "--to"),

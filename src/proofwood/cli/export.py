@@ -1,4 +1,4 @@
-"""The command ``proofwood export``: write a saved model as SQL, a program, ONNX, PMML or rules."""
+"""The command ``proofwood export``: write a saved model as SQL, a program, a spreadsheet, a file or rules."""
 
 # Imports inside functions are of modules that load numpy, so that --help starts at once.
 
@@ -24,9 +24,26 @@ class To(StrEnum):
     PYTHON = "python"
     C = "c"
     JS = "js"
+    JAVA = "java"
+    R = "r"
+    DBT = "dbt"
+    EXCEL = "excel"
+    XLSX = "xlsx"
     ONNX = "onnx"
     PMML = "pmml"
+    DMN = "dmn"
     RULES = "rules"
+
+
+_METHODS = {
+    To.PYTHON: "to_python",
+    To.C: "to_c",
+    To.JS: "to_javascript",
+    To.R: "to_r",
+    To.EXCEL: "to_excel",
+    To.PMML: "to_pmml",
+    To.DMN: "to_dmn",
+}
 
 
 EXAMPLES = """
@@ -35,6 +52,8 @@ proofwood fit iris.csv --target species --max-depth 2 --out tree.json
 proofwood export tree.json --to sql --table flowers
 proofwood export tree.json --to sql --table garden.flowers
 proofwood export tree.json --to python --out tree.py
+proofwood export tree.json --to xlsx --rows 200 --out tree.xlsx
+proofwood export tree.json --to dbt --table flowers --out scored_flowers.sql
 proofwood export tree.json --to rules
 """
 
@@ -52,35 +71,56 @@ register(
 
 def export(
     model: ModelFile,
-    to: Annotated[To, typer.Option(help="Format to write; rules are a CSV table.", show_default=False)],
+    to: Annotated[
+        To,
+        typer.Option(
+            help="Format to write; excel is a formula for one cell, xlsx a workbook, rules are a CSV table.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
     table: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="sql: table or schema.table; without it, an expression and no query."),
+        typer.Option(
+            metavar="NAME",
+            help="sql: table or schema.table; without it, an expression and no query. dbt: model of the project.",
+        ),
     ] = None,
     dialect: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="sql: the database: sqlite, duckdb, postgresql, mysql, sqlserver, bigquery, snowflake or oracle; "
+            help="sql, dbt: the database: sqlite, duckdb, postgresql, mysql, sqlserver, bigquery, snowflake or oracle; "
             "without it, SQL that most of these accept.",
         ),
     ] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="sql: add the probability of each class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="sql, dbt: add the probability of each class.")] = False,
+    rows: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="xlsx: rows with formulas (default: 1,000).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a saved model as SQL, a program, ONNX, PMML or rules.
+    """Export a saved model as SQL, a program, a spreadsheet, ONNX, PMML, a decision table or rules.
 
     The output does not need proofwood.
     """
-    if to is not To.SQL and (table is not None or proba or dialect is not None):
-        raise DataError(f"--table, --dialect and --proba need --to sql, but --to is {to}: leave them out")
+    if to not in (To.SQL, To.DBT) and (table is not None or proba or dialect is not None):
+        raise DataError(f"--table, --dialect and --proba need --to sql or dbt, but --to is {to}: leave them out")
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
-    if to is To.ONNX and out is None:
-        raise DataError("an ONNX model is not text, so it needs a file: add --out model.onnx")
+    if to is To.DBT and table is None:
+        raise DataError("a model of dbt reads another one: name it, for example --table applicants")
+    if to is not To.XLSX and rows is not None:
+        raise DataError(f"--rows needs --to xlsx, but --to is {to}: leave it out")
+    if to in (To.ONNX, To.XLSX) and out is None:
+        what = "an ONNX model" if to is To.ONNX else "a workbook"
+        raise DataError(f"{what} is not text, so it needs a file: add --out model.{to}")
     require_out(out, model)
-    content = _content(saved_model(model), to, table, proba=proba, dialect=dialect)
+    estimator = saved_model(model)
+    if to in (To.SQL, To.DBT):
+        content = _query(estimator, to, table, proba=proba, dialect=dialect)
+    else:
+        content = _content(estimator, to, out, rows)
     if out is not None:
         write_out(out, content)
     if as_json:
@@ -90,17 +130,22 @@ def export(
         typer.echo(content.decode(), nl=False)
 
 
-def _content(estimator: Any, to: To, table: str | None, *, proba: bool, dialect: str | None) -> bytes:
+def _query(estimator: Any, to: To, table: str | None, *, proba: bool, dialect: str | None) -> bytes:
+    method = estimator.to_dbt if to is To.DBT else estimator.to_sql
+    return str(method(table, proba=proba, dialect=dialect)).encode()
+
+
+def _content(estimator: Any, to: To, out: Path | None, rows: int | None) -> bytes:
     if to is To.ONNX:
         made: bytes = estimator.to_onnx().SerializeToString()
         return made
+    if to is To.XLSX:
+        book: bytes = estimator.to_xlsx(**({} if rows is None else {"rows": rows}))
+        return book
     if to is To.RULES:
         buffer = BytesIO()
         estimator.rules(frame=True).write_csv(buffer)
         return buffer.getvalue()
-    if to is To.SQL:
-        text = estimator.to_sql(table, proba=proba, dialect=dialect)
-    else:
-        name = {To.PYTHON: "to_python", To.C: "to_c", To.JS: "to_javascript", To.PMML: "to_pmml"}[to]
-        text = getattr(estimator, name)()
-    return str(text).encode()
+    if to is To.JAVA:  # in Java, a file has the name of its class
+        return str(estimator.to_java(*([] if out is None else [out.stem]))).encode()
+    return str(getattr(estimator, _METHODS[to])()).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,30 @@ class Exporting:
 
         return to_sql(self._for_raw_rows(converts=True), table, proba=proba, dialect=dialect)
 
+    def to_dbt(self, relation: str | Sequence[str], *, proba: bool = False, dialect: str | None = None) -> str:
+        """Return a model of dbt: the query of :meth:`to_sql`, of a relation of the project.
+
+        Write it to ``models/NAME.sql``. What Jinja would read as its own in names and texts is escaped.
+
+        Parameters
+        ----------
+        relation : name of the model, seed or snapshot that has the columns of training, for ``ref``; or a pair of a
+            package and a name
+        proba : whether to add the probability of each class
+        dialect : as in :meth:`to_sql`
+
+        Raises
+        ------
+        ValueError
+            If the database cannot hold the model; the message says why and what to do.
+        ImportError
+            If ``dialect`` is given and sqlglot is not installed.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.sql import to_dbt
+
+        return to_dbt(self._for_raw_rows(), relation, proba=proba, dialect=dialect)
+
     def to_python(self) -> str:
         """Source of a Python module without dependencies: ``predict(row)``, ``predict_proba(row)``.
 
@@ -130,6 +154,71 @@ class Exporting:
         from proofwood.show.exports.javascript import to_javascript
 
         return to_javascript(self._for_raw_rows(converts=True))
+
+    def to_java(self, class_name: str = "DecisionModel") -> str:
+        """Source of one class of Java 11 without dependencies: ``predict(row)``, ``predictProba(row)``.
+
+        A row is a ``Map`` from the names of columns to values (a ``List``, if training had no names).
+
+        Parameters
+        ----------
+        class_name : name of the class, and so of its file without ``.java``
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.java import to_java
+
+        return to_java(self._for_raw_rows(), class_name)
+
+    def to_r(self) -> str:
+        """Source in R without packages: ``predict_class(frame)``, ``predict_shares(frame)`` of a ``data.frame``.
+
+        Columns are found by name (by position, if training had no names); ``NA`` and ``NaN`` are missing values.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.r import to_r
+
+        return to_r(self._for_raw_rows())
+
+    def to_excel(self, cells: Mapping[Any, str] | None = None) -> str:
+        """Return a formula of Excel or LibreOffice that gives the class of the row beside it; copy it down.
+
+        Blank cells are missing values, dates are dates, booleans are ``TRUE`` and ``FALSE``. Names of functions are
+        English and arguments have commas between them, as in files; :meth:`to_xlsx` works in every language. Numbers
+        are compared to 15 digits, as cells show them, and times to thousandths of a second.
+
+        Parameters
+        ----------
+        cells : cell of a column in the first row, by the name of the column (by its number, if training had no names);
+            by default ``A2``, ``B2``, ... in the order of the training columns
+
+        Raises
+        ------
+        ValueError
+            If the formula is too long for a cell, or a spreadsheet cannot hold the model; the message says what to do.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.excel import to_excel
+
+        return to_excel(self._for_raw_rows(), cells)
+
+    def to_xlsx(self, path: str | os.PathLike[str] | None = None, *, rows: int = 1000) -> bytes:
+        """Return an Excel workbook, and write it to ``path`` if given; needs the package xlsxwriter.
+
+        Type or paste rows into the columns that the model tests, and the class stands beside them. A row without any
+        value has no class. Large models are cut into steps on a hidden sheet.
+
+        Parameters
+        ----------
+        path : file to write, or None
+        rows : number of rows that have formulas
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.workbook import to_xlsx
+
+        made = to_xlsx(self._for_raw_rows(), rows)
+        if path is not None:
+            write_whole(Path(path), made)
+        return made
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
         """Return the model as an ``onnx.ModelProto``, and write it to ``path`` if given; needs the package onnx.
@@ -161,6 +250,21 @@ class Exporting:
         from proofwood.show.exports.pmml import to_pmml
 
         text = to_pmml(self._for_raw_rows())
+        if path is not None:
+            write_whole(Path(path), text.encode())
+        return text
+
+    def to_dmn(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the model as a decision table of DMN 1.3, and write it to ``path`` if given.
+
+        There is one rule for each way to a leaf, and exactly one holds for any row (hit policy UNIQUE). A column whose
+        name FEEL does not permit gets another; the label of its input has its own. Missing values are ``null``. Sums of
+        oblique models are sums of decimals in FEEL, whose last digits differ from those of ``predict``.
+        """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.dmn import to_dmn
+
+        text = to_dmn(self._for_raw_rows())
         if path is not None:
             write_whole(Path(path), text.encode())
         return text

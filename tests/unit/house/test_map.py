@@ -23,8 +23,8 @@ CODE = sorted(
     if path.suffix in {"", ".py", ".cpp", ".hpp", ".sh"} and path.is_file() and path != Path(__file__)
 )
 PROGRAMS = """
-    boost c cat catboost cli cv dask docstrings dt gbm graphviz histgb html infer inferdt javascript joblib lightgbm
-    odd onnx pmml proofwood python rfxpl scip scipy sklearn sql svg ubjson xg xgboost
+    boost c cat catboost cli cv dask dmn docstrings dt excel gbm graphviz histgb html infer inferdt java javascript
+    joblib lightgbm odd onnx pmml proofwood python r rfxpl scip scipy sklearn sql svg ubjson xg xgboost
 """  # names of programs, formats and papers, and how files of these are called
 PLAIN = """
     about along argument ask assemble base batch bin bisection branch build calibrate case catalog chain choice

@@ -198,7 +198,7 @@ def test_exports_that_cannot_hold_a_deep_tree_say_what_can():
     deeper = classifier(chain(DEEPER + 30))
     with pytest.raises(ExportError, match="depth 10,030, but XML readers permit only some hundred nested elements"):
         deeper.to_pmml()
-    with pytest.raises(ExportError, match=r"20,061 nodes, but an SQL expression may have at most .* export a program"):
+    with pytest.raises(ExportError, match=r"20,061 nodes, but SQL takes at most .* export a program"):
         deeper.to_sql("t")
     with pytest.raises(ExportError, match=r"would have 501 nested function calls.* save the model"):
         deeper.to_python()

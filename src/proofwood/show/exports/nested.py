@@ -18,19 +18,19 @@ from proofwood.show.exports.source import Ask, Exported, ExportError, exact, in_
 DEEPEST = 20
 """The most nested conditions in one function."""
 _WORDS = """
-alignas alignof and_eq arguments asm auto await bitand bitor bool break case catch char class classes compl concept
-const consteval constexpr constinit continue debugger decltype default delete do double else enum errno eval explicit
-export extends extern false finally float for friend function goto i386 if implements import in inline instanceof int
-interface isnan leaf let linux long main module mutable namespace nan new noexcept not_eq null nullptr operator or_eq
-package predict private protected public register requires restrict return row short signed sizeof static
-static_assert strcmp struct super switch template this thread_local throw true try typedef typeid typename typeof
-typeof_unqual undefined union unix unsigned using value var virtual void volatile weighted_sum while with xor xor_eq
-yield
+abstract alignas alignof and_eq arguments asm auto await bitand bitor bool boolean break byte case catch char class
+classes compl concept const consteval constexpr constinit continue debugger decltype default delete do double else enum
+errno eval explicit export extends extern false finally float for friend function goto i386 if implements import in
+inline instanceof int interface isnan leaf let linux long main module mutable namespace nan native new next noexcept
+not_eq null nullptr operator or_eq package predict private protected public register repeat requires restrict return
+row short signed sizeof static static_assert strcmp strictfp struct super switch synchronized template this
+thread_local throw throws transient true try typedef typeid typename typeof typeof_unqual undefined union unix unsigned
+using value var virtual void volatile weighted_sum while with xor xor_eq yield
 """
 _RESERVED = {*keyword.kwlist, *_WORDS.split()}
-"""Names that a variable must not have in Python, C, C++ or JavaScript."""
+"""Names that a variable must not have in Python, C, C++, Java, JavaScript or R."""
 MOST_CALLS = 500
-"""The most nested calls of functions; Python permits a thousand."""
+"""The most nested calls of functions by default; Python permits a thousand."""
 
 
 class Language(ABC):
@@ -49,6 +49,9 @@ class Language(ABC):
     nan = null = "isnan({})"
     """Expressions for whether a number (``nan``) or a text (``null``) is missing."""
     end = ";"
+    most_calls = MOST_CALLS
+    longest: int | None = None
+    """The most tests and values in one function, or None."""
 
     def __init__(self, model: Exported, names: dict[int, str]) -> None:
         self.model, self.names = model, names
@@ -68,7 +71,7 @@ class Language(ABC):
         elif ask.threshold == math.inf:
             return self.true if ask.missing_low else self.present.format(gap)
         else:
-            test = compared(value, ask)
+            test = self.compared(value, ask)
         either = f"{gap} {self.either} {test}"
         if ask.codes is not None and ask.contrary:
             return self.negated.format(either)
@@ -82,7 +85,16 @@ class Language(ABC):
 
     def weighted_sum(self, ask: Ask) -> str:
         """The expression for the weighted sum that a test compares."""
-        return " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
+        return " + ".join(f"{self.number(value)} * {self.names[column]}" for column, value in ask.terms)
+
+    def compared(self, value: str, ask: Ask) -> str:
+        """The comparison of a number with the threshold of a test; it is false for a missing value."""
+        assert ask.threshold is not None
+        return f"{value} {'>' if ask.contrary else '<='} {self.number(ask.threshold)}"
+
+    def number(self, value: float) -> str:
+        """A float64 as a literal."""
+        return exact(value)
 
     @abstractmethod
     def member(self, name: str, column: int, codes: frozenset[int]) -> str:
@@ -108,7 +120,7 @@ class Language(ABC):
 def functions(model: Exported, language: Language) -> list[str]:
     """The lines of all functions of a model, each before its callers; the last function is ``node_0``, the root."""
     table = model.table
-    heads = _heads(model)
+    heads = _heads(model, language)
 
     def block(node: int, head: int) -> list[str]:
         if table.feature[node] == LEAF:
@@ -126,10 +138,10 @@ def functions(model: Exported, language: Language) -> list[str]:
     return lines
 
 
-def _heads(model: Exported) -> set[int]:
+def _heads(model: Exported, language: Language) -> set[int]:
     """The nodes that become separate functions."""
     table = model.table
-    heads, depth, calls = {0}, [0] * table.n_nodes, [0] * table.n_nodes
+    heads, depth, calls = {0} | _of_long_functions(model, language), [0] * table.n_nodes, [0] * table.n_nodes
     for node in table.splits():
         for child in (int(table.low[node]), int(table.high[node])):
             inner = table.feature[child] != LEAF
@@ -138,18 +150,28 @@ def _heads(model: Exported) -> set[int]:
             if inner and (table.parents[child] > 1 or depth[child] >= DEEPEST):
                 heads.add(child)
             calls[child] = max(calls[child], calls[node] + (child in heads))
-    if max(calls) > MOST_CALLS:
+    if max(calls) > language.most_calls:
         raise ExportError(
             f"the model has depth {table.depth:,}, and its program would have {max(calls):,} nested function calls, "
-            f"but at most {MOST_CALLS} are permitted: save the model with save(), and predict with proofwood"
+            f"but at most {language.most_calls} are permitted: save the model with save(), and predict with proofwood"
         )
     return heads
 
 
-def compared(value: str, ask: Ask) -> str:
-    """The comparison of a number with the threshold of a test, with the same syntax in all these languages."""
-    assert ask.threshold is not None
-    return f"{value} {'>' if ask.contrary else '<='} {exact(ask.threshold)}"
+def _of_long_functions(model: Exported, language: Language) -> set[int]:
+    """The nodes that become separate functions because the function above them would be too long."""
+    table, heads = model.table, set[int]()
+    if language.longest is None:
+        return heads
+    length = [1] * table.n_nodes
+    for node in reversed(list(table.splits())):  # children before parents
+        ask, children = model.ask(node), {int(table.low[node]), int(table.high[node])}
+        length[node] = 1 + len(ask.codes or ()) + len(ask.terms)
+        for child in sorted(children, key=length.__getitem__):
+            if length[node] + length[child] > language.longest and table.feature[child] != LEAF:
+                heads.add(child)
+            length[node] += 1 if child in heads else length[child]
+    return heads
 
 
 def indented(lines: Iterable[str], step: str) -> list[str]:

@@ -41,7 +41,7 @@ def to_pmml(model: Exported) -> str:
             f"{DEEPEST}): export a program, with to_python(), to_c() or to_javascript()"
         )
     for column in model.used:
-        _require_xml(model.columns[column].name, "the name of a column")
+        require_xml(model.columns[column].name, "the name of a column")
     root = ET.Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
     ET.SubElement(
         ET.SubElement(root, "Header", {"description": "decision model"}), "Application", {"name": "proofwood"}
@@ -58,7 +58,7 @@ def to_pmml(model: Exported) -> str:
     target = "prediction"
     while target in {column.name for column in model.columns}:
         target += "_"
-    labels = [_require_xml(_shown(label), "the label") for label in model.labels]
+    labels = [require_xml(_shown(label), "the label") for label in model.labels]
     field = ET.SubElement(
         dictionary, "DataField", {"name": target, "optype": "categorical", "dataType": _label_type(model)}
     )
@@ -236,7 +236,7 @@ def _set(model: Exported, column: int, codes: Sequence[int], *, inside: bool = T
     values = model.values(column, codes)
     if not values:
         return ET.Element("False" if inside else "True")
-    texts = [_shown(value) if kind is not None else _require_xml(value, "the level") for value in values]
+    texts = [_shown(value) if kind is not None else require_xml(value, "the level") for value in values]
     if kind is Kind.NUMERIC or kind in MOMENTS:
         texts = [exact(value) for value in values]
     if len(texts) > 1 and kind is not Kind.BOOLEAN and all(_PLAIN.fullmatch(text) for text in texts):
@@ -263,7 +263,8 @@ def _type(model: Exported, column: int) -> tuple[str, str]:
     return "continuous", "double"  # in PMML4S, two values of a categorical double are never equal
 
 
-def _require_xml(text: str, what: str) -> str:
+def require_xml(text: str, what: str) -> str:
+    """``text``, if XML permits its characters. Raise ExportError otherwise; ``what`` is its name in the message."""
     if re.search(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text):
         raise ExportError(f"{what} {text!r} contains a character that XML does not permit: rename it")
     return text

@@ -20,7 +20,9 @@ MOST_RULES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Path:
+class Path:
+    """A way to a leaf that a row can take: the leaf, and the values of each column or sum on the way."""
+
     node: int
     ranges: dict[Key, Range] = field(default_factory=dict)
 
@@ -30,7 +32,7 @@ def rules(model: Exported) -> list[dict[str, Any]]:
     table = model.table
     found: list[dict[str, Any]] = []
     shares = model.probabilities_of_leaf.tolist()
-    for path in _paths(model):
+    for path in paths_of(model):
         code, leaf = int(table.label[path.node]), path.node
         entry: dict[str, Any] = {
             "rule": len(found) + 1,
@@ -51,9 +53,10 @@ def rules(model: Exported) -> list[dict[str, Any]]:
     return found
 
 
-def _paths(model: Exported) -> Iterator[_Path]:
+def paths_of(model: Exported) -> Iterator[Path]:
+    """The ways to leaves; exactly one is taken by any row."""
     table = model.table
-    pending = [_Path(0)]
+    pending = [Path(0)]
     while pending:
         path = pending.pop()
         if table.feature[path.node] == LEAF:
@@ -66,7 +69,7 @@ def _paths(model: Exported) -> Iterator[_Path]:
             after = known.with_answer(ask, low=low)
             if is_possible(model, key, after):
                 child = int(table.low[path.node] if low else table.high[path.node])
-                pending.append(_Path(child, {**path.ranges, key: after}))
+                pending.append(Path(child, {**path.ranges, key: after}))
 
 
 def _plain(model: Exported, key: Key, one: Range) -> dict[str, Any]:

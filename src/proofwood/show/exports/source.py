@@ -199,6 +199,19 @@ def instant(number: float, kind: Kind, name: str) -> datetime:
         ) from None
 
 
+def label_type(labels: Sequence[Any], where: str) -> type:
+    """The one type of labels: bool, int, float or str. Raise ExportError for several; ``where`` is for the message."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds <= {bool, int, float}:
+        return float if float in kinds else int
+    raise ExportError(
+        f"the classes have several types ({labels!r}), but {where} has only one: fit with classes that are all "
+        "text, or all numbers"
+    )
+
+
 def require_utf8(text: str) -> None:
     """Raise ExportError if a text has an unpaired surrogate, which UTF-8 cannot encode."""
     try:

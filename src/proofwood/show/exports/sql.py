@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.model.reshape import unroll
 from proofwood.show.exports.dialects import Dialect, dialect_of
 from proofwood.show.exports.paths import Branch, decisions
-from proofwood.show.exports.source import Exported, ExportError, require_one_type
+from proofwood.show.exports.source import Exported, ExportError, label_type, require_one_type
 
 MOST_NODES = 20_000
 """The most nodes of a tree in an expression."""
@@ -24,29 +25,45 @@ def to_sql(
     model: Exported, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
 ) -> str:
     """A ``SELECT`` of all columns of ``table`` and the prediction; only the expression if ``table`` is None."""
-    writer = dialect_of(dialect, [column.name for column in model.columns])
+    query = _query(model, dialect)
     parts = None if table is None else parts_of(table)
     if parts is None and proba:
         raise ExportError("proba=True needs several expressions: name the table, to_sql('table', proba=True)")
-    query = _Query(model, writer)
-    expressions = [(query.case(query.labels.__getitem__), "prediction")]
     if parts is None:
-        return "\n".join(expressions[0][0]) + "\n"
-    if proba:
-        shares = query.model.probabilities_of_leaf.tolist()
-        for code, label in enumerate(query.model.labels):
-            of_class = {leaf: writer.double(shares[number][code]) for leaf, number in query.model.leaves.items()}
-            expressions.append((query.case(of_class.__getitem__), f"probability of {label}"))
-    taken = [column.name for column in model.columns]
-    selected = []
-    for lines, name in expressions:
-        alias = writer.alias(name, taken)
-        taken.append(alias)
-        selected.append("\n".join(f"  {line}" for line in lines) + f" AS {writer.quoted(alias)}")
-    name = ".".join(map(writer.quoted, parts))
-    if writer.aliased:
-        return "SELECT\n  t.*,\n" + ",\n".join(selected) + f"\nFROM {name} t\n"
-    return "SELECT\n  *,\n" + ",\n".join(selected) + f"\nFROM {name};\n"
+        return "\n".join(query.case(query.labels.__getitem__)) + "\n"
+    select = query.select(".".join(map(query.writer.quoted, parts)), proba=proba)
+    return f"{select}\n" if query.writer.aliased else f"{select};\n"
+
+
+def to_dbt(model: Exported, relation: str | Sequence[str], *, proba: bool = False, dialect: str | None = None) -> str:
+    """A model of dbt: the query of :func:`to_sql` of a relation that ``ref`` finds.
+
+    Parameters
+    ----------
+    model : the model
+    relation : name of a model, seed or snapshot of the project, or a pair of a package and a name
+    proba : whether to add the probability of each class
+    dialect : name of the database, or None
+    """
+    parts = [relation] if isinstance(relation, str) else list(relation)
+    if len(parts) > 2 or not all(isinstance(part, str) and re.fullmatch(r"\w[\w.-]*", part) for part in parts):
+        raise ExportError(
+            f"relation={relation!r}: expected the name of a model of the project, such as 'loans', or a pair of a "
+            "package and a name"
+        )
+    place = "{{ relation }}"
+    before, _, behind = _query(model, dialect).select(place, proba=proba).rpartition(place)
+    reference = f"{{{{ ref({', '.join(map(repr, parts))}) }}}}"
+    return f"{_without_jinja(before)}{reference}{_without_jinja(behind)}\n"
+
+
+def _without_jinja(text: str) -> str:
+    """``text`` such that Jinja renders it as it is: without its tags, and without line ends that it would change."""
+    return re.sub(r"\{(?=[{%#])", "{{ '{' }}", text).replace("\r", "{{ '\\r' }}")
+
+
+def _query(model: Exported, dialect: str | None) -> _Query:
+    return _Query(model, dialect_of(dialect, [column.name for column in model.columns]))
 
 
 def parts_of(table: str | Sequence[str]) -> list[str]:
@@ -101,7 +118,7 @@ class _Query:
     """The CASE expressions of one model in one dialect."""
 
     def __init__(self, model: Exported, writer: Dialect) -> None:
-        self.model, self.writer = _tree(model), writer
+        self.model, self.writer = as_tree(model, "SQL"), writer
         self.tree = decisions(self.model)
         self.first_low = self._order()
         self.labels = self._labels()
@@ -109,12 +126,27 @@ class _Query:
     def _labels(self) -> dict[int, str]:
         """The literal for the class of each leaf."""
         labels = self.model.labels
-        if len({isinstance(label, str) for label in labels}) > 1:
-            raise ExportError(
-                f"the classes have several types ({labels!r}), but a column of a database has only one: fit with "
-                "classes that are all text, or all numbers"
-            )
+        label_type(labels, "a column of a database")
         return {leaf: self.writer.literal(labels[int(self.model.table.label[leaf])]) for leaf in self.model.leaves}
+
+    def select(self, source: str, *, proba: bool) -> str:
+        """A ``SELECT`` of all columns of ``source`` and the prediction."""
+        expressions = [(self.case(self.labels.__getitem__), "prediction")]
+        if proba:
+            shares = self.model.probabilities_of_leaf.tolist()
+            for code, label in enumerate(self.model.labels):
+                of_class = {
+                    leaf: self.writer.double(shares[number][code]) for leaf, number in self.model.leaves.items()
+                }
+                expressions.append((self.case(of_class.__getitem__), f"probability of {label}"))
+        taken = [column.name for column in self.model.columns]
+        selected = []
+        for lines, name in expressions:
+            alias = self.writer.alias(name, taken)
+            taken.append(alias)
+            selected.append("\n".join(f"  {line}" for line in lines) + f" AS {self.writer.quoted(alias)}")
+        every, name = ("t.*", f"{source} t") if self.writer.aliased else ("*", source)
+        return f"SELECT\n  {every},\n" + ",\n".join(selected) + f"\nFROM {name}"
 
     def case(self, leaf: Callable[[int], str]) -> list[str]:
         """The lines of CASE expressions; ``leaf`` writes a leaf. A CASE after ELSE becomes another WHEN instead."""
@@ -280,18 +312,22 @@ class _Query:
         return f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"
 
 
-def _tree(model: Exported) -> Exported:
-    """The model as a tree without shared nodes. Raise ExportError if it has more than ``MOST_NODES`` nodes."""
+def as_tree(model: Exported, where: str) -> Exported:
+    """The model as a tree without shared nodes. Raise ExportError if it has more than ``MOST_NODES`` nodes.
+
+    Parameters
+    ----------
+    model : the model
+    where : name of the format, for the message
+    """
     table = model.table
     if not table.is_tree:
         try:
             table = unroll(table, max_nodes=MOST_NODES)
         except ValueError as error:
-            raise ExportError(f"SQL cannot share nodes of a diagram, and {error}: {_PROGRAM}") from error
+            raise ExportError(f"{where} cannot share nodes of a diagram, and {error}: {_PROGRAM}") from error
     if table.n_nodes > MOST_NODES:
-        raise ExportError(
-            f"the tree has {table.n_nodes:,} nodes, but an SQL expression may have at most {MOST_NODES:,}: {_PROGRAM}"
-        )
+        raise ExportError(f"the tree has {table.n_nodes:,} nodes, but {where} takes at most {MOST_NODES:,}: {_PROGRAM}")
     return Exported(table, model.columns, model.classes, model.by_name, model.gaps)
 
 
