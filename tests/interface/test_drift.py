@@ -39,7 +39,7 @@ def fitted(X: Any, y: Any, *weight: Any, **options: Any) -> OptimalTreeClassifie
 
 
 def topics(drift: Drift) -> set[str]:
-    return {str(finding.topic) for finding in drift.findings if finding.alarm}
+    return {str(finding.about) for finding in drift.findings if finding.alarm}
 
 
 def column(drift: Drift, name: str) -> Any:

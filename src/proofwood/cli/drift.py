@@ -105,7 +105,7 @@ register(
         "findings": listing(
             record(
                 {
-                    "topic": TEXT,
+                    "about": TEXT,
                     "where": TEXT,
                     "text": TEXT,
                     "change": described(NUMBER, "difference between the two shares"),
@@ -149,10 +149,11 @@ def drift(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare new rows with the training rows of a model; the exit code is 4 if they differ.
+    """Compare new rows with the training rows of a model.
 
-    The table needs the columns that the model tests. Rows at leaves, missing values, ranges, new levels and, with
-    --target, errors are tested together: if nothing changed, an alarm has at most the probability of --false-alarms.
+    The exit code is 4 if they differ. The table needs the columns that the model tests. Rows at leaves, missing values,
+    ranges, new levels and, with --target, errors are tested together: if nothing changed, an alarm has at most the
+    probability of --false-alarms.
     """
     from proofwood.data.tables import read_cells
     from proofwood.drift import Drift

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.kinds import Kind
-from proofwood.drift.alarms import is_above, is_more
-from proofwood.drift.parts import ErrorDrift, Finding, Share, Topic, finding
-from proofwood.drift.rows import NewRows
+from proofwood.drift.exact import is_above, is_more
+from proofwood.drift.parts import About, ErrorDrift, Finding, Share, finding
+from proofwood.drift.rows import TestedRows
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.report.words import share
 
@@ -36,7 +36,7 @@ def training_error(table: NodeTable) -> float:
 
 
 def compared(
-    model: Any, errors: ErrorDrift, rows: NewRows, given: float | None, *, weighted: bool
+    model: Any, errors: ErrorDrift, rows: TestedRows, given: float | None, *, weighted: bool
 ) -> tuple[ErrorDrift, list[Finding]]:
     """The errors with what is expected of new rows, and the test whether they are more.
 
@@ -58,7 +58,7 @@ def compared(
     else:
         return errors, []
     text = f"wrong predictions: {now}; compared with {share(expected)} {source}"
-    test = finding(Topic.ERRORS, "", text, max(0.0, now.share - expected), p)
+    test = finding(About.ERRORS, "", text, max(0.0, now.share - expected), p)
     return replace(errors, expected=expected, source=source), [test]
 
 
@@ -74,7 +74,7 @@ def _held_out(model: Any) -> Share:
     return Share(round((rows - right) * once / rows), once)
 
 
-def _as_in_training(model: Any, rows: NewRows, now: Share) -> tuple[float, str, float]:
+def _as_in_training(model: Any, rows: TestedRows, now: Share) -> tuple[float, str, float]:
     """The comparison with the training error, or with that of one class, whichever tells more."""
     table = model.model_
     n = int(table.rows[0])
@@ -89,7 +89,7 @@ def _as_in_training(model: Any, rows: NewRows, now: Share) -> tuple[float, str, 
     return *baseline[:2], min(1.0, 2 * baseline[2])
 
 
-def log_models(model: Any, rows: NewRows) -> float:
+def log_models(model: Any, rows: TestedRows) -> float:
     """The natural logarithm of how many models stand beside this one: of its size, with tests that differ on all rows.
 
     The inverses of these numbers, added up over all models of all sizes, are at most 1.
@@ -107,7 +107,7 @@ def log_models(model: Any, rows: NewRows) -> float:
     return float(tests + shapes + labels + (n_splits + 1) * math.log(2))
 
 
-def _log_tests(model: Any, rows: NewRows, node: int) -> float:
+def _log_tests(model: Any, rows: TestedRows, node: int) -> float:
     """The same for the test of a split: a column or a weighted sum, a side for missing values, and where it divides."""
     table, width = model.model_, model.n_features_in_
     n = int(table.rows[0]) + rows.count

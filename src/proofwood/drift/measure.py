@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import CATEGORIES, Kind
-from proofwood.drift.alarms import differs, has_new_levels, holm, is_beyond
 from proofwood.drift.errors import OF_BASELINE, OF_TRAINING, compared, training_error
-from proofwood.drift.parts import ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, Topic, finding
-from proofwood.drift.rows import NewRows, new_rows
+from proofwood.drift.exact import differs, has_new_levels, holm, is_beyond
+from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding
+from proofwood.drift.rows import TestedRows, new_rows
 from proofwood.estimators.input import features_and_labels, labels_of
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable, Normals
@@ -113,7 +113,7 @@ def _corrected(kinds: Sequence[Sequence[Finding]], asked: Asked) -> tuple[Findin
     return tuple(sorted(found, key=lambda test: (test.corrected, test.p, -abs(test.change))))
 
 
-def _notes(model: Any, rows: NewRows, errors: ErrorDrift | None, *, weighted: bool) -> Iterator[str]:
+def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted: bool) -> Iterator[str]:
     """What could not be compared, and why."""
     columns = model.schema_.columns
     if rows.unreadable:
@@ -138,7 +138,7 @@ def _notes(model: Any, rows: NewRows, errors: ErrorDrift | None, *, weighted: bo
 # ----------------------------------------------------------------------------------------------------------- columns
 
 
-def _column(model: Any, words: Words, rows: NewRows, j: int) -> ColumnDrift:
+def _column(model: Any, words: Words, rows: TestedRows, j: int) -> ColumnDrift:
     """What is found about column ``j``."""
     column, tested = model.schema_.columns[j], model._tested.get(j)
     name, kind, n_then = printable(column.name), str(column.kind), int(model.model_.rows[0])
@@ -172,26 +172,26 @@ def _range(words: Words, j: int, present: FloatArray) -> tuple[str, str] | None:
     return words.value(j, float(present.min())), words.value(j, float(present.max()))
 
 
-def _column_tests(model: Any, rows: NewRows, j: int, found: ColumnDrift) -> Iterator[Finding]:
+def _column_tests(model: Any, rows: TestedRows, j: int, found: ColumnDrift) -> Iterator[Finding]:
     """The tests of column ``j``."""
     if found.unreadable:
-        yield finding(Topic.UNREADABLE, found.name, found.unreadable, 1.0, 0.0)
+        yield finding(About.UNREADABLE, found.name, found.unreadable, 1.0, 0.0)
         return
     gaps, before = found.missing_now, found.missing_then
     n_then = before.rows - before.count
     if gaps is not None:
         text = f"missing values in {found.name!r}: {share(before.share)} of the training rows, now {gaps}"
         p = differs(gaps.count, gaps.rows, before.count, before.rows)
-        yield finding(Topic.GAPS, found.name, text, gaps.share - before.share, p)
-    for topic, beyond, end in ((Topic.BELOW, found.below, 0), (Topic.ABOVE, found.above, 1)):
+        yield finding(About.GAPS, found.name, text, gaps.share - before.share, p)
+    for about, beyond, end in ((About.BELOW, found.below, 0), (About.ABOVE, found.above, 1)):
         if beyond is not None and found.range_then is not None and found.range_now is not None:
             p = is_beyond(beyond.count, beyond.rows, n_then)
             word = ("least", "greatest")[end]
             text = (
-                f"{found.name!r} {topic}, whose {word} value is {found.range_then[end]}: {beyond}, "
+                f"{found.name!r} {about}, whose {word} value is {found.range_then[end]}: {beyond}, "
                 f"with {found.range_now[end]} as the {word}"
             )
-            yield finding(topic, found.name, text, beyond.share, p)
+            yield finding(about, found.name, text, beyond.share, p)
     if found.new_level_rows is not None:
         yield _level_test(model, found, j, n_then)
     yield from _fractions(model, rows, j, found)
@@ -204,10 +204,10 @@ def _level_test(model: Any, found: ColumnDrift, j: int, n_then: int) -> Finding:
     p = has_new_levels([count for _, count in found.new_levels], found.new_level_rows.rows, n_then, known)
     names = shown([level for level, _ in found.new_levels], MOST_NAMED)
     text = f"levels of {found.name!r} that training did not have ({names or 'none'}): {found.new_level_rows}"
-    return finding(Topic.LEVELS, found.name, text, found.new_level_rows.share, p)
+    return finding(About.LEVELS, found.name, text, found.new_level_rows.share, p)
 
 
-def _fractions(model: Any, rows: NewRows, j: int, found: ColumnDrift) -> Iterator[Finding]:
+def _fractions(model: Any, rows: TestedRows, j: int, found: ColumnDrift) -> Iterator[Finding]:
     """A finding if a column that was whole numbers, or yes and no, has other numbers now."""
     kind, values = model.schema_.columns[j].kind, rows.values[j]
     if kind not in (Kind.INTEGER, Kind.BOOLEAN):
@@ -220,14 +220,14 @@ def _fractions(model: Any, rows: NewRows, j: int, found: ColumnDrift) -> Iterato
         was = "whole numbers" if kind is Kind.INTEGER else "yes and no"
         among = Share(int(strange.sum()), present.size)
         text = f"{found.name!r} held {was} in training, and now others (such as {present[strange][0]:g}): {among}"
-        yield finding(Topic.FRACTIONS, found.name, text, among.share, 0.0)
+        yield finding(About.FRACTIONS, found.name, text, among.share, 0.0)
 
 
 # ------------------------------------------------------------------------------------------------------------ leaves
 
 
 def _at_leaves(
-    model: Any, words: Words, rows: NewRows, codes: IntArray | None
+    model: Any, words: Words, rows: TestedRows, codes: IntArray | None
 ) -> tuple[tuple[LeafDrift, ...], ErrorDrift | None]:
     """Rows and errors at each leaf, and all errors; nothing if a column cannot be read."""
     table = model.model_
@@ -260,7 +260,7 @@ def _at_leaves(
     return tuple(found), errors
 
 
-def _values(table: NodeTable, rows: NewRows) -> FloatArray:
+def _values(table: NodeTable, rows: TestedRows) -> FloatArray:
     columns = [rows.values[j] for j in table.tested_columns]
     return np.column_stack(columns) if columns else np.empty((rows.count, 0))
 
@@ -286,5 +286,5 @@ def _leaf_tests(leaves: tuple[LeafDrift, ...]) -> list[Finding]:
             f"{share(then.share)} of the training rows, now {now}"
         )
         p = differs(now.count, now.rows, then.count, then.rows)
-        found.append(finding(Topic.LEAF, f"leaf {leaf.node}", text, now.share - then.share, p))
+        found.append(finding(About.LEAF, f"leaf {leaf.node}", text, now.share - then.share, p))
     return found

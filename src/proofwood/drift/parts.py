@@ -11,7 +11,7 @@ from proofwood.report.measures import interval
 from proofwood.report.words import share
 
 
-class Topic(StrEnum):
+class About(StrEnum):
     """What a test is about."""
 
     LEAF = "rows at a leaf"
@@ -134,7 +134,7 @@ class Finding:
 
     Parameters
     ----------
-    topic : what is tested
+    about : what is tested
     where : the leaf or the column
     text : what was counted, in words
     change : difference between the two shares
@@ -144,7 +144,7 @@ class Finding:
     alarm : whether it is drift: ``corrected`` at most ``false_alarms``, and ``change`` at least ``tolerance``
     """
 
-    topic: Topic
+    about: About
     where: str
     text: str
     change: float
@@ -153,9 +153,9 @@ class Finding:
     alarm: bool
 
 
-def finding(topic: Topic, where: str, text: str, change: float, p: float) -> Finding:
+def finding(about: About, where: str, text: str, change: float, p: float) -> Finding:
     """One test, before it is corrected for the others."""
-    return Finding(topic, where, text, change, p, p, alarm=False)
+    return Finding(about, where, text, change, p, p, alarm=False)
 
 
 def plain(value: Any) -> Any:
@@ -166,6 +166,6 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
         return [plain(item) for item in value]
-    if isinstance(value, Topic):
+    if isinstance(value, About):
         return str(value)
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from proofwood.drift import page
+from proofwood.drift import show
 from proofwood.drift.measure import Asked, measured
 from proofwood.drift.parts import ColumnDrift, ErrorDrift, Finding, LeafDrift, plain
 from proofwood.files import write_whole
@@ -119,7 +119,7 @@ class Drift:
 
     def summary(self) -> str:
         """The verdict with its reasons, errors, rows at leaves and columns, as text."""
-        return page.summary(self)
+        return show.summary(self)
 
     def __str__(self) -> str:
         return self.summary()
@@ -146,7 +146,7 @@ class Drift:
         }
 
     def _repr_html_(self) -> str:
-        return page.inner(self)
+        return show.inner(self)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write one HTML file, which works without a network.
@@ -155,4 +155,4 @@ class Drift:
         ----------
         path : file to write
         """
-        write_whole(path, page.whole(self).encode())
+        write_whole(path, show.whole(self).encode())

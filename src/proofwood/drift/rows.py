@@ -19,7 +19,7 @@ from proofwood.printable import nearest, shown
 
 
 @dataclass(frozen=True, eq=False)
-class NewRows:
+class TestedRows:
     """The columns of new rows that a model tests.
 
     Parameters
@@ -37,7 +37,7 @@ class NewRows:
     unreadable: dict[int, str] = field(default_factory=dict)
 
 
-def new_rows(model: Any, X: Any) -> NewRows:
+def new_rows(model: Any, X: Any) -> TestedRows:
     """Read the columns of ``X`` that a fitted model tests; a column that cannot be read is no error.
 
     Raises
@@ -46,7 +46,7 @@ def new_rows(model: Any, X: Any) -> NewRows:
         If there are no rows, or a tested column is not there.
     """
     table, places = _opened(model, X)
-    found = NewRows(int(table.shape[0]))
+    found = TestedRows(int(table.shape[0]))
     if found.count == 0:
         raise DataError("there are no new rows: expected at least one")
     for j, place in places.items():

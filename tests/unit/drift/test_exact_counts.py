@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, fisher_exact, hypergeom
 
-from proofwood.drift.alarms import differs, has_new_levels, holm, is_above, is_beyond, is_more, tails
+from proofwood.drift.exact import differs, has_new_levels, holm, is_above, is_beyond, is_more, tails
 
 
 @pytest.mark.parametrize(

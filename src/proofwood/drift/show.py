@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from proofwood.drift.parts import ColumnDrift, Finding, LeafDrift, Share, Topic
+from proofwood import __version__
+from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share
 from proofwood.printable import cut, printable
 from proofwood.report.words import share
 from proofwood.report.write import FOLDER as REPORT
@@ -38,7 +40,10 @@ def summary(drift: Any) -> str:
 def whole(drift: Any) -> str:
     """A :class:`proofwood.Drift` as an HTML page, which works without a network."""
     style = (REPORT / "style.css").read_text(encoding="utf-8")
-    return _environment().get_template("page.html.jinja").render(**_content(drift), style=Markup(style))
+    written = f"Written {datetime.now().astimezone():%d %B %Y}, by proofwood {__version__}"
+    return (
+        _environment().get_template("page.html.jinja").render(**_content(drift), style=Markup(style), written=written)
+    )
 
 
 def inner(drift: Any) -> str:
@@ -61,7 +66,7 @@ def _content(drift: Any) -> dict[str, Any]:
     """What the templates show, as texts."""
     most = max((share.interval[1] for leaf in drift.leaves for share in (leaf.then, leaf.now)), default=1.0)
     return {
-        "title": f"New rows: {printable(drift.target)}" if drift.target else "New rows",
+        "title": f"Drift: {printable(drift.target)}" if drift.target else "Drift",
         "found": drift.found,
         "verdict": drift.verdict,
         "reasons": [(finding.text, _p(finding)) for finding in drift.findings if finding.alarm],
@@ -70,7 +75,7 @@ def _content(drift: Any) -> dict[str, Any]:
         "leaves": [(_leaf_cells(leaf, rule=None), _bars(leaf, most), _is_alarm(drift, leaf)) for leaf in drift.leaves],
         "column_head": _COLUMN_HEAD,
         "columns": [_column_cells(column) for column in drift.columns],
-        "tests": [(str(f.topic), f.where, f.text, _p(f), f.alarm) for f in drift.findings],
+        "tests": [(str(f.about), f.where, f.text, _p(f), f.alarm) for f in drift.findings],
         "false_alarms": f"{drift.false_alarms:.2g}",
         "tolerance": share(drift.tolerance) if drift.tolerance else "",
         "notes": drift.notes,
@@ -78,7 +83,7 @@ def _content(drift: Any) -> dict[str, Any]:
 
 
 def _p(finding: Finding) -> str:
-    if finding.topic in (Topic.FRACTIONS, Topic.UNREADABLE):
+    if finding.about in (About.FRACTIONS, About.UNREADABLE):
         return "not by chance"
     return f"p {finding.corrected:.2g}" if finding.corrected >= 1e-12 else "p < 1e-12"
 
@@ -107,7 +112,7 @@ def _percent(value: float) -> str:
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
-_LEAF_HEAD = ("leaf", "predicts", "rows then", "rows now", "95 % interval", "wrong then", "wrong now", "way")
+_LEAF_HEAD = ("leaf", "predicts", "rows then", "rows now (95 %)", "wrong then", "wrong now (95 %)", "way")
 _COLUMN_HEAD = ("column", "missing then", "missing now", "training", "now", "outside", "new levels")
 
 
@@ -117,17 +122,16 @@ def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:
         str(leaf.node),
         leaf.prediction,
         f"{leaf.then.count:,} ({share(leaf.then.share)})",
-        f"{leaf.now.count:,} ({share(leaf.now.share)})",
-        _interval(leaf.now),
+        _with_interval(leaf.now),
         _percent(leaf.error_then),
-        "–" if wrong is None else f"{wrong.count:,} ({share(wrong.share)}; {_interval(wrong)})",
+        "–" if wrong is None else _with_interval(wrong),
         leaf.rule if rule is None else cut(leaf.rule, rule),
     ]
 
 
-def _interval(found: Share) -> str:
+def _with_interval(found: Share) -> str:
     low, high = found.interval
-    return f"{share(low)} to {share(high)}"
+    return f"{found.count:,} ({share(found.share)}; {share(low)} to {share(high)})"
 
 
 def _column_cells(column: ColumnDrift) -> list[str]:
