@@ -110,13 +110,18 @@ def test_a_model_without_names(tmp_path: Path) -> None:
     )
 
 
-def test_rows_without_a_target_and_sheets(folder: Path, tree: Path, tmp_path: Path) -> None:
+def test_rows_without_a_target(folder: Path, tree: Path, tmp_path: Path) -> None:
     table = pl.read_csv(folder / "iris.csv")
     gaps = table.with_columns(species=pl.when(pl.int_range(pl.len()) > 9).then("species"))
     gaps.write_csv(tmp_path / "gaps.csv")
     given = ("drift", tree, tmp_path / "gaps.csv", "--target", "species")
     assert "--drop-missing-target" in failed(*given)
     assert answer(*given, "--drop-missing-target")["new_rows"] == 140
+
+
+@pytest.mark.needs("fastexcel")
+def test_a_sheet_of_a_workbook(folder: Path, tree: Path, tmp_path: Path) -> None:
+    table = pl.read_csv(folder / "iris.csv")
     rows = [table.columns, *table.rows()]
     write_workbook(tmp_path / "t.xlsx", {"first": [["a"], [1]], "second": rows})
     assert answer("drift", tree, tmp_path / "t.xlsx", "--sheet", "second")["new_rows"] == 150
