@@ -49,7 +49,8 @@ def labelled_rows(
     cells = read_cells(path, sheet=sheet)
     if drop_missing:
         cells = with_target(cells, target)
-    return rows_of(model, cells, path, [target], " beside the target"), labels_of(model, cells, target)
+    labels = labels_of(model, cells, target)
+    return rows_of(model, cells, path, [target], " beside the target"), labels
 
 
 def labels_of(model: Any, cells: Cells, target: str) -> Any:
