@@ -77,6 +77,19 @@ def many_classes() -> tuple[Any, Any, Any]:
     return OptimalTreeClassifier(max_depth=2, time_limit=None).fit(X, y), X, y
 
 
+def small() -> tuple[Any, Any, Any]:
+    """A tree of whole numbers, of numbers with gaps, and of levels, over few enough cells to look at all of them."""
+    rng = np.random.default_rng(6)
+    n = 300
+    income = rng.normal(30, 8, n).round(1)
+    income[rng.random(n) < 0.15] = np.nan
+    age, city = rng.integers(18, 70, n), rng.choice(["Bonn", "Kiel", "Ulm"], n)
+    table = pl.DataFrame({"age": age, "income": pl.Series(income, nan_to_null=True), "city": city})
+    score = (age > 40) + (np.nan_to_num(income, nan=45) > 33) + (city == "Ulm") * 1.5 + rng.normal(0, 0.3, n)
+    y = np.where(score > 1.6, "yes", "no")
+    return OptimalTreeClassifier(max_depth=3, time_limit=None).fit(table, y), table, y
+
+
 def hostile() -> tuple[Any, Any, Any]:
     """Columns, levels and classes with names that would be code."""
     rng = np.random.default_rng(2)

@@ -52,13 +52,13 @@ def page(name: str) -> dict[str, Any]:
 def loans_tree() -> Any:
     """The tree of the tutorial on a messy table."""
     made = page("tutorial/messy-table.md")
-    return made["tree"].plot(title="Which loans are repaid?", figsize=(10.5, 5.6))
+    return made["tree"].plot(X=made["X"], y=made["y"], title="Which loans are repaid?", figsize=(14.0, 6.6))
 
 
 def first_tree() -> Any:
     """The tree of the first tutorial, and of the README."""
     made = page("tutorial/first-tree.md")
-    return made["tree"].plot(figsize=(9.0, 4.4))
+    return made["tree"].plot(X=made["X"], y=made["y"], figsize=(9.0, 5.4))
 
 
 def choose_size() -> Any:
@@ -108,7 +108,7 @@ def many_classes() -> Any:
     """A tree of ten classes."""
     X, y = load_digits(return_X_y=True, as_frame=True)
     tree = OptimalTreeClassifier(max_depth=3).fit(X, y)
-    return tree.plot(figsize=(11.0, 5.4), title="Ten classes: written digits from single pixels")
+    return tree.plot(X=X, y=y, figsize=(14.0, 6.4), title="Ten classes: written digits from single pixels")
 
 
 PICTURES: dict[str, Callable[[], Any]] = {

@@ -29,7 +29,7 @@ def test_a_report_from_files(folder):
     assert result.stdout == ""
     page = out.read_text()
     assert "From &lt;files&gt;" in page
-    assert "Validation rows" in page
+    assert "and was then tried on 50 rows that it had not seen" in page
     assert 'id="row-3"' in page
     assert 'id="row-7"' in page
     assert "Done for this report" in page
@@ -56,5 +56,5 @@ def test_rows_from_two_sheets_of_a_workbook(folder, tmp_path):
     call = ("report", folder / "m.json", book, "--target", "paid", "--explain-seconds", 0, "--out", out)
     assert "has several sheets: 'train', 'fresh'. Name one of them" in failed(*call)
     worked(*call, "--sheet", "train", "--validation", book, "--validation-sheet", "fresh")
-    assert "Validation rows" in out.read_text()
+    assert "tried on 50 rows" in out.read_text()
     assert "needs --validation FILE" in failed(*call, "--sheet", "train", "--validation-sheet", "fresh")

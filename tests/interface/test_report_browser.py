@@ -6,117 +6,13 @@ names a folder for pictures of the pages, to be looked at.
 
 from __future__ import annotations
 
-import os
-import shutil
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from proofwood import write_report
 from tests import report_models
 
 pytestmark = pytest.mark.needs("selenium")
-SCREENSHOTS = os.environ.get("PROOFWOOD_SCREENSHOTS")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from selenium import webdriver
-
-    names = ("chromium", "chromium-browser", "google-chrome")
-    binary, driver = next(filter(None, map(shutil.which, names)), None), shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.skip("there is no Chromium with chromedriver: install Debian's chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,1000"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield chrome
-    chrome.quit()
-
-
-class Report:
-    """A report in the browser."""
-
-    def __init__(self, browser, path, model):
-        self.browser, self.path, self.model = browser, path, model
-
-    def open(self, *, dark=False):
-        value = "dark" if dark else "light"
-        media = {"features": [{"name": "prefers-color-scheme", "value": value}]}
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-        self.browser.set_window_size(1300, 1000)
-        self.browser.get_log("browser")
-        self.browser.get(self.path.as_uri())
-        return self
-
-    def all(self, selector):
-        from selenium.webdriver.common.by import By
-
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def one(self, selector):
-        (found,) = self.all(selector)
-        return found
-
-    def run(self, script, *arguments):
-        return self.browser.execute_script(f"return {script}", *arguments)
-
-    def node(self, node):
-        return self.one(f'.pw-node[data-node="{node}"]')
-
-    def shown(self):
-        return {int(box.get_attribute("data-node")) for box in self.all(".pw-node:not(.gone)")}
-
-    def picked(self):
-        return {int(box.get_attribute("data-node")) for box in self.all(".pw-node.on")}
-
-    def find(self, text):
-        field = self.one("#pw-query")
-        field.clear()
-        field.send_keys(text, "\n")
-
-    def press(self, *keys):
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        chain = ActionChains(self.browser)
-        for key in keys:
-            chain.send_keys(key)
-        chain.perform()
-
-    def focused(self):
-        return int(self.browser.switch_to.active_element.get_attribute("data-node"))
-
-    def picture(self, name):
-        if SCREENSHOTS:
-            Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
-            self.browser.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
-
-    def assert_quiet(self):
-        assert self.browser.get_log("browser") == []
-        loaded = self.run("performance.getEntriesByType('resource').map(one => one.name)")
-        assert loaded == [], "a report loads nothing"
-
-
-@pytest.fixture(scope="module")
-def reports(browser, tmp_path_factory):
-    folder, made = tmp_path_factory.mktemp("reports"), {}
-
-    def report(make):
-        if make not in made:
-            model, X, y = make()
-            path = folder / f"{make.__name__}.html"
-            write_report(model, path, X, y)
-            made[make] = (path, model, X, y)
-        path, model, *_ = made[make]
-        found = Report(browser, path, model)
-        found.X, found.y = made[make][2:]
-        return found
-
-    return report
 
 
 MAKERS = [
@@ -173,6 +69,7 @@ def test_a_click_folds_and_unfolds_what_is_below(reports):
 
 def test_boxes_do_not_overlap_whatever_is_folded(reports):
     report = reports(report_models.many_nodes).open()
+    report.one("#pw-as-picture").click()  # large trees are an outline at first
     table = report.model.model_
     report.one("#pw-fit").click()
     for node in (int(table.low[0]), int(table.high[int(table.high[0])])):
@@ -211,6 +108,8 @@ def test_a_diagram_hides_only_what_no_other_way_leads_to(reports):
 def test_a_row_is_found_by_its_number(reports):
     for make in (report_models.depth_four, report_models.diagram, report_models.many_nodes, report_models.many_classes):
         report = reports(make).open()
+        if make is report_models.many_nodes:
+            report.one("#pw-as-picture").click()
         visits = report.model.decision_path(report.X)
         for row in (0, 41):
             report.find(str(row))
@@ -276,6 +175,7 @@ def test_buttons_of_rules_and_rows_show_paths(reports):
 
 def test_zooming(reports):
     report = reports(report_models.many_nodes).open()
+    report.one("#pw-as-picture").click()  # large trees are an outline at first
     width = lambda: float(report.one("svg.pw-model").get_attribute("width"))  # noqa: E731
     before = width()
     report.one("#pw-in").click()
@@ -329,7 +229,12 @@ def test_screen_readers_get_names_roles_and_headings(reports):
     assert len(nodes) == report.model.model_.n_nodes
     assert ("searchbox", "Row number, or a value") in named
     headings = [name for role, name in named if role == "heading"]
-    assert headings[:4] == ["OptimalTreeClassifier: report", "The tree", "Rules in words", "What is proved"]
+    assert headings[:4] == [
+        "A tree of OptimalTreeClassifier",
+        "How often it is wrong",
+        "Class by class, on training rows",
+        "What is proved",
+    ]
     assert any(role == "main" for role, _ in named)
 
 

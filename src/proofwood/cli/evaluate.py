@@ -86,7 +86,8 @@ def evaluate(
     For rows that were not used in training, the interval is a confidence interval of the accuracy. For training rows it
     has no meaning.
     """
-    from proofwood.report.measures import codes_of, measured
+    from proofwood.estimators.input import codes_of
+    from proofwood.report.measures import measured
 
     fitted = saved_model(model)
     features, labels = labelled_rows(fitted, data, target, sheet, drop_missing=drop_missing)

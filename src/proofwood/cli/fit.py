@@ -23,6 +23,7 @@ from proofwood.cli.learning import learn
 from proofwood.cli.options import (
     TABLE_HELP,
     Bands,
+    Card,
     Drop,
     DropMissingTarget,
     Groups,
@@ -127,6 +128,7 @@ def fit(
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write a report here (HTML), with the proof of this run."),
     ] = None,
+    card: Card = None,
     as_json: AsJson = False,
     **own: Any,
 ) -> None:
@@ -140,7 +142,8 @@ def fit(
     require_out(out, data)
     require_out(plot, data, option="--plot")
     require_picture(plot)
-    require_out(report, data, option="--report")
+    require_out(report, data, *([] if card is None else [card]), option="--report")
+    told = _card(card, report)
     estimator = learner(model)
     require_scoring(scoring)
     given = chosen(own)
@@ -203,7 +206,7 @@ def fit(
         from proofwood.report import write_report
 
         with writing(report):
-            write_report(tree, report, features, labels, **given_rows)
+            write_report(tree, report, features, labels, card=told, source=data, **given_rows)
     if as_json:
         scores = None if folds is None else size_answer(fitted)
         print_answer(
@@ -219,6 +222,15 @@ def fit(
     for path in (out, plot, report):
         if path is not None:
             say_saved(path, "\n" if path is out else "")
+
+
+def _card(path: Path | None, report: Path | None) -> Any:
+    """What people say of the model; read before the search, which a mistake in it should not cost."""
+    from proofwood.report.card import Card
+
+    if path is not None and report is None:
+        raise DataError("--card needs --report FILE, which shows it")
+    return Card.of(path)
 
 
 def _require_checkpoint(given: Mapping[str, Any], data: Path, *others: tuple[Path | None, str]) -> None:

@@ -12,7 +12,7 @@ import typer
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import TABLE_HELP, DropMissingTarget, ModelFile, Sheet, Target
+from proofwood.cli.options import TABLE_HELP, Card, DropMissingTarget, ModelFile, Sheet, Target
 from proofwood.exceptions import DataError
 
 EXAMPLES = """
@@ -36,6 +36,13 @@ def report(
         list[int], typer.Option(metavar="N", help="Training row to explain, counted from 0; may be repeated.")
     ] = [],  # noqa: B006 - typer copies it
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    card: Card = None,
+    include_rows: Annotated[
+        bool,
+        typer.Option(
+            "--include-rows", help="Put training rows into the file, to find and to explain (personal data!)."
+        ),
+    ] = False,
     explain_seconds: Annotated[float, typer.Option(help="Seconds for the formal explanations; 0 for none.")] = 2.0,
     drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
@@ -44,16 +51,16 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write model, proof, errors and explained rows as one HTML file.
+    """Write model, proof, errors and an answer to "what if" as one HTML file.
 
-    The file works without a network.
+    The file works without a network. It holds no row of the table unless you ask for rows.
     """
     from proofwood.report import write_report
 
-    require_out(out, model, table, *([] if validation is None else [validation]))
+    require_out(out, model, table, *(path for path in (validation, card) if path is not None))
     fitted = saved_model(model)
     features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {"card": card, "source": table, "include_rows": include_rows}
     if validation is None and validation_sheet is not None:
         raise DataError("--validation-sheet needs --validation FILE, the workbook that has the sheet")
     if validation is not None:

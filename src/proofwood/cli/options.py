@@ -64,6 +64,12 @@ DropMissingTarget = Annotated[
     bool, typer.Option("--drop-missing-target", help="Leave out rows without a target, and say how many.")
 ]
 
+Card = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="What only people know of the model, for the report: purpose, limits (YAML, TOML or JSON)."
+    ),
+]
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
 MemoryLimit = Annotated[
     str | None,

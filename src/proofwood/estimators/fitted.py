@@ -225,7 +225,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : not used; accepted so that calls written for earlier versions still work
+        X, y : rows and their labels, such as those of training: boxes then show how the rows at them are spread over
+            the tested column. Diagrams that are drawn in layers do not show it
         ascii_only : whether to draw with ASCII characters only
         """
         check_is_fitted(self)
@@ -256,6 +257,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         ax: Any = None,
         *,
         X: Any = None,
+        y: Any = None,
         figsize: tuple[float, float] | None = None,
         title: str | None = None,
         palette: Any = None,
@@ -267,7 +269,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         Parameters
         ----------
         ax : axes to draw on; None makes a new figure
-        X : not used; accepted so that calls written for earlier versions still work
+        X, y : rows and their labels, such as those of training: boxes then show how the rows at them are spread over
+            the tested column. Diagrams that are drawn in layers do not show it
         figsize : width and height of a new figure in inches; text shrinks to fit
         title : line above the picture
         palette : list of colours in the order of ``classes_``, or dict from label to colour
@@ -277,7 +280,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         # Start-up time: likewise.
         from proofwood.estimators import pictures
 
-        return pictures.draw(self, ax, figsize=figsize, title=title, palette=palette, legend=legend, proof=proof)
+        more = {"figsize": figsize, "title": title, "palette": palette, "legend": legend}
+        return pictures.draw(self, ax, X, y, proof=proof, **more)
 
     def plot_trace(
         self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
@@ -386,6 +390,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             kinds={j: column.kind for j, column in enumerate(self.schema_.columns)},
             gaps=self.schema_.gaps,
             zones={j: column.zone for j, column in enumerate(self.schema_.columns) if column.zone is not None},
+            target=self.target_name_,
         )
 
     def _describe_model(self) -> str:

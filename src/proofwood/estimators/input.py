@@ -257,3 +257,12 @@ def known_codes(y: Any, classes: npt.NDArray[Any], n_rows: int) -> IntArray:
     if y.shape != (n_rows,) or np.any(classes[codes] != y):
         raise ValueError(f"y must have {n_rows} labels, all of them seen in training: {classes.tolist()}")
     return codes
+
+
+def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
+    """(n_rows,) class code of each label; ``n_classes`` for a label that training did not have."""
+    labels = np.asarray(labels).ravel()
+    if labels.dtype.kind in "mM" and classes.dtype.kind == labels.dtype.kind:
+        labels = labels.astype(classes.dtype)  # days and nanoseconds of one moment are the same
+    known = {label: code for code, label in enumerate(classes.tolist())}
+    return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.int64)

@@ -1,43 +1,52 @@
-"""The content of a report, as plain values and texts; the template only arranges them."""
+"""The content of a report, as plain values and texts; the template only arranges them.
+
+What stands where, and why: decisions/0087-the-report-that-is-handed-on.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proofwood import __version__
-from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.estimators.proof_report import proof_report
 from proofwood.markup import trace_svg
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable, shown
+from proofwood.report import charts, errors, what_if
+from proofwood.report.card import Card
+from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import explained_rows
-from proofwood.report.measures import Measured, measured
+from proofwood.report.measures import measured
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data, tested_columns
-from proofwood.report.words import Words, count, share
+from proofwood.report.words import Words, count, percent, share
 from proofwood.result import Figures, ProgressEvent, Result, Status
 from proofwood.show.labels import wrong_weight
 from proofwood.show.palette import Palette, class_colours, hexadecimal
+from proofwood.show.spread import node_counts, spreads
 from proofwood.show.svg import model_svg
 from proofwood.show.trace import finite, status_text
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
-    from proofwood.estimators.validation import Validation
 
-MOST_IN_MATRIX = 60
-"""The most classes for a confusion matrix. With more classes, a report lists only the most frequent confusions."""
-MOST_CONFUSIONS = 10
 MOST_RULES = 400
 MOST_NAMED = 8
 """Most classes that the front page names."""
+FEW_LEAF = 30
+"""Training rows of a leaf below which its shares say little."""
+TWO = ("#b8470f", "#5b87ad"), ("#f08a4b", "#7aa9d0")
+"""Colours of two classes, on a light and on a dark ground: the class that is asked about, and the other."""
 
 
 @dataclass(frozen=True)
@@ -56,74 +65,118 @@ class Rows:
     recounted: float | str | None = None
 
 
-def content(
-    model: ProvedClassifier,
-    training: Rows,
-    validation: Rows | None,
-    *,
-    rows: Sequence[int] | None,
-    title: str | None,
-    palette: Palette | None,
-    seconds: float,
-) -> dict[str, Any]:
+NO_CARD = Card()
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of a report asked for.
+
+    Parameters
+    ----------
+    rows : indices of the training rows to explain; None for none
+    title : title of the report
+    palette : colours of the classes
+    seconds : time limit for all explanations
+    card : what people say of the model
+    source : file with the training rows
+    include_rows : whether the page holds training rows, to find and to explain
+    """
+
+    rows: Sequence[int] | None = None
+    title: str | None = None
+    palette: Palette | None = None
+    seconds: float = 0.0
+    card: Card = NO_CARD
+    source: str | os.PathLike[str] | None = None
+    include_rows: bool = False
+
+
+def content(model: ProvedClassifier, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
     """The values that the template of a report shows, by name.
 
     Parameters
     ----------
     model : fitted model
     training, validation : rows of the report
-    rows : indices of the training rows to explain; None for a few
-    title : title of the report
-    palette : colours of the classes
-    seconds : time limit for all explanations
+    options : what the report should have
     """
-    table, labels = model.model_, model._names()
-    words = Words(table, labels)
-    colours = [hexadecimal(colour) for colour in class_colours(table.n_classes, palette, labels.classes)]
-    seen = measured(table, training.X, training.codes)
-    fresh = None if validation is None else measured(table, validation.X, validation.codes)
-    chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes) if rows is None else list(rows)
-    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, seconds)
-    kind = "tree" if table.is_tree else "diagram"
-    picture = model_svg(
-        table,
-        labels,
-        palette=palette,
-        dashed=model._dashed,
-        name=f"The {kind}: {table.n_nodes} nodes. Arrow keys move between nodes, Enter folds.",
-        asked=[words.node(node) for node in range(table.n_nodes)],
-    )
+    table, labels, card = model.model_, model._names(), options.card
+    words, kind = Words(table, labels), "tree" if table.is_tree else "diagram"
+    seen, fresh = _seen(table, training), None if validation is None else _seen(table, validation)
+    event = _event(table, words, card)
+    order = [event, *(code for code in range(table.n_classes) if code != event)]
+    light, dark = _colours(table, words, event, options.palette)
+    tested = sorted(tested_columns(table))
+    chosen = list(options.rows or ())
+    if options.rows is None and options.include_rows:
+        chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes)
+    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, options.seconds)
+    best = fresh or seen  # figures are about new rows where there are any
+    counts = [_counts(table, words, node) for node in range(table.n_nodes)]
+    new_counts = None if fresh is None else fresh.counts
     return {
-        "title": printable(title or f"{type(model).__name__}: report"),
+        "title": printable(options.title or card.title or _title(model, kind)),
         "kind": kind,
+        "target": words.target,
+        "card": card,
         "loaded": bool(getattr(model, "loaded_", False)),
         "model_line": model._describe_model(),
         "facts": [f"{name}: {text}" for name, text in model._facts()],
-        "about": _about(model, training, words),
-        "hints": [str(hint) for hint in (*model.hints_, *model.notes())],
-        "validation": None if model.validation_ is None else _validation(model.validation_),
-        "baseline": _baseline(table, training, validation, words),
-        "picture": picture,
-        "nodes": [_node(table, words, node) for node in range(table.n_nodes)],
-        "rules": _rules(table, words) if table.is_tree else None,
+        "about": _about(model, training, words, card, options.source),
+        "lead": _lead(table, training, validation, options.source),
+        "hints": [*(str(hint) for hint in (*model.hints_, *model.notes())), *_leaf_hints(table, words)],
+        "headline": errors.headline(table, seen, fresh, model.validation_),
+        "common": words.class_name(int(np.argmax(table.weight[0]))),
+        "validation": None if model.validation_ is None else str(model.validation_),
+        "classes": _class_figures(model, words, fresh, seen, order),
+        "words_of": [words.class_name(code) for code in range(table.n_classes)],
+        "chips": [(code, words.class_name(code), card.classes.get(_label(words, code), "")) for code in order],
+        "light": light,
+        "dark": dark,
+        "picture": model_svg(
+            table,
+            labels,
+            palette=light,
+            dashed=model._dashed,
+            name=f"The {kind}: {table.n_nodes} nodes. Arrow keys move between nodes, Enter folds.",
+            asked=[words.node(node) for node in range(table.n_nodes)],
+            spreads=spreads(table, labels, training.X, training.codes),
+            fresh=new_counts,
+        ),
+        "nodes": [_node(table, words, node, counts[node]) for node in range(table.n_nodes)],
+        "outline": _outline(table, words, order) if table.is_tree else None,
+        "rules": _rules(table, words, seen, fresh) if table.is_tree else None,
+        "has_new": fresh is not None,
         "proof": _proof(model, training),
-        "tests": _tests(model.schema_, table, words),
+        "columns": _columns(model.schema_, table, words, card, tested),
         "trace": _trace(model.result_),
-        "quality": [
-            _quality("Training rows", seen, words, colours, fresh=False),
-            *([] if fresh is None else [_quality("Validation rows", fresh, words, colours, fresh=True)]),
+        "confusions": [
+            *([] if fresh is None else [errors.confusion(words, fresh, order, "New rows")]),
+            errors.confusion(words, seen, order, "Training rows"),
         ],
+        "curves": errors.curves(words, best, event),
+        "calibration": "" if fresh is None else errors.calibration(words, fresh, event),
+        "matter": errors.columns_that_matter(words, best, tested),
+        "groups": errors.groups(words, model.schema_, best, _group_columns(words, card)),
         "explained": told,
         "explained_note": told_note,
+        "include_rows": options.include_rows,
         "total_rows": training.X.shape[0],
         "most_rows": MOST_ROWS,
-        "classes": [(words.class_name(code), colours[code]) for code in range(table.n_classes)],
         "data": script_json(
             {
-                "nodes": [_node_data(table, words, node) for node in range(table.n_nodes)],
-                "classes": [[words.class_name(code), colours[code]] for code in range(table.n_classes)],
-                "rows": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out)),
                 "kind": kind,
+                "target": words.target,
+                "classes": [words.class_name(code) for code in range(table.n_classes)],
+                "nodes": what_if.nodes(words, tested, counts, new_counts),
+                "columns": what_if.columns(
+                    words, model.schema_, card, tested, training.X, unseen=model.unseen == "majority"
+                ),
+                "reasons": table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
+                "rows": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out))
+                if options.include_rows
+                else None,
             }
         ),
     }
@@ -140,50 +193,101 @@ def script_json(value: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _about(model: ProvedClassifier, training: Rows, words: Words) -> list[tuple[str, str]]:
-    """What a reader who was not there should know first: the target, the rows, the day and the version."""
-    names = [words.class_name(code) for code in range(model.model_.n_classes)]
-    classes = f"{len(names)} classes: {shown(names, MOST_NAMED, str)}"
-    predicted = classes if model.target_name_ is None else f"{printable(model.target_name_)} ({classes})"
-    tested, n_columns = len(tested_columns(model.model_)), training.X.shape[1]
-    return [
-        ("Predicts", predicted),
-        (
-            "Learned from",
-            f"{int(model.model_.rows[0]):,} rows with {n_columns:,} columns, of which it tests {tested:,}",
-        ),
-        ("Written", f"{datetime.now().astimezone():%d %B %Y}, by proofwood {__version__}"),
+def _seen(table: NodeTable, rows: Rows) -> CountedRows:
+    return CountedRows(rows.X, rows.codes, node_counts(table, rows.X, rows.codes), measured(table, rows.X, rows.codes))
+
+
+# ------------------------------------------------------------------------------------------------- the front page
+
+
+def _label(words: Words, code: int) -> str:
+    classes = words.labels.classes
+    return str(code if classes is None else classes[code])
+
+
+def _event(table: NodeTable, words: Words, card: Card) -> int:
+    """The class that is asked about: that of the card, or the rarer of two, or the most frequent of more."""
+    if card.event is not None:
+        return [_label(words, code) for code in range(table.n_classes)].index(card.event)
+    weight = table.weight[0]
+    return int(np.argmin(weight)) if table.n_classes == 2 else int(np.argmax(weight))
+
+
+def _colours(table: NodeTable, words: Words, event: int, palette: Palette | None) -> tuple[list[str], list[str]]:
+    """The colour of each class, on a light and on a dark ground. Of two classes, the one asked about is warm."""
+    if palette is None and table.n_classes == 2:
+        return tuple([pair[int(code != event)] for code in range(2)] for pair in TWO)  # type: ignore[return-value]
+    colours = [hexadecimal(one) for one in class_colours(table.n_classes, palette, words.labels.classes)]
+    return colours, colours
+
+
+def _title(model: ProvedClassifier, kind: str) -> str:
+    target = model.target_name_
+    return f"A {kind} of {type(model).__name__}" if target is None else f"{target}: what a {kind} says"
+
+
+def _lead(table: NodeTable, training: Rows, validation: Rows | None, source: Any) -> str:
+    origin = "" if source is None else f" of {Path(source).name}"
+    line = f"It learned from {int(table.rows[0]):,} rows{origin}"
+    if validation is not None:
+        line += f", and was then tried on {validation.codes.size:,} rows that it had not seen"
+    return printable(line + ".")
+
+
+def _about(
+    model: ProvedClassifier, training: Rows, words: Words, card: Card, source: str | os.PathLike[str] | None
+) -> list[tuple[str, str, str]]:
+    """What a reader who was not there should know: name, text, and a note in small print."""
+    table, names = model.model_, [words.class_name(code) for code in range(model.model_.n_classes)]
+    tested, gaps = len(tested_columns(table)), int(np.isnan(training.X).sum())
+    missing = f"; {gaps:,} cells missing" if gaps else ""
+    found = [
+        ("Predicts", words.target or "not named", f"{len(names)} classes: {shown(names, MOST_NAMED, str)}"),
+        ("File", "not named", "") if source is None else ("File", printable(Path(source).name), _digest(Path(source))),
+        ("Rows", f"{int(table.rows[0]):,}", "in training"),
+        ("Columns", f"{training.X.shape[1]:,}", f"{tested:,} tested{missing}"),
+        ("Made on", f"{datetime.now().astimezone():%d %B %Y}".lstrip("0"), f"proofwood {__version__}"),
+        ("Version", card.version or "not said", ""),
+        ("Author", card.author or "not said", ""),
+        ("Learner", type(model).__name__, _limits(model)),
     ]
+    return [(name, printable(text), printable(note)) for name, text, note in found]
 
 
-def _validation(found: Validation) -> dict[str, Any]:
-    """The scores on held-out rows, and recall and precision of each class."""
-    return {
-        "line": str(found),
-        "classes": [
-            (printable(one.label), f"{one.rows:,}", _share(one.recall), _share(one.precision)) for one in found.classes
-        ],
-    }
+def _digest(path: Path) -> str:
+    """The beginning of the SHA-256 digest of a file, by which a reader can tell whether it is the same."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return f"SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}…"
 
 
-def _share(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
+def _limits(model: ProvedClassifier) -> str:
+    """The parameters of the learner that are not the defaults."""
+    arguments = _call(model).partition("(")[2].removesuffix(")")
+    return arguments if len(arguments) <= 120 else arguments[:119] + "…"
 
 
-def _baseline(table: NodeTable, training: Rows, validation: Rows | None, words: Words) -> dict[str, Any]:
-    """Wrong rows of always predicting the class with the most training weight, on the rows of the report."""
-    code = int(np.argmax(table.weight[0]))
-    return {
-        "class": words.class_name(code),
-        "wrong": [
-            (f"{int(np.count_nonzero(rows.codes != code)):,}", share(float(np.mean(rows.codes != code))))
-            for rows in (training, validation)
-            if rows is not None
-        ],
-    }
+def _leaf_hints(table: NodeTable, words: Words) -> list[str]:
+    """A hint about leaves with few training rows."""
+    small = int(np.count_nonzero((table.feature == LEAF) & (table.rows < FEW_LEAF)))
+    if not small or int(table.rows[0]) < 2 * FEW_LEAF:
+        return []
+    have = "leaf has" if small == 1 else "leaves have"
+    return [f"{small} of {table.n_leaves} {have} fewer than {FEW_LEAF} training rows: shares of so few rows say little"]
 
 
-# ---------------------------------------------------------------------------------------------------- the model
+def _class_figures(
+    model: ProvedClassifier, words: Words, fresh: CountedRows | None, seen: CountedRows, order: Sequence[int]
+) -> dict[str, Any]:
+    """Recall and precision by class, on the newest rows there are."""
+    if fresh is None and model.validation_ is not None:
+        return errors.class_table(words, None, model.validation_, order)
+    found = errors.class_table(words, fresh or seen, None, order)
+    return {**found, "where": "training rows" if fresh is None else "new rows"}
+
+
+# ------------------------------------------------------------------------------------------------------ the model
 
 
 def _counts(table: NodeTable, words: Words, node: int, most: int = 6) -> list[tuple[str, str, str]]:
@@ -203,7 +307,7 @@ def _counts(table: NodeTable, words: Words, node: int, most: int = 6) -> list[tu
     return found
 
 
-def _node(table: NodeTable, words: Words, node: int) -> dict[str, Any]:
+def _node(table: NodeTable, words: Words, node: int, counts: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     leaf = bool(table.feature[node] == LEAF)
     return {
         "number": node,
@@ -213,49 +317,85 @@ def _node(table: NodeTable, words: Words, node: int) -> dict[str, Any]:
         "high": int(table.high[node]),
         "rows": f"{int(table.rows[node]):,}",
         "wrong": count(wrong_weight(table, node)) if leaf else "",
-        "counts": ", ".join(f"{name} {weight}" for name, weight, _ in _counts(table, words, node)),
+        "counts": ", ".join(f"{name} {weight}" for name, weight, _ in counts),
     }
 
 
-def _node_data(table: NodeTable, words: Words, node: int) -> dict[str, Any]:
-    leaf = bool(table.feature[node] == LEAF)
-    data: dict[str, Any] = {
-        "asks": words.asks(node),
-        "rows": int(table.rows[node]),
-        "counts": _counts(table, words, node),
-    }
-    if leaf:
-        return {**data, "label": int(table.label[node]), "wrong": count(wrong_weight(table, node))}
-    children = {"low": int(table.low[node]), "high": int(table.high[node])}
-    column = int(table.feature[node])
-    return {
-        **data,
-        **children,
-        "yes": words.answer(node, low=True),
-        "no": words.answer(node, low=False),
-        "column": column if column >= 0 else None,
-    }
-
-
-def _rules(table: NodeTable, words: Words) -> dict[str, Any]:
-    found = words.rules(MOST_RULES)
-    return {
-        "shown": [
+def _outline(table: NodeTable, words: Words, order: Sequence[int]) -> list[dict[str, Any]]:
+    """The lines of the tree as nested lists, from the root down: each with what a list opens or closes around it."""
+    found: list[dict[str, Any]] = []
+    pending: list[tuple[int, str, int]] = [(0, "All rows", 0)]
+    while pending:
+        node, says, depth = pending.pop()
+        leaf = bool(table.feature[node] == LEAF)
+        weight = table.weight[node]
+        label = int(table.label[node])
+        found.append(
             {
-                "if": conditions,
-                "then": words.asks(node),
-                "code": int(table.label[node]),
-                "rows": f"{int(table.rows[node]):,}",
-                "wrong": count(wrong_weight(table, node)),
                 "node": node,
+                "says": says,
+                "depth": depth,
+                "label": label if leaf else None,
+                "rows": f"{int(table.rows[node]):,}",
+                "share": f"{percent(float(weight[label]) / (float(weight.sum()) or 1.0))} {words.class_name(label)}",
+                "svg": charts.strip(weight.tolist(), order),
             }
-            for conditions, node in found
-        ],
-        "more": table.n_leaves - len(found),
+        )
+        if not leaf:
+            for low, child in ((False, table.high[node]), (True, table.low[node])):
+                pending.append((int(child), words.answer(node, low=low), depth + 1))
+    for k, line in enumerate(found):
+        after = found[k + 1]["depth"] if k + 1 < len(found) else 0
+        line["closes"] = max(0, line["depth"] - after)
+    return found
+
+
+def _rules(table: NodeTable, words: Words, seen: CountedRows, fresh: CountedRows | None) -> dict[str, Any]:
+    found = words.rules(MOST_RULES)
+    leaves = np.flatnonzero(table.feature == LEAF)
+    return {
+        "shown": [_rule(table, words, k + 1, conditions, node, fresh) for k, (conditions, node) in enumerate(found)],
+        "more": leaves.size - len(found),
     }
 
 
-# ---------------------------------------------------------------------------------------------------- the proof
+def _rule(
+    table: NodeTable, words: Words, number: int, conditions: Sequence[str], node: int, fresh: CountedRows | None
+) -> dict[str, Any]:
+    weight, label = table.weight[node], int(table.label[node])
+    right = float(weight[label]) / (float(weight.sum()) or 1.0)
+    rule = {
+        "no": number,
+        "if": conditions,
+        "then": words.asks(node),
+        "code": label,
+        "rows": int(table.rows[node]),
+        "share": right,
+        "right": percent(right),
+        "wrong": count(wrong_weight(table, node)),
+        "node": node,
+    }
+    if fresh is None:
+        return rule
+    n, hits = int(fresh.counts[node].sum()), int(fresh.counts[node, label])
+    ends = errors.interval_text(hits, n) if n else "no rows"
+    return {
+        **rule,
+        "new": n,
+        "new_share": hits / n if n else -1.0,
+        "new_right": percent(hits / n) if n else "–",
+        "ends": ends,
+    }
+
+
+def _group_columns(words: Words, card: Card) -> list[int] | None:
+    if not card.groups:
+        return None
+    names = [str(name) for name in words.labels.features or ()]
+    return [names.index(name) for name in card.groups]
+
+
+# ------------------------------------------------------------------------------------------------------ the proof
 
 
 def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
@@ -265,18 +405,26 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
         agrees = recounted == result.objective
     figures = Figures.of(result)
     costs = f"{figures.objective} {result.unit}"
-    meaning = {
-        Status.OPTIMAL: f"Proved: {proof.claim}.",
-        Status.WITHIN_GAP: f"Proved up to the gap: {proof.claim} by more than {figures.gap} {result.unit}.",
+    claim = proof.claim[:1].upper() + proof.claim[1:]
+    rows = f"on the {training.codes.size:,} training rows"
+    statement, strong = {
+        Status.OPTIMAL: (f"{claim}:", f"{costs} {rows} is the least."),
+        Status.WITHIN_GAP: (f"{claim} by more than {figures.gap} {result.unit}:", f"this one has {costs} {rows}."),
     }.get(
         result.status,
-        f"Not proved. The model costs {costs}. The search has proved that no model costs less than "
-        f"{figures.lower_bound}{result.within}. A better model may exist.",
+        (
+            f"Not proved to be the best: the model costs {costs} {rows}.",
+            f"No model costs less than {figures.lower_bound}{result.within}; a better one may exist."
+            if result.lower_bound > 0
+            else "The search has ruled out nothing better yet.",
+        ),
     )
     return {
         "status": str(result.status),
+        "proved": result.status in (Status.OPTIMAL, Status.WITHIN_GAP),
         "headline": status_text(result),
-        "meaning": meaning,
+        "statement": statement,
+        "strong": strong,
         "line": model._describe_proof(),
         "objective": figures.objective,
         "bound": figures.lower_bound,
@@ -300,35 +448,53 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
 
 def _call(model: ProvedClassifier) -> str:
     """The constructor call with which the model can be fitted again."""
-    return repr(model).replace("\n", " ")
+    return " ".join(repr(model).split())
 
 
-def _tests(schema: Schema, table: NodeTable, words: Words) -> list[tuple[str, str, str]]:
-    """For each column: its name, its possible tests in words, and "yes" if the model uses it."""
-    used = set(tested_columns(table))
-    found = []
+def _columns(
+    schema: Schema, table: NodeTable, words: Words, card: Card, tested: Sequence[int]
+) -> list[dict[str, str | bool]]:
+    """Each column: its name, meaning, possible tests, values in the table, missing values, and whether it is tested."""
+    found: list[dict[str, str | bool]] = []
     for j in range(max(len(schema.columns), table.n_columns)):
-        name = words.name(j)
-        if j >= len(schema.columns):
-            found.append((name, "numbers", "yes" if j in used else ""))
-            continue
-        column = schema.columns[j]
-        if j in schema.left_out:
-            found.append((name, f"not used: {schema.left_out[j]}", ""))
-            continue
-        what = {
-            Kind.BOOLEAN: "yes or no",
-            Kind.INTEGER: "whole numbers: thresholds",
-            Kind.NOMINAL: f"{len(column.levels) or 'coded'} levels without order",
-            Kind.ORDERED: f"{len(column.levels)} levels with an order: thresholds",
-        }.get(
-            column.kind,
-            f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds",
+        column = schema.columns[j] if j < len(schema.columns) else None
+        name = str(words.labels.feature(j))
+        kind, holds = ("numbers: thresholds", "") if column is None else (_kind(schema, j), _holds(schema, words, j))
+        units = card.units.get(name, (column.unit if column is not None else "") or "")
+        found.append(
+            {
+                "name": words.name(j),
+                "meaning": printable(card.columns.get(name, "")),
+                "kind": kind + (f"; in {printable(units)}" if units else ""),
+                "holds": holds,
+                "missing": f"{column.missing:,}" if column is not None and column.missing else "",
+                "tested": j in tested,
+            }
         )
-        if column.missing:
-            what += f"; {column.missing:,} missing in training"
-        found.append((name, what, "yes" if j in used else ""))
     return found
+
+
+def _kind(schema: Schema, j: int) -> str:
+    column = schema.columns[j]
+    if j in schema.left_out:
+        return f"not used: {schema.left_out[j]}"
+    return {
+        Kind.BOOLEAN: "yes or no",
+        Kind.INTEGER: "whole numbers: thresholds",
+        Kind.NOMINAL: f"{len(column.levels) or 'coded'} levels without order",
+        Kind.ORDERED: f"{len(column.levels)} levels with an order: thresholds",
+    }.get(column.kind, f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds")
+
+
+def _holds(schema: Schema, words: Words, j: int) -> str:
+    """The range of a column of numbers, or the first levels of others."""
+    column = schema.columns[j]
+    if column.kind in CATEGORIES:
+        return shown([words.value(j, float(code)) for code in range(len(column.levels))], MOST_NAMED, str)
+    if column.bounds is None or column.kind is Kind.BOOLEAN:
+        return ""
+    low, high = (words.value(j, end) for end in column.bounds)
+    return f"{low} to {high}"
 
 
 def _trace(result: Result) -> dict[str, Any]:
@@ -350,57 +516,3 @@ def _thinned(events: Sequence[Any], most: int = 20) -> list[Any]:
     if len(events) <= most:
         return list(events)
     return [events[round(k * (len(events) - 1) / (most - 1))] for k in range(most)]
-
-
-# ---------------------------------------------------------------------------------------------------- the quality
-
-
-def _quality(name: str, found: Measured, words: Words, colours: Sequence[str], *, fresh: bool) -> dict[str, Any]:
-    n_classes = found.confusion.shape[1]
-    names = [words.class_name(code) for code in range(n_classes)]
-    strange = bool(found.confusion[n_classes].any())
-    true_names = [*names, *(["not in training"] if strange else [])]
-    matrix = found.confusion[: len(true_names)]
-    wrong = [(int(matrix[i, j]), true_names[i], names[j]) for i, j in zip(*np.nonzero(matrix), strict=True) if i != j]
-    wrong.sort(key=lambda entry: -entry[0])
-    return {
-        "name": name,
-        "rows": f"{found.rows:,}",
-        "wrong": f"{found.wrong:,}",
-        "error": share(found.error),
-        "accuracy": share(1 - found.error),
-        "interval": f"{share(found.low)} to {share(found.high)}" if fresh else "",
-        "brier": f"{found.brier:.4f}" if np.isfinite(found.brier) else "",
-        "fresh": fresh,
-        "names": names,
-        "matrix": _matrix(matrix, true_names, names) if n_classes <= MOST_IN_MATRIX else None,
-        "wide": n_classes > 12,
-        "confusions": [(f"{n:,}", truth, predicted) for n, truth, predicted in wrong[:MOST_CONFUSIONS]],
-        "calibration": [
-            (share(b.predicted), share(b.right), f"{share(b.low)} to {share(b.high)}", f"{b.rows:,}")
-            for b in found.bins
-        ],
-        "calibration_points": [(b.predicted, b.right, b.low, b.high) for b in found.bins],
-    }
-
-
-def _matrix(matrix: IntArray, true_names: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
-    rows = []
-    for i, name in enumerate(true_names):
-        total = max(1, int(matrix[i].sum()))
-        rows.append(
-            {
-                "name": name,
-                "cells": [
-                    {
-                        "count": f"{int(value):,}" if value else "",
-                        "share": f"{int(value) / total:.2f}",
-                        "right": i == j,
-                        "says": f"{name} predicted as {names[j]}",
-                    }
-                    for j, value in enumerate(matrix[i].tolist())
-                ],
-                "total": f"{int(matrix[i].sum()):,}",
-            }
-        )
-    return rows

@@ -1,18 +1,23 @@
-"""Measures of how well a model predicts rows: errors, confusion matrix, calibration."""
+"""Measures of how well a model predicts rows: errors, confusions, what its leaves could do, what its columns matter."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from proofwood.model import evaluate
-from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
 BINS = 10
+REPEATS = 30
+"""Times that the values of a column are dealt out anew to measure its importance."""
+MOST_DEALT = 20_000
+"""The most rows on which importance is measured; of more rows, the first."""
 _Z = 1.959963984540054  # of a normal interval of 95 %
 
 
@@ -62,15 +67,6 @@ class Measured:
         return self.wrong / self.rows
 
 
-def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
-    """(n_rows,) class code of each label; ``n_classes`` for a label that training did not have."""
-    labels = np.asarray(labels).ravel()
-    if labels.dtype.kind in "mM" and classes.dtype.kind == labels.dtype.kind:
-        labels = labels.astype(classes.dtype)  # days and nanoseconds of one moment are the same
-    known = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.int64)
-
-
 def measured(table: NodeTable, X: FloatArray, codes: IntArray) -> Measured:
     """The measures of a model on the rows of ``X`` with their class codes."""
     n, n_classes = codes.size, table.n_classes
@@ -78,15 +74,13 @@ def measured(table: NodeTable, X: FloatArray, codes: IntArray) -> Measured:
     found, shares = table.label[leaves], evaluate.node_probabilities(table)[leaves]
     confusion = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
     np.add.at(confusion, (codes, found), 1)
-    right = found == codes
-    wrong = int(n - right.sum())
-    sure = shares[np.arange(n), found]
+    wrong, sure = int(np.count_nonzero(found != codes)), shares[np.arange(n), found]
     brier = math.nan
     if np.all(codes < n_classes):
         truth = np.zeros_like(shares)
         truth[np.arange(n), codes] = 1.0
         brier = float(((shares - truth) ** 2).sum(axis=1).mean())
-    return Measured(n, wrong, *interval(wrong, n), confusion, _calibration(sure, right), brier)
+    return Measured(n, wrong, *interval(wrong, n), confusion, _calibration(sure, found == codes), brier)
 
 
 def _calibration(sure: FloatArray, right: npt.NDArray[np.bool_]) -> tuple[Bin, ...]:
@@ -100,8 +94,103 @@ def _calibration(sure: FloatArray, right: npt.NDArray[np.bool_]) -> tuple[Bin, .
     return tuple(bins)
 
 
+@dataclass(frozen=True)
+class OperatingPoint:
+    """What it gives to call all rows of some leaves the event: those with at least a share of it in training.
+
+    Parameters
+    ----------
+    share : the least share of the event in these leaves, by training weight; None for no leaf
+    leaf : the leaf with this share; None for no leaf
+    called, hit : rows in these leaves, and those of the event among them
+    events, rows : all rows of the event, and all rows
+    used : whether the model calls these leaves the event, and no others
+    """
+
+    share: float | None
+    leaf: int | None
+    called: int
+    hit: int
+    events: int
+    rows: int
+    used: bool
+
+    @property
+    def found(self) -> float:
+        """The share of the rows of the event that are called so (recall, true positive rate)."""
+        return self.hit / self.events if self.events else math.nan
+
+    @property
+    def false(self) -> float:
+        """The share of the other rows that are called the event (false positive rate)."""
+        others = self.rows - self.events
+        return (self.called - self.hit) / others if others else math.nan
+
+    @property
+    def precision(self) -> float:
+        """The share of the called rows that are of the event; NaN if none is called."""
+        return self.hit / self.called if self.called else math.nan
+
+    @property
+    def wrong(self) -> int:
+        """Rows of the event that are not called so, and other rows that are."""
+        return self.events - self.hit + self.called - self.hit
+
+
+def operating_points(table: NodeTable, counts: IntArray, event: int) -> list[OperatingPoint]:
+    """What a model gives if leaf after leaf is called the event, the leaf with the largest share of it first.
+
+    Parameters
+    ----------
+    table : NodeTable
+    counts : (n_nodes, n_classes) rows at each node, by class
+    event : class code
+    """
+    leaves = np.flatnonzero(table.feature == LEAF)
+    shares = evaluate.node_probabilities(table)[leaves, event]
+    order = np.argsort(-shares, kind="stable")
+    calls = {int(leaf) for leaf in leaves if table.label[leaf] == event}
+    events, rows = int(counts[leaves, event].sum()), int(counts[leaves].sum())
+    points, called, hit, taken = [OperatingPoint(None, None, 0, 0, events, rows, not calls)], 0, 0, set[int]()
+    for leaf, share in zip(leaves[order].tolist(), shares[order].tolist(), strict=True):
+        called, hit = called + int(counts[leaf].sum()), hit + int(counts[leaf, event])
+        taken.add(leaf)
+        points.append(OperatingPoint(share, leaf, called, hit, events, rows, taken == calls))
+    return points
+
+
+def area_under(points: Sequence[OperatingPoint]) -> float:
+    """The area under the curve of found against falsely called rows (ROC)."""
+    steps = pairwise(points)
+    return math.fsum((b.false - a.false) * (a.found + b.found) / 2 for a, b in steps)
+
+
+def importance(
+    table: NodeTable, X: FloatArray, codes: IntArray, columns: Sequence[int]
+) -> dict[int, tuple[float, float]]:
+    """For each column, the mean and standard deviation of the share of errors that comes if its values are dealt anew.
+
+    This is the permutation importance of Breiman (2001), with :data:`REPEATS` deals from a fixed seed.
+    """
+    random = np.random.default_rng(0)
+    X, codes = np.array(X[:MOST_DEALT]), codes[:MOST_DEALT]
+    before = np.mean(evaluate.predict(table, X) != codes)
+    found = {}
+    for column in columns:
+        kept = X[:, column].copy()
+        more = []
+        for _ in range(REPEATS):
+            X[:, column] = random.permutation(kept)
+            more.append(float(np.mean(evaluate.predict(table, X) != codes) - before))
+        X[:, column] = kept
+        found[column] = (float(np.mean(more)), float(np.std(more, ddof=1)))
+    return found
+
+
 def interval(hits: int, n: int) -> tuple[float, float]:
     """The 95 % interval of Wilson (1927) for the share ``hits / n``."""
+    if n == 0:
+        return 0.0, 1.0
     p = hits / n
     scale = 1 + _Z**2 / n
     centre, half = (p + _Z**2 / (2 * n)) / scale, _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / scale

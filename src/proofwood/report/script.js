@@ -67,7 +67,7 @@
     badge.setAttribute("class", "pw-badge");
     badge.setAttribute("text-anchor", "middle");
     badge.setAttribute("x", String(area.x.baseVal.value + area.width.baseVal.value / 2));
-    badge.setAttribute("y", String(area.y.baseVal.value + area.height.baseVal.value + 13));
+    badge.setAttribute("y", String(area.y.baseVal.value + area.height.baseVal.value + 14));
     box.append(badge);
     return badge;
   });
@@ -86,7 +86,7 @@
     const { x, y, width, height } = box.querySelector(".pw-box");
     return { x: x.baseVal.value, y: y.baseVal.value, width: width.baseVal.value, height: height.baseVal.value };
   });
-  const gap = 10;
+  const gap = 12, foot = Number(svg.dataset.foot);
   const arrange = () => {
     if (data.kind !== "tree") return;
     const place = nodes.map(() => 0), order = [];
@@ -121,12 +121,12 @@
     }
     for (const edge of edges) {
       const from = Number(edge.dataset.from), to = Number(edge.dataset.to);
-      const x = [place[from], place[to]], y = [area[from].y + area[from].height, area[to].y];
-      edge.querySelector("path").setAttribute("d", `M${x[0]} ${y[0]}L${x[1]} ${y[1]}`);
-      const word = edge.querySelector("text");
-      const back = `translate(${(x[0] + x[1]) / 2 - word.x.baseVal[0].value} ${(y[0] + y[1]) / 2 - word.y.baseVal[0].value})`;
-      word.setAttribute("transform", back);
-      edge.querySelector("rect").setAttribute("transform", back);
+      const x = [place[from] + Number(edge.dataset.port), place[to]], y = [area[from].y + area[from].height, area[to].y];
+      const turn = Math.max(...area.filter((one) => one.y === area[from].y).map((one) => one.y + one.height)) + foot;
+      const middle = (turn + y[1]) / 2;
+      edge.querySelector("path").setAttribute("d", `M${x[0]} ${y[0]}L${x[0]} ${turn}C${x[0]} ${middle} ${x[1]} ${middle} ${x[1]} ${y[1]}`);
+      const moved = place[from] - (area[from].x + area[from].width / 2);
+      edge.querySelector(".pw-side").setAttribute("transform", `translate(${moved} 0)`);
     }
     const rest = whole.y + whole.height - Math.max(...area.map((one) => one.y + one.height));  // the legend and the margin
     size.width = Math.max(end - begin + 2 * gap, legendWidth);
@@ -227,11 +227,26 @@
     if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
   });
 
+  // ---------------------------------------------------------------- picture or outline
+
+  const outline = byId("pw-outline"), lines = outline ? [...outline.querySelectorAll("[data-line]")] : [];
+  const form = (name) => {
+    if (!outline) return;
+    view.parentElement.classList.toggle("as-outline", name === "outline");
+    byId("pw-as-picture").setAttribute("aria-pressed", String(name === "picture"));
+    byId("pw-as-outline").setAttribute("aria-pressed", String(name === "outline"));
+    if (name === "picture") readable();
+  };
+  if (outline) {
+    byId("pw-as-picture").addEventListener("click", () => form("picture"));
+    byId("pw-as-outline").addEventListener("click", () => form("outline"));
+  }
+
   // ---------------------------------------------------------------- paths and rows
 
   const clear = () => {
     svg.classList.remove("picked");
-    for (const part of [...boxes, ...edges]) part.classList.remove("on");
+    for (const part of [...boxes, ...edges, ...lines]) part.classList.remove("on");
     byId("pw-clear").disabled = true;
   };
   const showPath = (path) => {
@@ -247,81 +262,89 @@
       for (const edge of edges)
         if (k && Number(edge.dataset.from) === path[k - 1] && Number(edge.dataset.to) === node) edge.classList.add("on");
     });
+    for (const line of lines) line.classList.toggle("on", path.includes(Number(line.dataset.line)));
     focusOn(path[path.length - 1], false);
     reveal(path[path.length - 1]);
   };
   byId("pw-clear").addEventListener("click", () => { clear(); found.replaceChildren(); });
-  const pathOf = (row) => rows.paths[rows.path[row]];
-  const className = (code) => code < data.classes.length ? data.classes[code][0] : "a class that training did not have";
-  const showRow = (row) => {
-    const path = pathOf(row), leaf = path[path.length - 1], label = nodes[leaf].label;
-    showPath(path);
-    const right = rows.truth[row] === label;
-    const head = element("p");
-    head.append(element("b", `Row ${row}: predicted ${className(label)}`), right ? ", which is right." : `, but it is ${className(rows.truth[row])}.`);
-    const values = rows.values[row], steps = element("ol");
-    for (let k = 0; k + 1 < path.length; k++) {
-      const told = nodes[path[k]], yes = told.low === path[k + 1];
-      const place = values ? rows.columns.findIndex(([column]) => column === told.column) : -1;
-      steps.append(element("li", `${yes ? told.yes : told.no}${place >= 0 ? ` (its value: ${values[place]})` : ""}`));
-    }
-    const parts = [head, steps];
-    if (values) {
-      const body = element("tbody");
-      rows.columns.forEach(([, name], place) => {
-        const line = element("tr");
-        line.append(element("th", name, { scope: "row" }), element("td", values[place]));
-        body.append(line);
-      });
-      const all = element("details"), table = element("table");
-      table.append(body);
-      all.append(element("summary", "All its values"), table);
-      parts.push(all);
-    }
-    found.replaceChildren(...parts);
+  const wayTo = (node) => {
+    const path = [node];
+    while (path[0] !== 0) path.unshift(parent[path[0]]);
+    return path;
   };
-  const search = (query) => {
-    const text = query.trim();
-    if (!text) { found.replaceChildren(); return; }
-    if (/^\d+$/.test(text)) {
-      if (Number(text) < rows.path.length) { showRow(Number(text)); return; }
-    }
-    const wanted = text.toLowerCase(), hits = [];
-    let number = 0;
-    for (const [row, values] of Object.entries(rows.values)) {
-      const place = values.findIndex((value) => value.toLowerCase().includes(wanted));
-      if (place < 0) continue;
-      number++;
-      if (hits.length < 30) hits.push([Number(row), place]);
-    }
-    if (!number) {
-      found.replaceChildren(element("p", `No row has this number or value. This file has the paths of ${rows.path.length} rows and the values of ${Object.keys(rows.values).length}.`));
-      return;
-    }
-    const list = element("ul");
-    for (const [row, place] of hits) {
-      const item = element("li"), button = element("button", `Row ${row}`, { type: "button", class: "small" });
-      button.addEventListener("click", () => showRow(row));
-      item.append(button, ` ${rows.columns[place][1]}: ${rows.values[row][place]}`);
-      list.append(item);
-    }
-    found.replaceChildren(element("p", `${number} ${number === 1 ? "row has" : "rows have"} this value${number > hits.length ? `, the first ${hits.length} are:` : ":"}`), list);
-  };
-  byId("pw-find").addEventListener("submit", (event) => { event.preventDefault(); search(byId("pw-query").value); });
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest && event.target.closest("button[data-row], button[data-node]");
-    if (!button) return;
-    if (button.dataset.row !== undefined) {
-      const row = Number(button.dataset.row);
-      if (row < rows.path.length) showRow(row);
-    } else {
-      const path = [Number(button.dataset.node)];
-      while (path[0] !== 0) path.unshift(parent[path[0]]);
+  if (rows) {
+    const pathOf = (row) => rows.paths[rows.path[row]];
+    const className = (code) => code < data.classes.length ? data.classes[code] : "a class that training did not have";
+    const showRow = (row) => {
+      const path = pathOf(row), leaf = path[path.length - 1], label = nodes[leaf].label;
       showPath(path);
-    }
+      const right = rows.truth[row] === label;
+      const head = element("p");
+      head.append(element("b", `Row ${row}: predicted ${className(label)}`), right ? ", which is right." : `, but it is ${className(rows.truth[row])}.`);
+      const values = rows.values[row], steps = element("ol");
+      for (let k = 0; k + 1 < path.length; k++) {
+        const told = nodes[path[k]], says = told.says[Number(told.low !== path[k + 1])];
+        const place = values && told.column !== undefined ? rows.columns.findIndex(([column]) => column === data.columns[told.column].index) : -1;
+        steps.append(element("li", `${says}${place >= 0 ? ` (its value: ${values[place]})` : ""}`));
+      }
+      const parts = [head, steps];
+      if (values) {
+        const body = element("tbody");
+        rows.columns.forEach(([, name], place) => {
+          const line = element("tr");
+          line.append(element("th", name, { scope: "row" }), element("td", values[place]));
+          body.append(line);
+        });
+        const all = element("details"), table = element("table");
+        table.append(body);
+        all.append(element("summary", "All its values"), table);
+        parts.push(all);
+      }
+      found.replaceChildren(...parts);
+    };
+    const search = (query) => {
+      const text = query.trim();
+      if (!text) { found.replaceChildren(); return; }
+      if (/^\d+$/.test(text)) {
+        if (Number(text) < rows.path.length) { showRow(Number(text)); return; }
+      }
+      const wanted = text.toLowerCase(), hits = [];
+      let number = 0;
+      for (const [row, values] of Object.entries(rows.values)) {
+        const place = values.findIndex((value) => value.toLowerCase().includes(wanted));
+        if (place < 0) continue;
+        number++;
+        if (hits.length < 30) hits.push([Number(row), place]);
+      }
+      if (!number) {
+        found.replaceChildren(element("p", `No row has this number or value. This file has the paths of ${rows.path.length} rows and the values of ${Object.keys(rows.values).length}.`));
+        return;
+      }
+      const list = element("ul");
+      for (const [row, place] of hits) {
+        const item = element("li"), button = element("button", `Row ${row}`, { type: "button", class: "small" });
+        button.addEventListener("click", () => showRow(row));
+        item.append(button, ` ${rows.columns[place][1]}: ${rows.values[row][place]}`);
+        list.append(item);
+      }
+      found.replaceChildren(element("p", `${number} ${number === 1 ? "row has" : "rows have"} this value${number > hits.length ? `, the first ${hits.length} are:` : ":"}`), list);
+    };
+    byId("pw-find").addEventListener("submit", (event) => { event.preventDefault(); search(byId("pw-query").value); });
+    byId("pw-held").textContent = `${Object.keys(rows.values).length.toLocaleString("en")} of ${rows.total.toLocaleString("en")} rows`;
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest && event.target.closest("button[data-row]");
+      if (!button || Number(button.dataset.row) >= rows.path.length) return;
+      showRow(Number(button.dataset.row));
+      view.scrollIntoView({ block: "nearest" });
+    });
+  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("button[data-node]");
+    if (!button) return;
+    form("picture");
+    showPath(wayTo(Number(button.dataset.node)));
     view.scrollIntoView({ block: "nearest" });
   });
-  byId("pw-held").textContent = `${Object.keys(rows.values).length.toLocaleString("en")} of ${rows.total.toLocaleString("en")} rows`;
 
   // ---------------------------------------------------------------- print
 
@@ -332,6 +355,310 @@
   });
   window.addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
 
+  // ---------------------------------------------------------------- what if: the model followed as the library does
+
+  const columns = data.columns;
+  const goesLow = (told, row) => {
+    if (told.sum) {
+      const [places, factors] = told.sum;
+      if (places.some((j) => row[j] === null)) return told.gap;
+      return places.reduce((total, j, k) => total + factors[k] * row[j], 0) <= told.cut;
+    }
+    const value = row[told.column];
+    if (value === null) return told.gap;
+    if (told.set) return told.set.includes(value);
+    return told.cut === "all" || (told.cut !== "none" && value <= told.cut);
+  };
+  const follow = (row) => {
+    const path = [0];
+    for (let node = 0; !isLeaf(node);) path.push(node = goesLow(nodes[node], row) ? nodes[node].low : nodes[node].high);
+    return path;
+  };
+
+  // Every way to a leaf is a box: per column the values that take it. Levels have codes; one more stands for all others.
+  const ways = [];
+  if (data.reasons) {
+    const pending = [[0, []]];
+    while (pending.length) {
+      const [node, steps] = pending.pop();
+      if (isLeaf(node)) { ways.push({ label: nodes[node].label, steps }); continue; }
+      pending.push([nodes[node].high, [...steps, [node, false]]], [nodes[node].low, [...steps, [node, true]]]);
+    }
+  }
+  const boxOf = (steps) => {
+    const box = columns.map((column) => ({
+      low: -Infinity, high: Infinity, known: true, gap: true,
+      set: column.levels ? new Set([...column.levels.keys(), ...(column.other ? [column.levels.length] : [])]) : null,
+    }));
+    for (const [node, low] of steps) {
+      const told = nodes[node], side = box[told.column];
+      if (told.gap !== low) side.gap = false;
+      if (told.cut === "none" || told.cut === "all") { if (low !== (told.cut === "all")) side.known = false; }
+      else if (side.set) for (const code of [...side.set]) { if ((told.set ? told.set.includes(code) : code <= told.cut) !== low) side.set.delete(code); }
+      else if (told.set) { side.codes = (side.codes || []).concat([[told.set, low]]); }
+      else if (low) side.high = Math.min(side.high, told.cut);
+      else side.low = Math.max(side.low, told.cut);
+    }
+    return box;
+  };
+  const someKnown = (side, column) => side.known && (side.set ? side.set.size > 0 : column.whole ? Math.floor(side.high) > side.low : side.high > side.low);
+  const possible = (box) => box.every((side, j) => (side.gap && (columns[j].gaps || !someKnown(side, columns[j]))) || someKnown(side, columns[j]));
+  const simple = columns.every((column) => column.levels || !nodes.some((told) => told.set && columns[told.column] === column));
+
+  // Conditions of the path without those that are not needed: any row that meets the rest gets the same class.
+  const enough = (steps, label) => {
+    const others = ways.filter((way) => way.label !== label);
+    let kept = steps;
+    for (const step of [...steps].reverse()) {
+      const fewer = kept.filter((one) => one !== step);
+      if (!others.some((way) => possible(boxOf([...fewer, ...way.steps])))) kept = fewer;
+    }
+    return kept;
+  };
+
+  // A short number above ``low`` and up to ``high``, near to ``low``.
+  const justAbove = (low, high, column) => {
+    if (column.whole) return Math.floor(low) + 1;
+    for (let digits = 0; digits <= 15; digits++) {
+      const scaled = Number((Math.floor(low * 10 ** digits) / 10 ** digits + 10 ** -digits).toFixed(digits));
+      if (scaled > low && scaled <= high && scaled - low <= column.spread / 20) return scaled;
+    }
+    const between = low + Math.max(Math.abs(low), 1e-300) * 2 ** -52;
+    return between > low && between <= high ? between : high;
+  };
+  // The fewest columns to change for another class, then the shortest way: each way to another class is asked.
+  const nearest = (row, label, held) => {
+    let best = null;
+    for (const way of ways) {
+      if (way.label === label) continue;
+      const changes = [];
+      let far = 0, open = true;
+      boxOf(way.steps).forEach((side, j) => {
+        const column = columns[j], value = row[j];
+        if (!open || (value === null ? side.gap : side.known && (side.set ? side.set.has(value) : value > side.low && value <= side.high))) return;
+        const codes = side.set ? [...side.set].filter((code) => code < column.levels.length) : null;
+        if (held[j] || !someKnown(side, column) || (codes && !codes.length)) { open = false; return; }
+        let to;
+        if (codes) { to = codes.includes(column.usual) ? column.usual : codes[0]; far += 1; }
+        else {
+          const from = value === null ? column.usual : value;
+          to = from > side.high ? (column.whole ? Math.floor(side.high) : side.high) : from <= side.low ? justAbove(side.low, side.high, column) : from;
+          far += Math.abs(to - from) / column.spread + (value === null ? 1 : 0);
+        }
+        changes.push([j, to]);
+      });
+      if (open && (!best || changes.length < best.changes.length || (changes.length === best.changes.length && far < best.far))) best = { changes, far, label: way.label };
+    }
+    return best;
+  };
+
+  const DAY = 86400000;
+  const clocks = {
+    date: { type: "date", read: (text) => Date.parse(text + "T00:00Z") / DAY, write: (value) => new Date(value * DAY).toISOString().slice(0, 10) },
+    moment: { type: "datetime-local", read: (text) => Date.parse(text + "Z") * 1000, write: (value) => new Date(value / 1000).toISOString().slice(0, 19) },
+    time: { type: "time", read: (text) => Date.parse("1970-01-01T" + text + "Z") * 1000, write: (value) => new Date(value / 1000).toISOString().slice(11, 19) },
+  };
+  const number = (value) => value.toLocaleString("en", { maximumSignificantDigits: 17 }).replace("-", "−");
+  const shown = (j, value) => {
+    const column = columns[j];
+    if (value === null) return "missing";
+    if (column.levels) return column.levels[value] ?? "another level";
+    if (clocks[column.kind]) return clocks[column.kind].write(value).replace("T", " ");
+    return column.kind === "duration" ? number(value / 1e6) + " s" : number(value);
+  };
+  const chip = (code) => {
+    const made = element("span", data.classes[code], { class: "chip" });
+    made.style.setProperty("--c", `var(--k${code})`);
+    return made;
+  };
+  const listed = (parts, last = " and ") => parts.flatMap((part, k) => (k ? [k === parts.length - 1 ? last : ", ", part] : [part]));
+  // Of conditions with one key on a path, the last is the strictest.
+  const inWords = (steps) => {
+    const lastOf = new Map(steps.map(([node, low], k) => [nodes[node].key[Number(!low)], k]));
+    return steps.filter(([node, low], k) => lastOf.get(nodes[node].key[Number(!low)]) === k).map(([node, low]) => element("b", nodes[node].says[Number(!low)]));
+  };
+
+  const row = columns.map((column) => column.usual), held = columns.map(() => false), painters = [];
+  let traced = false;
+  const change = (j, value) => { row[j] = value; traced = true; answer(); };
+  columns.forEach((column, j) => {
+    const id = "pw-f" + j, control = element("div", undefined, { class: "ctl" });
+    const isChoice = column.levels && column.levels.length <= 6;
+    const label = element(isChoice ? "span" : "label", undefined, { class: "lab", id: id + "l", ...(isChoice ? {} : { for: id }) });
+    label.append(column.name);
+    const about = [column.meaning, column.unit].filter(Boolean).join(", ");
+    if (about) label.append(element("small", about));
+    let last = column.usual;
+    const set = (value) => { if (value !== null) last = value; change(j, value); };
+    if (isChoice) {
+      const group = element("div", undefined, { class: "choice", role: "radiogroup", "aria-labelledby": id + "l" });
+      const names = column.other ? [...column.levels, "another level"] : column.levels;
+      const inputs = names.map((name, code) => {
+        const input = element("input", undefined, { type: "radio", name: id, value: code }), one = element("label");
+        input.addEventListener("change", () => set(code));
+        one.append(input, element("span", name));
+        group.append(one);
+        return input;
+      });
+      control.append(group);
+      painters.push(() => inputs.forEach((input, code) => { input.checked = row[j] === code; }));
+    } else if (column.levels) {
+      const pick = element("select", undefined, { id });
+      [...column.levels, ...(column.other ? ["another level"] : [])].forEach((name, code) => pick.append(element("option", name, { value: code })));
+      pick.addEventListener("change", () => set(Number(pick.value)));
+      control.append(pick);
+      painters.push(() => { pick.value = row[j] === null ? "" : String(row[j]); });
+    } else if (clocks[column.kind]) {
+      const clock = clocks[column.kind], input = element("input", undefined, { id, type: clock.type, step: clock.type === "date" ? 1 : "any" });
+      input.addEventListener("input", () => { const value = clock.read(input.value); if (Number.isFinite(value)) set(value); });
+      control.append(input);
+      if (column.kind === "moment") control.append(element("small", "UTC"));
+      painters.push(() => { if (document.activeElement !== input) input.value = row[j] === null ? "" : clock.write(row[j]); });
+    } else {
+      const unit = column.kind === "duration" ? 1e6 : 1;
+      const slide = element("input", undefined, { type: "range", min: column.min, max: column.max, step: column.whole ? unit : "any", "aria-labelledby": id + "l" });
+      const box = element("input", undefined, { id, type: "number", step: "any" }), rail = element("div", undefined, { class: "slide" });
+      rail.append(slide);
+      for (const cut of column.cuts) {
+        const tick = element("i", undefined, { title: `the ${data.kind} cuts at ${shown(j, cut)}` });
+        tick.style.left = `calc(8px + ${(cut - column.min) / (column.max - column.min || 1)} * (100% - 16px))`;
+        rail.append(tick);
+      }
+      const whole = (value) => (column.whole ? Math.round(value) : value);
+      slide.addEventListener("input", () => set(whole(Number(slide.value))));
+      box.addEventListener("input", () => { if (box.value !== "" && Number.isFinite(Number(box.value))) set(Number(box.value) * unit); });
+      control.append(rail, box);
+      if (unit > 1) control.append(element("small", "s"));
+      painters.push(() => {
+        slide.value = row[j] === null ? last : row[j];
+        slide.setAttribute("aria-valuetext", shown(j, row[j]));
+        if (document.activeElement !== box || row[j] === null) box.value = row[j] === null ? "" : row[j] / unit;
+      });
+    }
+    const field = element("div", undefined, { class: "field" });
+    const tick = (text, name, act) => {
+      const cell = element("label", undefined, { class: "check-cell" }), input = element("input", undefined, { type: "checkbox", "aria-label": `${column.name} ${name}` });
+      input.addEventListener("change", () => act(input.checked));
+      cell.append(input, text);
+      field.append(cell);
+      return input;
+    };
+    field.append(label, control);
+    if (column.gaps) {
+      const gap = tick("missing", "is missing", (on) => set(on ? null : last));
+      painters.push(() => { gap.checked = row[j] === null; });
+    } else field.append(element("span"));
+    if (data.reasons && simple) tick("keep", "may not change", (on) => { held[j] = on; answer(); });
+    painters.push((path) => field.classList.toggle("off", !path.some((node) => !isLeaf(node) && (nodes[node].sum ? nodes[node].sum[0].includes(j) : nodes[node].column === j))));
+    byId("pw-fields").append(field);
+  });
+  const answer = () => {
+    const path = follow(row), leaf = path[path.length - 1], told = nodes[leaf];
+    for (const paint of painters) paint(path);
+    const verdict = element("p", undefined, { class: "verdict" });
+    if (data.target) verdict.append(element("small", data.target + " = "));
+    verdict.append(chip(told.label));
+    let line = `${told.right} of ${told.rows.toLocaleString("en")} training ${told.rows === 1 ? "row" : "rows"} that come here`;
+    if (told.fresh) {
+      const fresh = told.fresh.reduce((total, count) => total + count, 0);
+      line += fresh ? `, ${Math.floor(100 * told.fresh[told.label] / fresh + 0.5)}\u202f% of ${fresh.toLocaleString("en")} new ones` : ", no new ones";
+    }
+    const list = element("dl");
+    const entry = (name, ...parts) => {
+      const part = element("div"), text = element("dd");
+      text.append(...parts);
+      part.append(element("dt", name), text);
+      list.append(part);
+    };
+    const steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
+    entry("Path", ...(steps.length ? [...listed(inWords(steps), ", then "), "."] : ["No test: every row gets this class."]));
+    if (data.reasons && simple) {
+      const why = enough(steps, told.label), other = nearest(row, told.label, held);
+      entry("Reason", ...(why.length ? [...listed(inWords(why)), ". ", element("small", "That is enough, whatever the other columns hold; no part can be left out.")] : ["Whatever the columns hold, the class is the same."]));
+      if (other) {
+        const go = element("button", "Try it", { type: "button" });
+        go.addEventListener("click", () => { for (const [j, value] of other.changes) row[j] = value; change(other.changes[0][0], other.changes[0][1]); });
+        const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), ` ${shown(j, value)} instead of ${shown(j, row[j])}`); return part; });
+        entry("Smallest change", ...listed(parts), ": then ", chip(other.label), ". ", element("small", "No change of fewer columns leads to another class."), element("br"), go);
+      } else entry("Smallest change", "Nothing that may change leads to another class.");
+    }
+    const show = element("button", "Show the path in the picture", { type: "button" });
+    show.addEventListener("click", () => { form("picture"); showPath(path); view.scrollIntoView({ block: "nearest" }); });
+    entry("Picture", show);
+    byId("pw-answer").replaceChildren(verdict, element("p", line + ".", { class: "what" }), list);
+    const spoken = `${data.target ? data.target + " = " : ""}${data.classes[told.label]}`;
+    if (byId("pw-live").textContent !== spoken) byId("pw-live").textContent = spoken;
+    if (traced) for (const one of document.querySelectorAll("#pw-rules tr[data-leaf]")) one.classList.toggle("used", Number(one.dataset.leaf) === leaf);
+  };
+  answer();
+  // What the page answers for a row, for tests: its class, the conditions that are enough, the smallest change.
+  window.proofwood = {
+    classOf: (values) => data.classes[nodes[follow(values).pop()].label],
+    reasonOf: (values) => {
+      const path = follow(values), steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
+      return enough(steps, nodes[path[path.length - 1]].label);
+    },
+    changeOf: (values, held) => nearest(values, nodes[follow(values).pop()].label, held || columns.map(() => false)),
+  };
+
+  // ---------------------------------------------------------------- rules: sorted, and as a file
+
+  const table = byId("pw-rules");
+  if (table) {
+    const body = table.querySelector("tbody"), ruleRows = [...body.querySelectorAll("tr")];
+    const valueOf = (line, key) => (key === "if" ? line.querySelector(".if").textContent : key === "then" ? line.dataset.then : Number(line.dataset[key]));
+    for (const button of table.querySelectorAll("th button")) button.addEventListener("click", () => {
+      const head = button.closest("th"), key = button.dataset.key, down = head.getAttribute("aria-sort") === "ascending";
+      for (const other of table.querySelectorAll("th")) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      ruleRows.sort((one, other) => {
+        const [x, y] = [valueOf(one, key), valueOf(other, key)];
+        return (typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y) * (down ? -1 : 1);
+      });
+      body.append(...ruleRows);
+    });
+    byId("pw-csv").addEventListener("click", () => {
+      const safe = (value) => (/^[=+\-@\t\r]/.test(value) ? "'" + value : value);  // a spreadsheet would take it for a formula
+      const quoted = (value) => `"${safe(String(value)).replaceAll('"', '""')}"`;
+      const fresh = ruleRows.length && ruleRows[0].dataset.new !== undefined;
+      const out = [["rule", "if", data.target || "class", "training_rows", "training_share_right", ...(fresh ? ["new_rows", "new_share_right"] : [])]];
+      for (const line of ruleRows) {
+        const { no, then, rows: count, share } = line.dataset;
+        out.push([no, valueOf(line, "if").trim(), then, count, share, ...(fresh ? [line.dataset.new, Number(line.dataset.new) ? line.dataset.new_share : ""] : [])]);
+      }
+      const url = URL.createObjectURL(new Blob(["\ufeff" + out.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" }));
+      element("a", undefined, { href: url, download: "rules.csv" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 1000);
+    });
+  }
+
+  // ---------------------------------------------------------------- points of figures, the section in view, the theme
+
+  const mark = byId("pw-mark");
+  for (const dot of document.querySelectorAll("[data-tip]")) {
+    dot.addEventListener("pointerenter", () => {
+      mark.textContent = dot.dataset.tip;
+      mark.hidden = false;
+      const place = dot.getBoundingClientRect();
+      mark.style.left = Math.max(8, Math.min(innerWidth - mark.offsetWidth - 8, place.left + place.width / 2 - mark.offsetWidth / 2)) + "px";
+      mark.style.top = (place.top > mark.offsetHeight + 16 ? place.top - mark.offsetHeight - 8 : place.bottom + 8) + "px";
+    });
+    dot.addEventListener("pointerleave", () => { mark.hidden = true; });
+  }
+  const links = [...document.querySelectorAll(".bar a")].map((link) => [link, document.getElementById(link.hash.slice(1))]).filter(([, part]) => part);
+  const here = () => {
+    const seen = links.filter(([, part]) => part.getBoundingClientRect().top < innerHeight * 0.35);
+    for (const [link] of links) link.removeAttribute("aria-current");
+    if (seen.length) seen[seen.length - 1][0].setAttribute("aria-current", "true");
+  };
+  addEventListener("scroll", here, { passive: true });
+  here();
+  byId("pw-theme").addEventListener("click", () => {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });
+
+  form(innerWidth < 700 || nodes.filter((_, node) => isLeaf(node)).length > 16 ? "outline" : "picture");
   readable();
   view.scrollLeft = Math.max(0, (view.scrollWidth - view.clientWidth) / 2);
   view.scrollTop = 0;

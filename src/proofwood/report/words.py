@@ -16,6 +16,7 @@ from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, printable
 from proofwood.show.labels import (
     Labels,
+    any_of,
     asks_false,
     asks_missing,
     question,
@@ -43,6 +44,11 @@ class Words:
     def __init__(self, table: NodeTable, labels: Labels) -> None:
         self.table, self.labels = table, labels
         self._tell = tells_missing(table)
+
+    @property
+    def target(self) -> str:
+        """The name of what is predicted, shortened; empty if it has none."""
+        return "" if self.labels.target is None else shorten(self.labels.target, LONGEST)
 
     def name(self, column: int) -> str:
         """The name of a column, shortened."""
@@ -85,7 +91,8 @@ class Words:
         counts = ", ".join(rows_texts(table, node))
         if table.feature[node] == LEAF:
             return f"Node {node}: predicts {self.asks(node)}; {counts}"
-        return f"Node {node}: {self.asks(node)}? {counts}; yes: node {table.low[node]}, no: node {table.high[node]}"
+        low, high = (self.answer(node, low=low) for low in (True, False))
+        return f"Node {node}: {counts}; {low}: node {table.low[node]}; {high}: node {table.high[node]}"
 
     def rules(self, most: int) -> list[tuple[list[str], int]]:
         """The conditions on the path to a leaf, and the leaf, for each of the first ``most`` leaves from the left.
@@ -106,6 +113,10 @@ class Words:
             pending.append((int(self.table.high[node]), [*steps, (node, False)]))
             pending.append((int(self.table.low[node]), [*steps, (node, True)]))
         return found
+
+    def key(self, node: int, low: bool) -> str:
+        """The key of the result of a test as a text, for the script of a page, see :meth:`rules`."""
+        return " ".join(map(str, self._kind(node, low)))
 
     def _kind(self, node: int, low: bool) -> tuple[int, ...]:
         """A key of the result of a test. If results on a path have the same key, the last of them is the strictest."""
@@ -180,9 +191,16 @@ def change(name: str, now: str, then: str) -> str:
     return printable(f"{name}: {then} instead of {now}")
 
 
+def percent(value: float, digits: int = 0) -> str:
+    """A share as a text in percent with few digits; halves go up, as in the script of a page."""
+    if not math.isfinite(value):
+        return "–"
+    unit = 10**digits
+    return f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%"
+
+
 def _any_of(levels: Sequence[str]) -> str:
-    shown = _some(levels)
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" or {shown[-1]}"
+    return any_of(_some(levels))
 
 
 def _none_of(levels: Sequence[str]) -> str:

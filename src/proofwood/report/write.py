@@ -15,10 +15,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.input import features_and_labels
+from proofwood.estimators.pictures import rows_and_codes
 from proofwood.files import require_writable, write_whole
-from proofwood.report.content import Rows, content
-from proofwood.report.measures import codes_of
+from proofwood.report.card import Card
+from proofwood.report.content import Options, Rows, content
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
@@ -44,10 +44,14 @@ def write_report(
     palette: Palette | None = None,
     explain_seconds: float = EXPLAIN_SECONDS,
     sensitive_features: Any = None,
+    card: Any = None,
+    source: str | os.PathLike[str] | None = None,
+    include_rows: bool = False,
 ) -> None:
     """Write a report about a fitted model into one HTML file, which works without a network.
 
-    The report shows the model, its rules, its proof, its errors and calibration, and explanations of some rows.
+    The report shows how often the model is wrong beside the baseline, its proof, the model itself, an answer for values
+    that a reader types, its rules, and where it is wrong. It holds no row of the table unless you ask for rows.
 
     Parameters
     ----------
@@ -56,12 +60,17 @@ def write_report(
     X, y : training rows and their labels
     X_val, y_val : rows that were not used in training, and their labels, for unbiased errors
     sample_weight : weights of the training rows, as given to ``fit``
-    rows : indices of training rows to explain, from 0; by default a few right ones and a wrong one
-    title : title of the report
+    rows : indices of training rows to explain, from 0; by default none, or a few with ``include_rows``
+    title : title of the report; by default that of the card, or the name of the target
     palette : list of colours in the order of the classes, or dict from label to colour
     explain_seconds : time limit for all formal explanations; 0 for none
     sensitive_features : groups of the training rows, as given to ``fit``; needed only if the objective has penalties
         for fairness
+    card : what only people know of the model, such as its purpose and its limits: a mapping, or the path of a YAML,
+        TOML or JSON file; see :class:`proofwood.report.card.Card`
+    source : file with the training rows, which the report names with its digest
+    include_rows : whether the file holds training rows (ways of the first 20,000, and values of some), so that a reader
+        can find them in the picture: do not send it to people who may not see them
 
     Raises
     ------
@@ -77,20 +86,23 @@ def write_report(
         raise ValueError("X_val and y_val belong together: pass both, or neither")
     if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
         raise ValueError(f"explain_seconds={explain_seconds!r}: expected a finite number of seconds, at least 0")
-    training = _rows(model, X, y, "y")
+    training = Rows(*rows_and_codes(model, X, y, "y"))
     groups = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
     recounted = _recounted(model, X, y, sample_weight, groups)
     training = Rows(training.X, training.codes, recounted)
-    validation = None if X_val is None else _rows(model, X_val, y_val, "y_val")
-    facts = content(
-        model,
-        training,
-        validation,
+    validation = None if X_val is None else Rows(*rows_and_codes(model, X_val, y_val, "y_val"))
+    names = getattr(model, "feature_names_in_", ())
+    told = Card.of(card).checked([str(label) for label in model.classes_], [str(name) for name in names])
+    options = Options(
         rows=None if rows is None else _row_numbers(rows, training.X.shape[0]),
         title=title,
         palette=palette,
         seconds=float(explain_seconds),
+        card=told,
+        source=source,
+        include_rows=include_rows,
     )
+    facts = content(model, training, validation, options)
     write_whole(path, render(facts).encode())
 
 
@@ -123,15 +135,6 @@ def _require_small(model: ProvedClassifier) -> None:
             f"report shows at most {MOST_NODES:,} nodes, {MOST_CLASSES:,} classes and a depth of {MOST_DEPTH}. Use "
             "export_text() or export_graphviz()"
         )
-
-
-def _rows(model: ProvedClassifier, X: Any, y: Any, name: str) -> Rows:
-    X, y = features_and_labels(X, y)
-    values = model._rows(X)
-    labels = np.asarray(model.to_labels(y)).reshape(-1)
-    if labels.size != values.shape[0] or labels.size == 0:
-        raise ValueError(f"{name} has {labels.size} labels for {values.shape[0]} rows: expected one for each row")
-    return Rows(values, codes_of(labels, model.classes_))
 
 
 def _recounted(

@@ -28,6 +28,7 @@ class Labels:
     kinds : kind of each column, by its index; numbers that are dates and times are shown as such
     gaps : columns whose missing values are mentioned; None if not known
     zones : time zone of columns of moments, by index of the column; texts show moments in this zone
+    target : name of what is predicted; leaves then say "name = class"
     """
 
     features: Sequence[str] | None = None
@@ -36,6 +37,7 @@ class Labels:
     kinds: Mapping[int, Kind] = field(default_factory=dict)
     gaps: Collection[int] | None = None
     zones: Mapping[int, str] = field(default_factory=dict)
+    target: str | None = None
 
     def check(self, table: NodeTable) -> None:
         """Raise ValueError if a tested column or a class of ``table`` has no name."""
@@ -118,6 +120,10 @@ def question(
         if asks_false(table, node, labels):
             return f"not {labels.in_sentence(column, width)}{end}"
         return f"{labels.in_sentence(column, width)} {at_most} {threshold_text(table, node, labels, width)}{end}"
+    return f"{_weighted_sum(table, node, labels, width, terms)} {at_most} {short(table.threshold[node])}{end}"
+
+
+def _weighted_sum(table: NodeTable, node: int, labels: Labels, width: int | None, terms: int | None) -> str:
     assert table.normals is not None
     shown = []
     for index, value in zip(*(part.tolist() for part in table.normals.row(node)), strict=True):
@@ -128,8 +134,42 @@ def question(
         left_out = len(shown) - terms
         shown = [*(shown[k] for k in sorted(order.tolist())), f"+ {left_out}\u00a0more"]
     weighted_sum = " ".join(shown)
-    weighted_sum = weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
-    return f"{weighted_sum} {at_most} {short(table.threshold[node])}{end}"
+    return weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
+
+
+def heading(table: NodeTable, node: int, labels: Labels, *, width: int | None = None, terms: int | None = None) -> str:
+    """What an inner node tests, without what is asked about it: a column, or a weighted sum of columns."""
+    if table.feature[node] == OBLIQUE:
+        return _weighted_sum(table, node, labels, width, terms)
+    return labels.feature(int(table.feature[node]), width)
+
+
+def side(table: NodeTable, node: int, labels: Labels, low: bool, *, width: int | None = None, most: int = 3) -> str:
+    """What holds of the rows that go low, or high, at a node, to be read after :func:`heading`.
+
+    Pictures write this at the edges. It never is "yes" or "no", which classes and levels are often called. Levels are
+    named, those of training alone, if there are at most ``most``, and counted otherwise.
+    """
+    column = int(table.feature[node])
+    if asks_missing(table, node):
+        return "is missing" if low else "is not missing"
+    codes = None if table.levels is None else table.levels[node]
+    if codes is not None:
+        n_levels = max(len(labels.levels.get(column, ())), max(codes, default=0) + 1)
+        here = sorted(codes) if low else [code for code in range(n_levels) if code not in codes]
+        named = [labels.level(column, code, width) for code in here]
+        found = f"is {any_of(named)}" if 0 < len(named) <= most else f"in {len(named):,} of {n_levels:,}"
+    elif asks_false(table, node, labels):
+        found = f"{'not ' if low else ''}{labels.in_sentence(column, width)}"
+    else:
+        found = f"{'≤' if low else '>'}\u00a0{threshold_text(table, node, labels, width)}"
+    gap = tells_gap(table, node, labels, missing=tells_missing(table)) and bool(table.missing_low[node]) == low
+    return f"{found} or missing" if gap else found
+
+
+def any_of(names: Sequence[str]) -> str:
+    """The names as one text: "a", "a or b", "a, b or c"."""
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" or {names[-1]}"
 
 
 def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | None = None) -> str:

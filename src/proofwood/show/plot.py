@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proofwood.model.evaluate import node_probabilities
-from proofwood.model.node_table import LEAF, FloatArray, NodeTable
-from proofwood.printable import printable
-from proofwood.show.labels import (
-    NO_LABELS,
-    Labels,
-    question,
-    rows_texts,
-    tells_missing,
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.show.compose import (
+    BAR,
+    FONT,
+    GAP,
+    LINE,
+    MAX_NAME,
+    NOTE,
+    PAD,
+    SIDE,
+    SMALL,
+    SPREAD,
+    TICKS,
+    TITLE,
+    Picture,
+    Point,
+    compose,
 )
-from proofwood.show.layout import Layout, arrange
+from proofwood.show.labels import NO_LABELS, Labels
 from proofwood.show.palette import Colour, Palette, class_colours, tint
+from proofwood.show.spread import Spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,84 +41,9 @@ MOST_BOXES = 500
 """The most nodes of a picture. Each takes about 20 ms to draw; with more, text would be too small to read on a page."""
 MOST_SIDE, MOST_PIXELS = 65_535, 200_000_000
 """The most pixels on a side of a picture (a limit of matplotlib), and in the whole picture, at four bytes each."""
-FONT = 9.0  # points, in a picture of the default size
-LINE = 1.35 * FONT / 72  # inches from one line of text to the next
-PAD = 0.07  # inches around the text of a box
-BAR = 0.08  # inches: height of the bar of class shares
-GAP = 0.1  # inches between boxes side by side
-_LAYER = 0.48  # inches between layers of boxes of a tree
-MAX_NAME = 22  # characters of a name before it is shortened
-TERMS = 6  # most terms of a weighted sum in a box
-STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
-INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
-TITLE = 1.25  # size of the title relative to other text
-NOTE = 0.9  # size of the note relative to other text
-_LEGEND = 10  # most classes that a legend names
+INK, GREY, LINE_GREY = (0.1, 0.1, 0.1), (0.38, 0.38, 0.38), (0.8, 0.82, 0.84)
 _LARGEST = 1.4  # largest scale of text in large axes
 _SMALL = 5.0  # if text has fewer points, a line says so
-
-Measure = Callable[[str, bool], float]
-"""Function that returns the width of a text in inches at the default size, bold or not."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """All parts of a picture, with positions in inches at the default size; y points down."""
-
-    texts: list[list[str]]
-    widths: FloatArray
-    height: float  # of every box
-    layer: float  # from the bottom of a box to the top of the next layer
-    layout: Layout
-    legend: list[list[tuple[int, str, float]]]  # rows of (class code or -1, text, x)
-    title: list[str]  # lines above
-    note: list[str]  # lines below
-    size: tuple[float, float]
-
-    @property
-    def head(self) -> float:
-        """The height above the boxes, for the title."""
-        return len(self.title) * TITLE * LINE + (0.1 if self.title else 0.0)
-
-    @property
-    def end(self) -> float:
-        """The y position of the lower edge of the lowest boxes."""
-        return self.top(float(self.layout.depth.max())) + self.height
-
-    @property
-    def legend_top(self) -> float:
-        """The y position of the upper edge of the legend."""
-        return self.end + 0.12
-
-    @property
-    def note_top(self) -> float:
-        """The y position of the upper edge of the note."""
-        return self.end + (0.12 + len(self.legend) * 1.2 * LINE if self.legend else 0.0) + 0.08
-
-    def top(self, depth: float) -> float:
-        """The y position of the upper edge of the boxes of a layer."""
-        return depth * (self.height + self.layer)
-
-    def way(self, table: NodeTable, node: int, side: int, shift: float) -> tuple[list[tuple[float, float]], float]:
-        """The corners of an edge, and its width: the share of the training rows that take it.
-
-        In a diagram, the two edges of a node leave its box at different points, so that their labels do not overlap.
-        They have a constant width, because the number of rows on an edge is not known.
-        """
-        points, port = self.layout.edges[node, side], 0.0
-        share = int(table.rows[(table.low, table.high)[side][node]]) / max(int(table.rows[0]), 1)
-        if not table.is_tree:
-            port, share = (-1, 1)[side] * float(self.widths[node]) / 4, 0.1
-        corners: list[tuple[float, float]] = []
-        for k, (x, depth) in enumerate(points):
-            top = self.top(depth)
-            ends = [top, top + self.height]
-            if k == 0:
-                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + STUB]
-            elif k == len(points) - 1:
-                ends = ends[:1]
-            corners += [(x + shift + (port if k == 0 else 0.0), y) for y in ends]
-        return corners, share
 
 
 def plot_tree(
@@ -123,12 +58,13 @@ def plot_tree(
     title: str | None = None,
     note: str | None = None,
     palette: Palette | None = None,
+    spreads: Mapping[int, Spread] | None = None,
 ) -> Axes:
-    """Draw the model: boxes with tests and training rows, a bar of class shares in each, and leaves in class colours.
+    """Draw the model: boxes with the tested columns and a bar of class shares in each, and leaves with their classes.
 
-    Edges are labelled yes (the test holds) and no; the yes edge leaves its box on the left. The width of an edge is the
-    share of rows that take it. The test of a boolean column shows its name instead of a threshold. If missing values go
-    high at some test, each test at which they go low says "or missing". Shared nodes of diagrams are drawn once.
+    The text at an edge is the condition of the rows that take it. Rows for which the test holds go left. The width of
+    an edge is the share of rows that take it. If missing values go high at some test, the edge by which they go says
+    "or missing". Sets of many levels are counted. Shared nodes of diagrams are drawn once.
 
     Parameters
     ----------
@@ -138,12 +74,14 @@ def plot_tree(
         Axes to draw on; text shrinks to fit. None makes a figure through pyplot.
     max_name : most characters of a column or class name; longer names are shortened with an ellipsis. None: no limit
     legend : whether to draw a legend below the picture; it has at most ten classes, those predicted for most rows
-    dashed : whether the yes edges (the 0-edges of a diagram) are dashed; by default only in diagrams
+    dashed : whether the left edges (the 0-edges of a diagram) are dashed; by default only in diagrams
     figsize : width and height of a new figure in inches; text shrinks to fit. By default the size at which text has 9
         points. If text is smaller than 5 points, a line below the picture names the size at which it has 9
     title : line above the picture
     note : text below the picture, such as what is proved
     palette : as in :func:`proofwood.show.palette.class_colours`
+    spreads : from :func:`proofwood.show.spread.spreads`: boxes then show how the rows at them are spread over the
+        tested column, with the cut
 
     Returns
     -------
@@ -160,7 +98,7 @@ def plot_tree(
     require_few_boxes(table)
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
-    picture = compose(table, labels, max_name, legend, title=title, note=note)
+    picture = compose(table, labels, max_name, legend, title=title, note=note, spreads=spreads)
     ax = axes_for(ax, figsize, picture.size, whole=True)
     _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, colours), dashed)
     return ax
@@ -303,160 +241,33 @@ def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, who
     return figure.add_axes((0.0, 0.0, 1.0, 1.0)) if whole else figure.subplots()
 
 
-# ----------------------------------------------------------------- compose
-
-
-def compose(
-    table: NodeTable,
-    labels: Labels,
-    max_name: int | None,
-    legend: bool,
-    *,
-    title: str | None = None,
-    note: str | None = None,
-    measure: Measure | None = None,
-    layer: float | None = None,
-    least: Mapping[int, float] | None = None,
-    lanes: Mapping[tuple[int, int], float] | None = None,
-) -> Picture:
-    """Compute all parts of a picture of a model, with their positions.
-
-    Parameters
-    ----------
-    table, labels, max_name, legend, title, note : as in :func:`plot_tree`
-    measure : function that returns the width of a text; by default the width in matplotlib
-    layer : inches between layers of boxes
-    least : least width in inches for the boxes of some nodes
-    lanes : as in :func:`proofwood.show.layout.arrange`
-    """
-    measure = measure or _text_width
-    tell = tells_missing(table)
-    texts, widths = [], np.zeros(table.n_nodes)
-    for node in range(table.n_nodes):
-        leaf = table.feature[node] == LEAF
-        if leaf:
-            head = [labels.class_name(int(table.label[node]), max_name)]
-        else:
-            head = _wrapped(question(table, node, labels, width=max_name, at_most="≤", missing=tell, terms=TERMS))
-        lines = [*head, *rows_texts(table, node)]
-        widths[node] = max(measure(line, leaf and k == 0) for k, line in enumerate(lines)) + 2 * PAD
-        texts.append(lines)
-    widths = np.maximum(widths, 0.5)
-    for node, width in (least or {}).items():
-        widths[node] = max(widths[node], width)
-    n_lines = max(len(lines) for lines in texts)
-    height = n_lines * LINE + BAR + 2 * PAD
-    if layer is None:
-        layer = _LAYER if table.is_tree else _LAYER + STUB
-    layout = arrange(table, widths, GAP, lanes)
-    width = max(layout.width, 2.0)
-    if title or note:
-        width = max(width, 4.5)
-    rows = _legend_rows(table, labels, width, max_name, measure) if legend else []
-    above = _lines(title, width / TITLE, measure)
-    below = _lines(note, width / NOTE, measure)
-    picture = Picture(texts, widths, height, layer, layout, rows, above, below, (width + 2 * GAP, 0.0))
-    bottom = picture.note_top + len(below) * NOTE * LINE if below else picture.note_top - 0.08
-    return replace(picture, size=(width + 2 * GAP, picture.head + bottom + 2 * GAP))
-
-
-def _lines(text: str | None, width: float, measure: Measure) -> list[str]:
-    """``text`` broken at spaces into lines of at most ``width`` inches at the default size."""
-    lines: list[str] = []
-    for paragraph in (text or "").splitlines():
-        fresh = True
-        for word in printable(paragraph).split():
-            if not fresh and measure(f"{lines[-1]} {word}", False) <= width:
-                lines[-1] += f" {word}"
-            else:
-                lines.append(word)
-            fresh = False
-    return lines
-
-
-def _wrapped(asks: str) -> list[str]:
-    """The text of a test on two lines, of which the second starts with the comparison; long texts have more lines."""
-    for mark in (" ≤ ", " in {"):
-        before, found, after = asks.rpartition(mark) if mark == " ≤ " else asks.partition(mark)
-        if found:
-            head, tail = before, mark.lstrip() + after
-            return [*_filled(head), *_filled(tail)]
-    return _filled(asks)
-
-
-def _filled(text: str, width: int = 24) -> list[str]:
-    """``text`` broken at spaces, but not after the sign of a summand, into lines of about ``width`` characters."""
-    lines: list[str] = []
-    for word in re.split(r"(?<! [+-]) ", text):
-        if lines and len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += " " + word
-        else:
-            lines.append(word)
-    return lines
-
-
-def _legend_rows(
-    table: NodeTable, labels: Labels, width: float, max_name: int | None, measure: Measure
-) -> list[list[tuple[int, str, float]]]:
-    rows: list[list[tuple[int, str, float]]] = [[]]
-    x = 0.0
-    named = legend_classes(table)
-    entries = [(code, labels.class_name(code, max_name)) for code in named]
-    if len(named) < table.n_classes:
-        entries.append((-1, f"and {table.n_classes - len(named)} more classes"))
-    for code, text in entries:
-        step = measure(text, False) + 0.4
-        if rows[-1] and x + step > width:
-            rows.append([])
-            x = 0.0
-        rows[-1].append((code, text, x))
-        x += step
-    return rows
-
-
-def legend_classes(table: NodeTable) -> list[int]:
-    """The classes in a legend: all if there are at most ten, else the ten that are predicted for most training rows."""
-    if table.n_classes <= _LEGEND:
-        return list(range(table.n_classes))
-    rows = np.zeros(table.n_classes)
-    leaves = table.feature == LEAF
-    np.add.at(rows, table.label[leaves], table.rows[leaves] + 1.0)
-    first = np.lexsort((np.arange(rows.size), -table.weight[0], -rows))[:_LEGEND]
-    return sorted(first.tolist())
-
-
-def _text_width(text: str, bold: bool = False) -> float:
-    """The width of ``text`` in inches at the default size."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font = FontProperties(size=FONT, weight="bold" if bold else "normal")
-    return float(text_to_path.get_text_width_height_descent(text or " ", font, ismath=False)[0]) / 72
-
-
 # -------------------------------------------------------------------- draw
 
 
 @dataclass(frozen=True)
 class Pen:
-    """The position and scale at which the nodes were drawn; the edges are drawn with the same.
+    """The scale at which the nodes were drawn; the edges are drawn with the same.
 
     Parameters
     ----------
-    shift : inches by which the layout is moved to the right
     scale : scale of text and lines, relative to the default
     write : function that writes a text at (x, y)
     """
 
-    shift: float
     scale: float
     write: Callable[..., None]
+
+    def side(self, picture: Picture, node: int, side: int, x: float) -> None:
+        """Write the text at an edge, with its middle at ``x``."""
+        _, y = picture.port(node, side)
+        for k, text in enumerate(picture.boxes[node].sides[side]):
+            style = {"facecolor": "white", "edgecolor": "none", "pad": 0.6 * self.scale}
+            place = y + 0.04 + (k + 0.5) * SIDE * LINE
+            self.write(x, place, text, fontsize=SIDE * FONT * self.scale, zorder=1.5, bbox=style)
 
 
 def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[Colour]) -> Pen:
     """Draw the boxes, the title, the legend and the note; return a :class:`Pen` for the edges."""
-    from matplotlib.patches import FancyBboxPatch, Rectangle
-
     width, height = picture.size
     ax.set_xlim(-GAP, width - GAP)
     ax.set_axis_off()
@@ -466,56 +277,86 @@ def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[C
     if size < _SMALL:
         bottom = _say_small(ax, picture, size, bottom)
     ax.set_ylim(bottom, -GAP - picture.head)
-    shares = node_probabilities(table)
-    shift = (width - 2 * GAP - picture.layout.width) / 2  # centre a narrow picture
 
     def write(x: float, y: float, text: str, **style: Any) -> None:
         style = {"ha": "center", "va": "center", "fontsize": size, "color": INK, "parse_math": False, **style}
         ax.text(x, y, text, **style)
 
+    shares = node_probabilities(table)
     for node in range(table.n_nodes):
-        leaf = table.feature[node] == LEAF
-        label = int(table.label[node])
-        wide = float(picture.widths[node])
-        left, top = float(picture.layout.x[node]) + shift - wide / 2, picture.top(float(picture.layout.depth[node]))
-        fill = tint(colours[label], 0.12 + 0.38 * float(shares[node, label])) if leaf else (1.0, 1.0, 1.0)
-        edge: Colour = colours[label] if leaf else GREY
-        box = FancyBboxPatch(
-            (left, top),
-            wide,
-            picture.height,
-            boxstyle="round,pad=0,rounding_size=0.05",
-            facecolor=fill,
-            edgecolor=edge,
-            linewidth=1.0 * scale,
-            zorder=2,
-        )
-        ax.add_patch(box)
-        lines = picture.texts[node]
-        room = picture.height - BAR - PAD
-        for k, line in enumerate(lines):
-            y = top + room / 2 + (k - (len(lines) - 1) / 2) * LINE
-            count = not leaf and k >= len(lines) - len(rows_texts(table, node))
-            style: dict[str, Any] = {"fontweight": "bold"} if leaf and k == 0 else {"color": GREY} if count else {}
-            write(left + wide / 2, y, line, zorder=3, **style)
-        x = left + PAD
+        own = colours[int(table.label[node])] if table.feature[node] == LEAF else None
+        _draw_box(ax, picture, node, own, scale, write)
+        left, top = picture.corner(node)
+        x, y = left + PAD, top + float(picture.heights[node]) - PAD - BAR
         for code in np.flatnonzero(shares[node] > 0).tolist():
-            part = float(shares[node, code]) * (wide - 2 * PAD)
-            y = top + picture.height - PAD - BAR / 2
-            ax.add_patch(Rectangle((x, y - BAR / 2), part, BAR, facecolor=colours[code], linewidth=0, zorder=3))
+            part = float(shares[node, code]) * (float(picture.widths[node]) - 2 * PAD)
+            _rectangle(ax, x, y, part, BAR, colours[code])
             x += part
+        if node in picture.spreads:
+            _draw_spread(ax, picture, node, colours, size, write)
     for k, row in enumerate(picture.legend):
         y = picture.legend_top + (k + 0.6) * 1.2 * LINE
         for code, text, x in row:
             if code >= 0:
-                ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colours[code], linewidth=0))
+                _rectangle(ax, x, y - 0.06, 0.12, 0.12, colours[code])
             write(x + (0.17 if code >= 0 else 0.0), y, text, ha="left", color=INK if code >= 0 else GREY)
     for k, text in enumerate(picture.title):
         y = (k + 0.5) * TITLE * LINE - picture.head
         write((width - 2 * GAP) / 2, y, text, fontsize=TITLE * size, fontweight="bold")
     for k, text in enumerate(picture.note):
         write(0.0, picture.note_top + (k + 0.5) * NOTE * LINE, text, ha="left", fontsize=NOTE * size, color=GREY)
-    return Pen(shift, scale, write)
+    return Pen(scale, write)
+
+
+def _draw_box(
+    ax: Axes, picture: Picture, node: int, own: Colour | None, scale: float, write: Callable[..., None]
+) -> None:
+    """Draw the frame and the texts of a node; ``own`` is the colour of a leaf."""
+    from matplotlib.patches import FancyBboxPatch
+
+    (left, top), wide, tall = picture.corner(node), float(picture.widths[node]), float(picture.heights[node])
+    frame = FancyBboxPatch(
+        (left, top),
+        wide,
+        tall,
+        boxstyle="round,pad=0,rounding_size=0.05",
+        facecolor="white" if own is None else tint(own, 0.1),
+        edgecolor=LINE_GREY if own is None else own,
+        linewidth=1.0 * scale,
+        zorder=2,
+    )
+    ax.add_patch(frame)
+    box = picture.boxes[node]
+    y = top + PAD + LINE / 2
+    if box.beside:
+        write(left + wide - PAD, y, box.beside, ha="right", color=GREY, zorder=3)
+    for k, line in enumerate([*box.head, *box.lines]):
+        style: dict[str, Any] = {"fontweight": "bold"} if k < len(box.head) else {"color": GREY}
+        write(left + PAD, y + k * LINE, line, ha="left", zorder=3, **style)
+
+
+def _draw_spread(
+    ax: Axes, picture: Picture, node: int, colours: Sequence[Colour], size: float, write: Callable[..., None]
+) -> None:
+    spread, (left, top) = picture.spreads[node], picture.corner(node)
+    left, wide = left + PAD, float(picture.widths[node]) - 2 * PAD
+    ground = top + PAD + picture.boxes[node].n_lines * LINE + SPREAD
+    for bar in spread.parts():
+        x, share, low, high, code = bar
+        _rectangle(ax, left + x * wide, ground - high * SPREAD, share * wide, (high - low) * SPREAD, colours[code])
+    ax.plot([left, left + wide], [ground] * 2, color=LINE_GREY, linewidth=0.8 * size / FONT, zorder=3)
+    cut = left + spread.cut * wide
+    ax.plot([cut] * 2, [ground - SPREAD, ground + 0.03], color=INK, linewidth=1.2 * size / FONT, zorder=4)
+    for label in spread.labels:
+        style = {"ha": {"start": "left", "end": "right"}.get(label.anchor, "center"), "fontsize": SMALL * size}
+        colour = INK if label.strong else GREY
+        write(left + label.x * wide, ground + 0.02 + TICKS / 2, label.text, color=colour, zorder=4, **style)
+
+
+def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, colour: Colour) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(Rectangle((x, y), width, height, facecolor=colour, linewidth=0, zorder=3))
 
 
 def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
@@ -537,24 +378,27 @@ def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
 
 
 def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool | None) -> None:
-    """Draw the edges with their labels (yes, no); ``dashed`` as in :func:`plot_tree`."""
-    scale, write = pen.scale, pen.write
+    """Draw the edges with their conditions; ``dashed`` as in :func:`plot_tree`."""
     dashed = not table.is_tree if dashed is None else dashed
     for node, side in picture.layout.edges:
-        corners, share = picture.way(table, node, side, pen.shift)
-        xs, ys = zip(*corners, strict=True)
-        width = (0.8 + 4.0 * share) * scale
+        corners, share = picture.way(table, node, side)
         style = "dashed" if dashed and side == 0 else "solid"
-        ax.plot(xs, ys, color=(0.72, 0.72, 0.72), linewidth=width, linestyle=style, zorder=1, solid_capstyle="round")
-        write(
-            (xs[0] + xs[1]) / 2,
-            (ys[0] + ys[1]) / 2,
-            ("yes", "no")[side],
-            fontsize=0.8 * FONT * scale,
-            color=GREY,
-            zorder=1.5,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8 * scale},
-        )
+        draw_curve(ax, corners, linewidth=(0.8 + 6.0 * share) * pen.scale, edgecolor=LINE_GREY, linestyle=style)
+        pen.side(picture, node, side, corners[0][0])
+
+
+def draw_curve(ax: Axes, corners: Sequence[Point], **style: Any) -> None:
+    """Draw a line through ``corners`` that is curved where x changes, and begins and ends straight down there."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    vertices, codes = [corners[0]], [Path.MOVETO]
+    for (x, y), (then, below) in pairwise(corners):
+        middle = (y + below) / 2
+        vertices += [(then, below)] if x == then else [(x, middle), (then, middle), (then, below)]
+        codes += [Path.LINETO] if x == then else [Path.CURVE4] * 3
+    more = {"facecolor": "none", "capstyle": "butt", "joinstyle": "round", "zorder": 1, **style}
+    ax.add_patch(PathPatch(Path(vertices, codes), **more))
 
 
 def _scale(ax: Axes, picture: Picture) -> float:

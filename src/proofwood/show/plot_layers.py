@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.show.compose import MAX_NAME, Picture, Point, compose
 from proofwood.show.labels import NO_LABELS, Labels
 from proofwood.show.palette import Colour, Palette, class_colours, tint
-from proofwood.show.plot import (
-    FONT,
-    MAX_NAME,
-    Pen,
-    Picture,
-    axes_for,
-    compose,
-    draw_nodes,
-    need_matplotlib,
-    require_few_boxes,
-)
+from proofwood.show.plot import Pen, axes_for, draw_curve, draw_nodes, need_matplotlib, require_few_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +17,7 @@ if TYPE_CHECKING:
 _WIDEST = 0.42  # inches: width of an edge with all of the weight
 _THINNEST = 0.012  # inches: least width of an edge
 _SLOT = 0.07  # inches between edges that end at one box
-_LAYER = 0.8  # inches between layers of boxes
-_ANSWER = 0.1  # inches from a box down to the answers below it
-_ANSWERS = (0.3, 0.3, 0.3)
+_LAYER = 0.6  # inches from the texts below a layer of boxes to the next layer
 
 Edge = tuple[int, int]
 
@@ -124,10 +112,6 @@ def _least_boxes(table: NodeTable, wide: dict[Edge, float]) -> dict[int, float]:
 def _draw_edges(
     table: NodeTable, ax: Axes, picture: Picture, pen: Pen, wide: dict[Edge, float], colours: Sequence[Colour]
 ) -> None:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-    from matplotlib.patheffects import withStroke
-
     starts, ends = _ports(table, picture, wide)
     for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide edges are drawn first
         places = [point for point, _ in picture.layout.edges[edge]]
@@ -137,36 +121,12 @@ def _draw_edges(
         colour = (0.78, 0.78, 0.78)
         if table.feature[target] == LEAF:
             colour = tint(colours[int(table.label[target])], 0.55)
-        vertices = [(places[0] + pen.shift, picture.top(depths[0]) + picture.height)]
-        codes = [Path.MOVETO]
-        for (x, depth), (nx, below) in pairwise(zip(places, depths, strict=True)):
-            top, bottom = picture.top(depth) + picture.height, picture.top(below)
-            middle = (top + bottom) / 2
-            vertices += [(x + pen.shift, middle), (nx + pen.shift, middle), (nx + pen.shift, bottom)]
-            codes += [Path.CURVE4] * 3
-            if below != depths[-1]:  # straight down past the boxes of a layer
-                vertices.append((nx + pen.shift, bottom + picture.height))
-                codes.append(Path.LINETO)
-        ax.add_patch(
-            PathPatch(
-                Path(vertices, codes),
-                facecolor="none",
-                edgecolor=colour,
-                linewidth=72 * wide[edge] * pen.scale,
-                capstyle="butt",
-                joinstyle="round",
-                zorder=1,
-            )
-        )
-        pen.write(
-            vertices[0][0],
-            vertices[0][1] + _ANSWER,
-            ("yes", "no")[edge[1]],
-            fontsize=0.8 * FONT * pen.scale,
-            color=_ANSWERS,
-            zorder=1.5,
-            path_effects=[withStroke(linewidth=2.2 * pen.scale, foreground="white", alpha=0.8)],
-        )
+        corners: list[Point] = [(places[0] + picture.shift, picture.port(*edge)[1])]
+        for x, depth in zip(places[1:], depths[1:], strict=True):  # straight down past the boxes of a layer
+            ends_at = [picture.top(depth), picture.top(depth) + picture.height]
+            corners += [(x + picture.shift, y) for y in (ends_at if depth != depths[-1] else ends_at[:1])]
+        draw_curve(ax, corners, linewidth=72 * wide[edge] * pen.scale, edgecolor=colour)
+        pen.side(picture, *edge, picture.port(*edge)[0])
 
 
 def _ports(table: NodeTable, picture: Picture, wide: dict[Edge, float]) -> tuple[dict[Edge, float], dict[Edge, float]]:
@@ -174,7 +134,7 @@ def _ports(table: NodeTable, picture: Picture, wide: dict[Edge, float]) -> tuple
     layout = picture.layout
     starts: dict[Edge, float] = {}
     for node in table.splits():
-        left, right = 0, 1  # yes is on the left, as in all pictures
+        left, right = 0, 1  # the low edge is on the left, as in all pictures
         box, centre = float(picture.widths[node]), float(layout.x[node])
         slack = box - wide[node, left] - wide[node, right]
         starts[node, left] = centre - box / 2 + slack / 4 + wide[node, left] / 2

@@ -9,7 +9,7 @@ ROOT = Path(proofwood.__file__).parent
 SLOW = {"sklearn", "scipy", "polars", "matplotlib", "rich", "joblib", "importlib", "concurrent", "narwhals"}
 OPTIONAL = {
     "fastexcel", "pandas", "xgboost", "lightgbm", "catboost", "distributed", "onnx", "onnxruntime", "google",
-    "duckdb", "zstandard",
+    "duckdb", "yaml", "zstandard",
 }  # fmt: skip
 ONLY_SOME_SYSTEMS = {"fcntl", "msvcrt", "resource"}
 COMMANDS = "cli"  # its functions import what they use: --help answers at once

@@ -15,12 +15,13 @@ from sklearn.metrics import confusion_matrix
 
 import proofwood
 from proofwood import OptimalDiagramClassifier, OptimalTreeClassifier, write_report
+from proofwood.estimators.input import codes_of
 from proofwood.markup import escaped, table, trace_svg
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF
 from proofwood.printable import printable
 from proofwood.report.content import script_json
-from proofwood.report.measures import codes_of, interval, measured
+from proofwood.report.measures import interval, measured
 from proofwood.report.words import Words
 from tests import printed, report_models
 
@@ -67,9 +68,8 @@ def page(tree, tmp_path_factory):
     model, X, y = tree
     path = tmp_path_factory.mktemp("report") / "tree.html"
     fresh = report_models.people(300, seed=5)
-    write_report(
-        model, path, X, y, X_val=fresh[0], y_val=fresh[1], rows=[3, 17], title="Who pays & when", explain_seconds=60
-    )
+    more = {"rows": [3, 17], "title": "Who pays & when", "explain_seconds": 60, "include_rows": True}
+    write_report(model, path, X, y, X_val=fresh[0], y_val=fresh[1], **more)
     return path.read_text(encoding="utf-8")
 
 
@@ -77,8 +77,9 @@ def test_a_report_says_what_is_proved_and_how_to_check_it(page, tree):
     text = Page(page).text
     model = tree[0]
     assert "Who pays & when" in text
-    assert f"proved optimal: {model.objective_:.0f} errors" in text
-    assert model._claim() in text
+    assert f"{model.objective_:.0f} errors on the 300 training rows is the least." in text
+    assert "proved in this run" in text
+    assert model._claim()[1:] in text
     assert f"Done for this report: {model.objective_:.0f} errors, the same as the search reported." in text
     assert "OptimalTreeClassifier(max_depth=4, time_limit=None).fit(X, y)" in text
     assert "Nearest change that leads to" in text
@@ -120,8 +121,7 @@ def test_the_confusion_matrix_counts_the_rows(page, tree):
     np.testing.assert_array_equal(found.confusion[:-1], expected)
     assert found.confusion[-1].sum() == 0
     assert found.wrong == model.objective_
-    text = Page(page).text
-    assert f"{found.rows} {found.wrong} " in text
+    assert f"{found.wrong} of {found.rows} wrong" in Page(page).text
 
 
 def test_calibration_and_brier_score_by_hand(tree):
@@ -160,7 +160,7 @@ def test_the_data_of_the_script_are_the_paths(page, tree):
     visits = model.decision_path(X)
     for row in (0, 3, 17, len(y) - 1):
         assert data["rows"]["paths"][data["rows"]["path"][row]] == visits[row].indices.tolist()
-        assert data["classes"][data["rows"]["truth"][row]][0] == y[row]
+        assert data["classes"][data["rows"]["truth"][row]] == y[row]
     assert len(data["rows"]["values"]) == len(y)
     values = dict(zip([name for _, name in data["rows"]["columns"]], data["rows"]["values"]["3"], strict=True))
     assert values["region"] == X["region"][3]
@@ -175,14 +175,14 @@ def test_the_picture_has_a_table_beside_it(page, tree):
     assert len(buttons) == table.n_nodes
     assert all(a["aria-label"].startswith(f"Node {k}: ") for k, a in enumerate(buttons))
     assert [a["tabindex"] for a in buttons].count("0") == 1, "one stop for the tab key"
-    assert any(": not married? " in a["aria-label"] for a in buttons)
-    rows = re.search(r'<table id="pw-nodes">.*?</table>', page, re.S)[0].count("<tr>")
+    assert any("; not married: node " in a["aria-label"] for a in buttons)
+    rows = re.search(r'<table id="pw-nodes".*?</table>', page, re.S)[0].count("<tr>")
     assert rows == table.n_nodes + 1
 
 
 def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     model, X, y = tree
-    write_report(model, tmp_path / "a.html", X[:100], y[:100], explain_seconds=0)
+    write_report(model, tmp_path / "a.html", X[:100], y[:100], explain_seconds=0, include_rows=True)
     text = Page((tmp_path / "a.html").read_text()).text
     assert "these are not the rows, weights or labels of training" in text
     assert "Not explained: the time limit of 0 s for explanations was reached." in text
@@ -234,7 +234,7 @@ def test_reports_of_every_shape_are_small_and_fast(make, tmp_path):
         assert "If yes, go to" in page
     if make is report_models.many_nodes:
         assert model.model_.n_nodes == 199
-        assert "Not proved." in page
+        assert "Not proved to be the best" in page
     if make is report_models.many_classes:
         assert len(data["classes"]) == 50
         assert "and 40 more classes" in page
@@ -245,7 +245,7 @@ def test_a_diagram_of_hyperplanes_is_reported(tmp_path):
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     model = OptimalDiagramClassifier(widths=(1, 1), splits="oblique", time_limit=5).fit(X, y)
-    write_report(model, tmp_path / "r.html", X, y)
+    write_report(model, tmp_path / "r.html", X, y, rows=[0])
     text = Page((tmp_path / "r.html").read_text()).text
     if model.model_.normals is not None:
         assert "No formal explanations: the model has oblique tests" in text
@@ -267,7 +267,7 @@ def test_every_learner_has_a_report(model, tmp_path):
     write_report(model, tmp_path / "r.html", X, y)
     text = Page((tmp_path / "r.html").read_text()).text
     assert "Done for this report" in text
-    assert model._claim() in text or "Not proved" in text
+    assert model._claim()[1:] in text or "Not proved" in text
     for part in model._told_parts(model.result_):
         assert part.unit.capitalize() in text
 
@@ -290,7 +290,7 @@ def test_labels_that_are_dates(tmp_path):
     model = OptimalTreeClassifier(max_depth=1).fit(X, y)
     write_report(model, tmp_path / "r.html", X, y, X_val=X, y_val=y.astype("datetime64[ns]"))
     text = Page((tmp_path / "r.html").read_text()).text
-    assert "Validation rows 6 0 0.0%" in text
+    assert "New rows 0 of 6 wrong" in text
 
 
 def test_a_model_too_large_to_look_at_is_refused(tree, tmp_path, monkeypatch):
@@ -303,9 +303,9 @@ def test_a_model_too_large_to_look_at_is_refused(tree, tmp_path, monkeypatch):
 
 def test_a_lone_leaf_is_reported(tmp_path):
     X, y = np.zeros((3, 1)), np.array([0, 0, 1])
-    write_report(OptimalTreeClassifier(max_depth=0).fit(X, y), tmp_path / "r.html", X, y)
+    write_report(OptimalTreeClassifier(max_depth=0).fit(X, y), tmp_path / "r.html", X, y, rows=[0])
     text = Page((tmp_path / "r.html").read_text()).text
-    assert "Always" in text
+    assert "1 always" in text
     assert "no test" in text
 
 
@@ -338,7 +338,9 @@ def assert_only_our_elements(text):
 
 def test_hostile_names_stay_text(tmp_path):
     model, X, y = report_models.hostile()
-    write_report(model, tmp_path / "r.html", X, y, X_val=X, y_val=y, title="</title><script>alert(3)</script>")
+    write_report(
+        model, tmp_path / "r.html", X, y, X_val=X, y_val=y, title="</title><script>alert(3)</script>", include_rows=True
+    )
     text = (tmp_path / "r.html").read_text()
     parsed = assert_only_our_elements(text)
     assert parsed.tags.count("script") == 2
@@ -371,6 +373,7 @@ def test_a_hostile_model_file_stays_text(tree, tmp_path):
     parsed = assert_only_our_elements((tmp_path / "r.html").read_text())
     assert "This model was read from a file." in parsed.text
     assert "claimed by the file: proved optimal" in parsed.text
+    assert "proved in this run" not in parsed.text
     assert bad in parsed.text
     assert_only_our_elements(model._repr_html_()[model._repr_html_().index('<div class="proofwood"') :])
     assert "claimed when the file was written" in model._repr_html_()

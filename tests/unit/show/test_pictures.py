@@ -1,4 +1,4 @@
-"""One style of pictures: yes on the left, booleans by name, chosen colours, few legends, readable at any size."""
+"""One style of pictures: conditions at edges, booleans by name, chosen colours, few legends, readable at any size."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from proofwood.decimals import short
 from proofwood.explain.search.attribution import Attribution
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
+from proofwood.show.compose import legend_classes
 from proofwood.show.labels import question
 from proofwood.show.palette import class_colours, hexadecimal
-from proofwood.show.plot import legend_classes
 from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import stump
 
@@ -89,7 +89,7 @@ def test_a_threshold_is_shown_as_it_is():
 
 
 def test_pictures_say_what_was_fitted(tree, people):
-    shown = texts(tree.plot(X=people[0], title="Who is good"))
+    shown = texts(tree.plot(X=people[0], y=people[1], title="Who is good"))
     assert "not married" in shown
     assert not [text for text in shown if "0.5" in text], "neither booleans nor whole numbers show halves"
     assert "Who is good" in shown
@@ -103,10 +103,11 @@ def test_pictures_of_the_midpoint_rule_show_its_numbers(people):
         tree = OptimalTreeClassifier(max_depth=2, threshold_rule=rule).fit(income, people[1])
         shown = texts(tree.plot())
         for node in tree.model_.splits():
-            assert any(text.endswith(f"≤ {short(tree.model_.threshold[node])}") for text in shown), shown
+            for sign in "≤>":
+                assert f"{sign}\u00a0{short(tree.model_.threshold[node])}" in shown
 
 
-# --------------------------------------------------------------------------------------------------- yes on the left
+# ------------------------------------------------------------------------------------------------ conditions at edges
 
 
 def diagram():
@@ -114,19 +115,19 @@ def diagram():
     return reduce(from_sklearn_tree(DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)))
 
 
-def test_yes_leaves_every_box_on_the_left():
+def test_rows_for_which_a_test_holds_leave_every_box_on_the_left():
     table = diagram()
     assert not table.is_tree
-    answers = [text for text in plot_tree(table).texts if text.get_text() in ("yes", "no")]  # node by node
+    answers = [text for text in plot_tree(table).texts if text.get_text()[:1] in ("≤", ">")]  # node by node
     assert len(answers) == 2 * table.n_splits
-    for yes, no in zip(answers[::2], answers[1::2], strict=True):
-        assert (yes.get_text(), no.get_text()) == ("yes", "no")
-        assert yes.get_position()[0] < no.get_position()[0]
+    for low, high in zip(answers[::2], answers[1::2], strict=True):
+        assert (low.get_text()[0], high.get_text()[0]) == ("≤", ">")
+        assert low.get_position()[0] < high.get_position()[0]
 
 
-def test_yes_leaves_the_boxes_of_layers_on_the_left():
+def test_they_leave_the_boxes_of_layers_on_the_left():
     from proofwood.show import plot_layers as layers
-    from proofwood.show.plot import compose
+    from proofwood.show.compose import compose
 
     table = diagram()
     wide = layers._widths(table, None)

@@ -299,7 +299,7 @@ def test_pictures_are_readable():
     assert table.n_leaves == 16
     ax = plot_tree(table, names)
     assert_readable(ax, 31)
-    assert ax.get_figure().get_figwidth() < 20
+    assert ax.get_figure().get_figwidth() < 24
     assert min(t.get_fontsize() for t in ax.texts) > 7
     assert_readable(plot_tree(mixed(), MIXED), 6)
     assert_readable(plot_tree(diamond()), 5)

@@ -1,0 +1,155 @@
+"""The figures of a report as SVG: lines on one axis, bars, curves with points, and calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from proofwood.report.measures import interval
+from proofwood.report.words import percent
+
+_SQUARE = (46, 12, 300, 250)
+"""Left, top, right and bottom of the square of a figure, in a view box of 320 by 292."""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A point of a figure: place from 0 to 1, radius, text shown on hovering, and whether it is the model itself."""
+
+    x: float
+    y: float
+    tip: str
+    radius: float = 4.0
+    used: bool = False
+
+
+def scale(share: float, ends: tuple[float, float] | None, baseline: float, top: float) -> Markup:
+    """A share with its interval and the baseline, on one axis from 0 to ``top``."""
+    at, base = 100 * share / top, 100 * baseline / top
+    whole = "" if ends is None else f'<path class="range" d="M{100 * ends[0] / top:.2f} 14H{100 * ends[1] / top:.2f}"/>'
+    return Markup(
+        '<svg class="scale" viewBox="0 0 100 28" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="axis" d="M0 14H100"/>{whole}<path class="base" d="M{base:.2f} 4V24"/>'
+        f'<path class="mark" d="M{at:.2f} 14h.01"/></svg>'
+    )
+
+
+def strip(weights: Sequence[float], order: Sequence[int]) -> Markup:
+    """The shares of the classes as one line, in the order of their codes in ``order``."""
+    total, x, parts = sum(weights), 0.0, []
+    for code in order:
+        if total and weights[code] > 0:
+            wide = 100 * weights[code] / total
+            parts.append(f'<rect style="fill:var(--k{code})" x="{x:.2f}" width="{wide:.2f}" height="8"/>')
+            x += wide
+    svg = '<svg class="strip" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+    return Markup(f"{svg}{''.join(parts)}</svg>")
+
+
+def dot_line(share: float, ends: tuple[float, float], all_rows: float, top: float) -> Markup:
+    """A share with its interval, beside the share of all rows (dashed), from 0 to ``top``."""
+    low, at, high, even = (100 * min(value, top) / top for value in (ends[0], share, ends[1], all_rows))
+    return Markup(
+        '<svg class="dotline" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="even" d="M{even:.2f} 0V16"/><path class="range" d="M{low:.2f} 8H{high:.2f}"/>'
+        f'<path class="mark" d="M{at:.2f} 8h.01"/></svg>'
+    )
+
+
+def bar_line(mean: float, deviation: float, low: float, high: float) -> Markup:
+    """A bar from 0 to ``mean`` with a line for its standard deviation, on an axis from ``low`` to ``high``."""
+
+    def at(value: float) -> float:
+        return 100 * (value - low) / ((high - low) or 1.0)
+
+    begin, end = sorted((at(0.0), at(mean)))
+    return Markup(
+        '<svg class="barline" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="fill" x="{begin:.2f}" y="3" width="{max(end - begin, 0.4):.2f}" height="8"/>'
+        f'<path class="range" d="M{at(mean - deviation):.2f} 7H{at(mean + deviation):.2f}"/></svg>'
+    )
+
+
+def curve(
+    line: Sequence[tuple[float, float]],
+    dots: Sequence[CurvePoint],
+    x_name: str,
+    y_name: str,
+    *,
+    diagonal: bool = False,
+    level: float | None = None,
+) -> Markup:
+    """A line with points that can be reached, and a dashed line of comparison: the diagonal, or one level."""
+    inside = _dashed(diagonal, level)
+    if line:
+        inside += '<path class="line" d="M' + "L".join("{:.1f} {:.1f}".format(*_at(*point)) for point in line) + '"/>'
+    for dot in dots:
+        x, y = _at(dot.x, dot.y)
+        inside += _circle(dot)
+        if dot.used:
+            inside += f'<text class="t strong" x="{x + 9:.1f}" y="{y + (15 if diagonal else -9):.1f}">this model</text>'
+    return _figure(inside, x_name, y_name)
+
+
+def calibration(
+    told: Sequence[float], hits: Sequence[int], rows: Sequence[int], names: Sequence[str], event: str
+) -> Markup:
+    """The share that each leaf tells, against the share of new rows, with 95 % intervals (Wilson).
+
+    Parameters
+    ----------
+    told : share of the class in each leaf, in training
+    hits, rows : new rows of the class, and all new rows, in each leaf
+    names : names of the leaves
+    event : name of the class
+    """
+    inside, most = _dashed(True, None), max(rows, default=1)
+    for k in sorted(range(len(rows)), key=lambda k: -rows[k]):
+        if rows[k]:
+            (low, high), seen = interval(hits[k], rows[k]), hits[k] / rows[k]
+            x, (bottom, top) = _at(told[k], 0.0)[0], (_at(0.0, end)[1] for end in (low, high))
+            tip = f"{names[k]}: told {percent(told[k])}, seen {percent(seen)} of {rows[k]:,} rows"
+            inside += f'<path class="range" d="M{x:.1f} {bottom:.1f}V{top:.1f}"/>'
+            inside += _circle(CurvePoint(told[k], seen, tip, 3 + 5 * math.sqrt(rows[k] / most)))
+    return _figure(inside, f"share of {event} in the leaf, training rows", "share seen in new rows")
+
+
+def _circle(dot: CurvePoint) -> str:
+    (x, y), kind = _at(dot.x, dot.y), "dot used" if dot.used else "dot"
+    tip = escape(dot.tip)
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{dot.radius + 2 * dot.used:.1f}" data-tip="{tip}"/>'
+
+
+def _at(x: float, y: float) -> tuple[float, float]:
+    left, top, right, bottom = _SQUARE
+    return left + (right - left) * x, bottom - (bottom - top) * y
+
+
+def _dashed(diagonal: bool, level: float | None) -> str:
+    (x0, y0), (x1, y1) = _at(0, 0), _at(1, 1)
+    lines = f'<path class="even" d="M{x0} {y0}L{x1} {y1}"/>' if diagonal else ""
+    return lines if level is None else f'{lines}<path class="even" d="M{x0} {_at(0, level)[1]:.1f}H{x1}"/>'
+
+
+def _figure(inside: str, x_name: str, y_name: str) -> Markup:
+    left, top, right, bottom = _SQUARE
+    parts = []
+    for value in (0, 0.25, 0.5, 0.75, 1):
+        x, y = _at(value, value)
+        parts.append(f'<path class="grid-line" d="M{left} {y:.1f}H{right}M{x:.1f} {top}V{bottom}"/>')
+        parts.append(f'<text class="t" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{100 * value:.0f}</text>')
+        unit = "\u202f%" if value == 1 else ""
+        parts.append(
+            f'<text class="t" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{100 * value:.0f}{unit}</text>'
+        )
+    across, up = escape(x_name), escape(y_name)
+    start = f'<svg class="chart" viewBox="0 0 320 292" role="img" aria-label="{up} against {across}">'
+    middle = (left + right) / 2, f"translate(11 {(top + bottom) / 2}) rotate(-90)"
+    return Markup(
+        f"{start}{''.join(parts)}{inside}"
+        f'<text class="t name" x="{middle[0]}" y="{bottom + 36}" text-anchor="middle">{across}</text>'
+        f'<text class="t name" transform="{middle[1]}" text-anchor="middle">{up}</text></svg>'
+    )

@@ -1,0 +1,356 @@
+"""Where a model is wrong: its errors beside the baseline, class by class, leaf by leaf, column by column, by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from proofwood.data.kinds import MOMENTS, NUMBERS, Kind
+from proofwood.data.schema import Schema
+from proofwood.estimators.validation import Validation
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
+from proofwood.printable import printable
+from proofwood.report import charts
+from proofwood.report.measures import (
+    REPEATS,
+    Measured,
+    OperatingPoint,
+    area_under,
+    importance,
+    interval,
+    operating_points,
+)
+from proofwood.report.words import Words, percent
+
+MOST_IN_MATRIX = 60
+"""The most classes for a confusion matrix. With more classes, a report lists only the most frequent confusions."""
+MOST_CONFUSIONS = 10
+MOST_POINTS = 60
+"""The most operating points that a table lists."""
+FEW = 30
+"""Rows of a group below which its share says little."""
+MOST_GROUPS, MOST_PARTS = 4, 8
+"""The most columns by which errors are shown unless they are named, and the most levels of such a column."""
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows with their classes, and what a model does with them.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) numbers, with the level codes of the training data
+    codes : (n_rows,) class codes; ``n_classes`` for a class that training did not have
+    counts : (n_nodes, n_classes) rows at each node, by class
+    measured : the measures of the model on them
+    """
+
+    X: FloatArray
+    codes: IntArray
+    counts: IntArray
+    measured: Measured
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.codes.size)
+
+
+# ------------------------------------------------------------------------------------------------- the front page
+
+
+def headline(
+    table: NodeTable, seen: CountedRows, fresh: CountedRows | None, validation: Validation | None
+) -> list[dict[str, Any]]:
+    """How often the model is wrong on new rows, where there are any, and in training, beside the baseline."""
+    common = int(np.argmax(table.weight[0]))
+    found = []
+    if fresh is not None:
+        found.append(_share_wrong("New rows", fresh, common, fresh=True))
+    elif validation is not None and validation.score == "accuracy":
+        found.append(_held_out(validation))
+    found.append(_share_wrong("Training rows", seen, common, fresh=False))
+    most = max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found)
+    top = min(1.0, math.ceil(26 * most) / 20) or 1.0
+    for one in found:
+        one["svg"] = charts.scale(one["share"], one["interval"], one["baseline"], top)
+        one["base_at"], one["top"] = f"{100 * one['baseline'] / top:.1f}", percent(top)
+        one["text"], one["base_text"] = percent(one["share"], 1), percent(one["baseline"], 1)
+    return found
+
+
+def _share_wrong(name: str, rows: CountedRows, common: int, *, fresh: bool) -> dict[str, Any]:
+    wrong, ends = rows.measured.wrong, (rows.measured.low, rows.measured.high)
+    said = f"{wrong:,} of {rows.n_rows:,} wrong"
+    return {
+        "name": name,
+        "fresh": fresh,
+        "share": wrong / rows.n_rows,
+        "interval": ends if fresh else None,
+        "baseline": float(np.mean(rows.codes != common)),
+        "said": f"{said}; 95\u202f% interval {_ends(ends, 1)}" if fresh else said,
+    }
+
+
+def _held_out(validation: Validation) -> dict[str, Any]:
+    error = 0.0 if math.isnan(validation.error) else validation.error
+    spread = "" if not error else f"; standard error {percent(error, 1)}"
+    return {
+        "name": "New rows",
+        "fresh": True,
+        "share": 1 - validation.mean,
+        "interval": (max(0.0, 1 - validation.mean - error), min(1.0, 1 - validation.mean + error)) if error else None,
+        "baseline": 1 - validation.baseline,
+        "said": f"mean of {validation.folds} folds that were held out in turn{spread}",
+    }
+
+
+def class_table(
+    words: Words, rows: CountedRows | None, validation: Validation | None, order: Sequence[int]
+) -> dict[str, Any]:
+    """Rows, recall and precision of each class, on new rows where there are any."""
+    if rows is not None:
+        matrix = rows.measured.confusion
+        figures = [
+            (code, int(matrix[code].sum()), int(matrix[:, code].sum()), int(matrix[code, code])) for code in order
+        ]
+        return {"where": "", "rows": [_class(words, *one) for one in figures]}
+    assert validation is not None
+    names = {str(label): code for code, label in enumerate(_labels(words))}
+    figures = [
+        (names[one.label], one.rows, one.predicted, one.right) for one in validation.classes if one.label in names
+    ]
+    figures.sort(key=lambda one: list(order).index(one[0]))
+    return {"where": "held-out rows of all folds", "rows": [_class(words, *one) for one in figures]}
+
+
+def _labels(words: Words) -> Sequence[object]:
+    classes = words.labels.classes
+    return range(words.table.n_classes) if classes is None else list(classes)
+
+
+def _class(words: Words, code: int, rows: int, called: int, right: int) -> dict[str, Any]:
+    return {
+        "code": code,
+        "name": words.class_name(code),
+        "rows": f"{rows:,}",
+        "recall": percent(right / rows) if rows else "–",
+        "recall_ends": interval_text(right, rows) if rows else "",
+        "precision": percent(right / called) if called else "–",
+        "precision_ends": interval_text(right, called) if called else "never predicted",
+    }
+
+
+def interval_text(hits: int, n: int) -> str:
+    """The 95 % interval of a share as a text."""
+    return _ends(interval(hits, n))
+
+
+def _ends(ends: tuple[float, float], digits: int = 0) -> str:
+    low, high = (percent(end, digits) for end in ends)
+    return f"{low[:-2]} to {high}"
+
+
+# ---------------------------------------------------------------------------------------------------- confusions
+
+
+def confusion(words: Words, rows: CountedRows, order: Sequence[int], name: str) -> dict[str, Any]:
+    """The confusion matrix, and the most frequent confusions."""
+    matrix, n_classes = rows.measured.confusion, words.table.n_classes
+    lines = [*order, *([n_classes] if matrix[n_classes].any() else [])]
+    names = {code: words.class_name(code) for code in order} | {n_classes: "not in training"}
+    wrong = [(int(matrix[i, j]), names[i], names[j]) for i in lines for j in order if i != j and matrix[i, j]]
+    wrong.sort(key=lambda entry: -entry[0])
+    return {
+        "name": name,
+        "names": [names[code] for code in order],
+        "many": n_classes > 4,
+        "wide": n_classes > 12,
+        "matrix": [_line(matrix, i, order, names) for i in lines] if n_classes <= MOST_IN_MATRIX else None,
+        "confusions": [(f"{n:,}", truth, said) for n, truth, said in wrong[:MOST_CONFUSIONS]],
+        "brier": f"{rows.measured.brier:.4f}" if math.isfinite(rows.measured.brier) else "",
+    }
+
+
+def _line(matrix: IntArray, i: int, order: Sequence[int], names: dict[int, str]) -> dict[str, Any]:
+    total = int(matrix[i].sum())
+    cells = [
+        {
+            "count": f"{int(matrix[i, j]):,}" if matrix[i, j] else "·",
+            "share": f"{int(matrix[i, j]) / max(total, 1):.3f}",
+            "percent": percent(int(matrix[i, j]) / total) if total else "–",
+            "right": i == j,
+        }
+        for j in order
+    ]
+    return {"name": names[i], "cells": cells, "total": f"{total:,}"}
+
+
+# ---------------------------------------------------------------------------------- curves, columns and groups
+
+
+def curves(words: Words, rows: CountedRows, event: int) -> dict[str, Any]:
+    """What calling leaf after leaf the event would give: ROC, precision and recall, and both as a table."""
+    name, points = words.class_name(event), operating_points(words.table, rows.counts, event)
+    some, base = [point for point in points if point.called], points[0].events / max(points[0].rows, 1)
+    steps: list[tuple[float, float]] = []
+    for point in some:  # between two leaves nothing can be reached, so the line has steps
+        steps += [(0.0 if not steps else steps[-1][0], point.precision)] if not steps else []
+        steps += [(point.found, steps[-1][1]), (point.found, point.precision)]
+    whole = bool(points[0].events) and points[0].events < points[0].rows
+    return {
+        "event": name,
+        "base": percent(base),
+        "area": f"{area_under(points):.2f}" if whole else "",
+        "roc": charts.curve(
+            [(point.false, point.found) for point in points],
+            [_dot(words, point, point.false, point.found) for point in points[1:]],
+            "share of the others, wrongly called so",
+            f"share of {name} found",
+            diagonal=True,
+        )
+        if whole
+        else "",
+        "precision": charts.curve(
+            steps,
+            [_dot(words, point, point.found, point.precision) for point in some],
+            f"share of {name} found",
+            "right when called so",
+            level=base,
+        )
+        if whole
+        else "",
+        "points": [_row(point) for point in points[:MOST_POINTS]],
+        "more": max(0, len(points) - MOST_POINTS),
+    }
+
+
+def _dot(words: Words, point: OperatingPoint, x: float, y: float) -> charts.CurvePoint:
+    assert point.share is not None
+    said = f"From {percent(point.share)} on: finds {point.hit:,}, {point.called - point.hit:,} false alarms"
+    return charts.CurvePoint(x, y, f"{said}, {point.wrong:,} wrong in all", used=point.used)
+
+
+def _row(point: OperatingPoint) -> dict[str, Any]:
+    return {
+        "share": "never" if point.share is None else percent(point.share),
+        "used": point.used,
+        "called": f"{point.called:,}",
+        "hit": f"{point.hit:,}",
+        "found": percent(point.found),
+        "alarms": f"{point.called - point.hit:,}",
+        "false": percent(point.false),
+        "precision": percent(point.precision),
+        "wrong": f"{point.wrong:,}",
+    }
+
+
+def calibration(words: Words, fresh: CountedRows, event: int) -> Any:
+    """Whether the shares of the leaves hold on new rows."""
+    table = words.table
+    leaves = np.flatnonzero(table.feature == LEAF).tolist()
+    shares = evaluate.node_probabilities(table)
+    return charts.calibration(
+        [float(shares[leaf, event]) for leaf in leaves],
+        [int(fresh.counts[leaf, event]) for leaf in leaves],
+        [int(fresh.counts[leaf].sum()) for leaf in leaves],
+        [f"Leaf {k + 1}" for k in range(len(leaves))],
+        words.class_name(event),
+    )
+
+
+def columns_that_matter(words: Words, rows: CountedRows, tested: Sequence[int]) -> dict[str, Any]:
+    """The importance of each tested column, the greatest first."""
+    found = sorted(importance(words.table, rows.X, rows.codes, tested).items(), key=lambda one: -one[1][0])
+    low = min([0.0, *(mean - deviation for _, (mean, deviation) in found)])
+    high = max([0.0, *(mean + deviation for _, (mean, deviation) in found)])
+    return {
+        "repeats": REPEATS,
+        "columns": [
+            {
+                "name": words.name(column),
+                "svg": charts.bar_line(mean, deviation, low, high),
+                "text": f"{100 * mean:+.1f} ± {100 * deviation:.1f}".replace("-", "−"),
+            }
+            for column, (mean, deviation) in found
+        ],
+    }
+
+
+def groups(words: Words, schema: Schema, rows: CountedRows, chosen: Sequence[int] | None) -> list[dict[str, Any]]:
+    """The share of wrong rows in each group of a column, beside all rows.
+
+    Parameters
+    ----------
+    words : the model
+    schema : its columns
+    rows : rows of the report
+    chosen : columns; None for the first that have few levels
+    """
+    wrong = evaluate.predict(words.table, rows.X) != rows.codes
+    columns = (
+        [j for j in range(len(schema.columns)) if _has_groups(schema, j)][:MOST_GROUPS] if chosen is None else chosen
+    )
+    found = [(words.name(j), _parts(words, schema, j, rows.X[:, j], wrong)) for j in columns]
+    found = [(name, parts) for name, parts in found if len(parts) > 1]
+    if not found:
+        return []
+    told = [(n, bad, ends) for _, parts in found for _, n, bad, ends in parts]
+    most = max((ends[1] for n, _, ends in told if n >= FEW), default=max(bad / n for n, bad, _ in told))
+    top, overall = min(1.0, math.ceil(10 * most + 1e-9) / 10) or 1.0, float(np.mean(wrong))
+    return [
+        {
+            "name": name,
+            "top": percent(top),
+            "parts": [
+                {
+                    "name": part,
+                    "rows": f"{n:,}",
+                    "share": percent(bad / n),
+                    "few": n < FEW,
+                    "svg": charts.dot_line(bad / n, ends, overall, top),
+                }
+                for part, n, bad, ends in parts
+            ],
+        }
+        for name, parts in found
+    ]
+
+
+def _has_groups(schema: Schema, column: int) -> bool:
+    described = schema.columns[column]
+    few = 2 <= len(described.levels) <= MOST_PARTS
+    return column not in schema.left_out and (few or described.kind is Kind.BOOLEAN)
+
+
+def _parts(
+    words: Words, schema: Schema, column: int, values: FloatArray, wrong: BoolArray
+) -> list[tuple[str, int, int, tuple[float, float]]]:
+    """For each group that has rows: its name, rows, wrong rows, and the 95 % interval of the share."""
+    kind, known = schema.columns[column].kind, ~np.isnan(values)
+    masks: list[tuple[str, BoolArray]] = []
+    if kind in (*NUMBERS, *MOMENTS):
+        cuts = (
+            sorted(set(np.quantile(values[known], [0.25, 0.5, 0.75], method="lower").tolist())) if known.any() else []
+        )
+        ends = [-math.inf, *cuts, math.inf]
+        for low, high in pairwise(ends):
+            name = f"over {words.value(column, low)}" if high == math.inf else f"up to {words.value(column, high)}"
+            masks.append((name, known & (values > low) & (values <= high)))
+    else:
+        counted = np.unique(values[known], return_counts=True)
+        order = np.argsort(-counted[1], kind="stable")[: 4 * MOST_PARTS]
+        masks = [(words.value(column, value), values == value) for value in counted[0][order].tolist()]
+    masks.append(("missing", ~known))
+    found = []
+    for name, mask in masks:
+        n, bad = int(mask.sum()), int(wrong[mask].sum())
+        if n:
+            found.append((printable(name), n, bad, interval(bad, n)))
+    return found

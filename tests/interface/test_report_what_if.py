@@ -1,0 +1,136 @@
+"""What a page answers to "what if" is what the model predicts, and its reasons and changes are right.
+
+Needs Chromium with its driver (Debian: chromium, chromium-driver) and the extra ``browser``.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from proofwood.model import evaluate
+from proofwood.report.words import Words
+from tests import report_models
+
+pytestmark = pytest.mark.needs("selenium")
+OTHER = 3
+"""The code of a city that training did not have."""
+
+
+def columns_of(report):
+    return [
+        column["index"] for column in report.run("JSON.parse(document.getElementById('pw-data').textContent).columns")
+    ]
+
+
+def asked(report, name, values):
+    """The answers of the page for rows of numbers, which it takes as the values of the tested columns."""
+    rows = [[None if np.isnan(value) else value for value in row] for row in values[:, columns_of(report)].tolist()]
+    return report.run(f"arguments[0].map((row) => window.proofwood.{name}(row))", rows)
+
+
+def people_at_thresholds(model, n=1000):
+    """People with values at and next to the thresholds, gaps, and a region that training did not have."""
+    random, table = np.random.default_rng(1), model.model_
+    X, _ = report_models.people(n, seed=1)
+    income, age, region = (X[name].to_list() for name in ("income", "age", "region"))
+    cuts = {
+        name: [float(cut) for cut in table.threshold[table.feature == X.columns.index(name)] if np.isfinite(cut)]
+        for name in ("income", "age")
+    }
+    assert cuts["income"]
+    for row in range(n):
+        if random.random() < 0.6:
+            cut = random.choice(cuts["income"])
+            income[row] = random.choice([cut, np.nextafter(cut, 0), np.nextafter(cut, 1e9), None])
+        if cuts["age"] and random.random() < 0.5:
+            age[row] = int(random.choice(cuts["age"])) + int(random.integers(-1, 2))
+        if random.random() < 0.2:
+            region[row] = "the moon"
+    return X.with_columns(
+        income=pl.Series(income, dtype=pl.Float64), age=pl.Series(age, dtype=X["age"].dtype), region=pl.Series(region)
+    )
+
+
+def test_the_page_says_what_the_model_predicts(reports):
+    report = reports(report_models.depth_four).open()
+    X = people_at_thresholds(report.model)
+    assert asked(report, "classOf", report.model._rows(X)) == report.model.predict(X).tolist()
+    report.assert_quiet()
+
+
+@pytest.mark.parametrize("make", [report_models.diagram, report_models.many_nodes, report_models.hostile])
+def test_it_does_so_for_models_of_every_shape(reports, make):
+    report = reports(make).open()
+    words = Words(report.model.model_, report.model._names())
+    rows = report.model._rows(report.X)
+    said = [words.class_name(code) for code in evaluate.predict(report.model.model_, rows).tolist()]
+    assert asked(report, "classOf", rows) == said
+
+
+@pytest.fixture
+def cells(reports):
+    """A page, and rows with a value in every cell of its model: whole ages, incomes and gaps, cities and another."""
+    report = reports(report_models.small).open()
+    table = report.model.model_
+    age, income = (sorted(set(table.threshold[table.feature == j].tolist())) for j in range(2))
+    assert age
+    assert income
+    assert columns_of(report) == [0, 1, 2]
+    ages = sorted({age[0] - 1, *age, *(cut + 1 for cut in age)})
+    incomes = sorted(
+        {*(cut for cut in income if np.isfinite(cut)), *(cut + 0.01 for cut in income if np.isfinite(cut))}
+    )
+    grid = np.array(list(itertools.product(ages, [*incomes, np.nan], range(OTHER + 1))))
+    return report, grid, table.label[table.walker.leaves(grid)]
+
+
+def test_reasons_are_enough_and_have_no_condition_too_many(cells):
+    report, grid, labels = cells
+    table, every = report.model.model_, np.ones(len(grid), dtype=bool)
+    rows = np.arange(len(grid))
+    goes = {node: evaluate.goes_low(table, grid, rows, np.full(len(grid), node)) for node in table.splits()}
+    for row, steps in zip(rows, asked(report, "reasonOf", grid), strict=True):
+        meets = [goes[node] == low for node, low in steps]
+        assert all(one[row] for one in meets)
+        assert set(labels[np.logical_and.reduce([every, *meets])]) == {labels[row]}
+        for k in range(len(meets)):
+            assert len(set(labels[np.logical_and.reduce([every, *meets[:k], *meets[k + 1 :]])])) > 1
+
+
+def test_changes_lead_to_their_class_by_the_fewest_columns(cells):
+    report, grid, labels = cells
+    table = report.model.model_
+    typed = ~np.isnan(grid) & (grid != [-1, -1, OTHER])  # no change takes a value away, or names a city without a name
+    for row, found in zip(range(len(grid)), asked(report, "changeOf", grid), strict=True):
+        then = grid[row].copy()
+        for column, value in found["changes"]:
+            then[column] = value
+        assert table.label[table.walker.leaves(then[np.newaxis])[0]] == found["label"] != labels[row]
+        changed = ~((grid == grid[row]) | (np.isnan(grid) & np.isnan(grid[row])))
+        there = (labels != labels[row]) & (typed | ~changed).all(axis=1)
+        assert len(found["changes"]) == changed[there].sum(axis=1).min()
+
+
+def test_what_must_stay_does_not_change(cells):
+    report, grid, _ = cells
+    rows = [[None if np.isnan(value) else value for value in row] for row in grid.tolist()]
+    found = report.run("arguments[0].map((row) => window.proofwood.changeOf(row, [true, false, true]))", rows)
+    assert all(one is None or [column for column, _ in one["changes"]] == [1] for one in found)
+    assert any(one is not None for one in found)
+
+
+def test_typing_a_value_changes_the_answer(cells):
+    report, *_ = cells
+    before = report.one("#pw-answer").text
+    field = report.one('input[type="number"]#pw-f1')
+    field.clear()
+    field.send_keys("99")
+    assert "Path" in before
+    assert report.one("#pw-answer").text != before
+    report.one('button[data-key="share"]').click()
+    assert report.one('th[aria-sort="ascending"]').text.startswith("Right")
+    report.assert_quiet()
