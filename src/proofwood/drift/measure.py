@@ -15,11 +15,10 @@ from proofwood.drift.errors import OF_BASELINE, OF_TRAINING, compared, training_
 from proofwood.drift.exact import differs, has_new_levels, holm, is_beyond
 from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding
 from proofwood.drift.rows import TestedRows, new_rows
-from proofwood.estimators.input import features_and_labels, labels_of
+from proofwood.estimators.input import codes_of, features_and_labels, labels_of
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable, Normals
 from proofwood.printable import printable, shown
-from proofwood.report.measures import codes_of
 from proofwood.report.words import Words, share
 
 MOST_NAMED = 5
