@@ -41,6 +41,7 @@ Contents of the package:
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      :class:`Labels` has their names of columns and classes
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
+``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from proofwood.data.binarize import Binarizer
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
+    from proofwood.drift import Drift
     from proofwood.engines.trees import SearchOptions
     from proofwood.ensembles.readers.supported import register_reader
     from proofwood.estimators.constraints import (
@@ -99,6 +101,7 @@ __all__ = [
     "DataWarning",
     "DateParts",
     "DemographicParity",
+    "Drift",
     "EqualOpportunity",
     "EqualizedOdds",
     "Explainer",
@@ -146,6 +149,7 @@ _HOME = {
     "DataError": "exceptions",
     "DateParts": "estimators.date_parts",
     "DemographicParity": "estimators.constraints",
+    "Drift": "drift",
     "EqualOpportunity": "estimators.constraints",
     "EqualizedOdds": "estimators.constraints",
     "Explainer": "explain.explainer",

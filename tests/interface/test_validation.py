@@ -187,3 +187,11 @@ def test_the_command_line_shows_and_keeps_them(table, tmp_path: Path) -> None:
         "fit", path, "--target", "y", "--groups", "b"
     )
     assert "did you mean 'balanced_accuracy'" in failed("fit", path, *options, "--scoring", "balanced_acuracy").lower()
+
+
+def test_the_target_is_named_as_by_other_learners(table):
+    X, y = table
+    by_name = OptimalTreeCV((1,), cv=2).fit(X.assign(paid=y), "paid")
+    by_series = OptimalTreeCV((1,), cv=2).fit(X, pd.Series(y, name="paid"))
+    assert by_name.target_name_ == by_series.target_name_ == by_name.best_estimator_.target_name_ == "paid"
+    assert OptimalTreeCV((1,), cv=2).fit(X, y).target_name_ is None

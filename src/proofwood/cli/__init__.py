@@ -22,13 +22,20 @@ from proofwood.cli.reading import with_limit, with_tables
 
 __all__ = ["main"]
 
-COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "compare", "show", "export")}
-COMMANDS |= {"report": "html_report", "explain": "explain", "verify": "verify", "schema": "schema"}
+COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "drift", "compare")}
+COMMANDS |= {
+    "show": "show",
+    "export": "export",
+    "report": "html_report",
+    "explain": "explain",
+    "verify": "verify",
+    "schema": "schema",
+}
 """Commands in the order of the help, each with its module, which has a function of the same name. The help of a command
 ends with the ``EXAMPLES`` of its module. The module may also have a ``CLASS`` for the command."""
 WITHOUT_FILES = ("demo", "data", "schema")
 """Commands that read no files of the user."""
-READ_TABLES = ("fit", "predict", "evaluate", "compare", "report", "explain")
+READ_TABLES = ("fit", "predict", "evaluate", "drift", "compare", "report", "explain")
 """Commands that read tables."""
 
 

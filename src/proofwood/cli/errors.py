@@ -22,6 +22,8 @@ WRONG_INPUT = 2
 """Exit code: wrong usage or bad input. typer uses the same code for its own errors."""
 NO_ANSWER = 3
 """Exit code: a limit was reached before there was a model or an explanation."""
+DRIFT = 4
+"""Exit code: new rows differ from the training rows."""
 INTERRUPTED = 130
 """Exit code: Ctrl-C before there was a result."""
 LONGEST = 2000
@@ -31,6 +33,7 @@ EXIT_CODES = """\
 1    an explanation or a certificate was not confirmed
 2    wrong usage, bad input, or constraints that no model meets
 3    no answer: a limit was reached before there was a model or an explanation
+4    drift: new rows differ from the training rows
 130  Ctrl-C before there was a result
 """
 

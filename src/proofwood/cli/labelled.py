@@ -44,12 +44,20 @@ def labelled_rows(
     DataError
         If columns are missing; the message says which.
     """
-    from proofwood.data.kinds import Taken
-    from proofwood.data.tables import read_cells, split_target
+    from proofwood.data.tables import read_cells
 
     cells = read_cells(path, sheet=sheet)
     if drop_missing:
         cells = with_target(cells, target)
+    labels = labels_of(model, cells, target)
+    return rows_of(model, cells, path, [target], " beside the target"), labels
+
+
+def labels_of(model: Any, cells: Cells, target: str) -> Any:
+    """The labels in column ``target`` as the model has them."""
+    from proofwood.data.kinds import Taken
+    from proofwood.data.tables import split_target
+
     words = model.bands_ is None and all(isinstance(label, str) for label in model.classes_.tolist())
     _, labels = split_target(cells.taken({target: Taken(text=True)} if words else {}), target)
-    return rows_of(model, cells, path, [target], " beside the target"), model.to_labels(labels)
+    return model.to_labels(labels)

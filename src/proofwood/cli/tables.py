@@ -207,6 +207,26 @@ def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], w
     return read_columns(table).values if estimator.schema_.plain else table.to_numpy()
 
 
+def tested_rows(estimator: Any, cells: Cells, others: Collection[str]) -> pl.DataFrame:
+    """The columns of a table beside ``others``, in which those that a model of proofwood tests have the types that it
+    expects, or are text if a cell does not allow that.
+    """
+    from proofwood.data.kinds import Taken
+
+    left = [column for column in cells.frame.columns if column not in others]
+    table = cells.frame.select(left)
+    takes = taken_by_schema(estimator, left) or {}
+    names = [column.name for column in estimator.schema_.columns] if estimator.schema_.by_name else left
+    for name in [names[j] for j in estimator.model_.tested_columns if j < len(names)]:
+        if name in takes and name in left:
+            try:
+                read = cells.taken({name: takes[name]})
+            except DataError:
+                read = cells.taken({name: Taken(text=True)})
+            table = table.with_columns(read.get_column(name))
+    return table
+
+
 def knows_types(model: Any) -> bool:
     """Whether a model knows which of its columns are integers: only models of proofwood fitted on a frame do."""
     return bool(getattr(getattr(model, "schema_", None), "by_name", False))

@@ -31,6 +31,7 @@ from proofwood.estimators.fitted import FittedClassifier
 from proofwood.estimators.input import classes_and_codes, features_and_labels, order_hints, target_name, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
+from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.hints import Hint
@@ -274,9 +275,10 @@ class ProvedClassifier(FittedClassifier):
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = rows.classes
+        counted = columns if weights is None or weights.all() else columns[weights > 0]
         separated = placed(
             result.model,
-            columns if weights is None or weights.all() else columns[weights > 0],
+            counted,
             [column.kind for column in self.schema_.columns],
             rule=ThresholdRule(self.threshold_rule),
             of_tests=self._limits_tests,
@@ -291,6 +293,7 @@ class ProvedClassifier(FittedClassifier):
         )
         turned = model.low != separated.low  # sets of levels that were replaced by their complement
         self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
+        self._tested = tested_columns(model, counted, self.schema_.columns)
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
         self._low_weight = None if model.is_tree else to_low
         return problem

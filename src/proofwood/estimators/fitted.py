@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from proofwood.estimators.input import features_and_labels, known_codes, labels_
 from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.model_hints import model_hints, reading_hints
 from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save, target_of
+from proofwood.estimators.tested_columns import TestedColumn, tested_of, tested_to_save
 from proofwood.estimators.validation import Validation
 from proofwood.hints import Hint
 from proofwood.model import evaluate
@@ -30,6 +32,9 @@ from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
 from proofwood.show.labels import Labels
 from proofwood.show.text import explain_path, export_text
+
+if TYPE_CHECKING:
+    import proofwood
 
 NOT_SAVED = frozenset({"callback", "checkpoint"})
 """Parameters that are not saved: functions, and files of a fit. A loaded model has their defaults."""
@@ -56,6 +61,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     unseen: str  # a parameter of every learner
 
+    _tested: Mapping[int, TestedColumn] = MappingProxyType({})  # empty if the model comes from a file without them
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
     def __sklearn_tags__(self) -> Any:
@@ -112,6 +118,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             more["validation"] = self.validation_.to_dict()
         if self.target_name_ is not None:
             more["target"] = self.target_name_
+        more |= tested_to_save(self._tested)
         return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **more, **edges}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
@@ -120,6 +127,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         self.hints_ = hints_of(saved)
         self.bands_ = bands_of(saved)
         self.target_name_ = target_of(saved)
+        self._tested = tested_of(saved, self.n_features_in_)
         self.validation_ = Validation.from_dict(saved["validation"]) if "validation" in saved else None
         if "low_weight" in saved:
             self._low_weight = np.array(saved["low_weight"], dtype=np.float64)
@@ -323,6 +331,29 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         import proofwood  # start-up time; by its public name, since reports depend on estimators
 
         proofwood.write_report(self, path, X, y, **options)
+
+    def drift(
+        self,
+        X_new: Any,
+        y_new: Any = None,
+        *,
+        expected_error: float | None = None,
+        false_alarms: float = 0.01,
+        tolerance: float = 0.0,
+    ) -> proofwood.Drift:
+        """Compare new rows with the training rows, by what the model keeps of these.
+
+        Parameters
+        ----------
+        X_new : new rows, with at least the columns that the model tests
+        y_new : their labels, or the name of the column of labels; None if they are not known
+        expected_error, false_alarms, tolerance : as in :meth:`proofwood.Drift.of`
+        """
+        import proofwood  # start-up time; by its public name, since drift depends on estimators
+
+        return proofwood.Drift.of(
+            self, X_new, y_new, expected_error=expected_error, false_alarms=false_alarms, tolerance=tolerance
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` reads it back as an estimator.

@@ -77,7 +77,7 @@ class LikeSklearn:
     def tested_columns_(self) -> npt.NDArray[Any]:
         """(n_tested,) names of the columns that the model tests, in the order of the table; indices without names."""
         check_is_fitted(self)
-        tested = np.array(self.model_.tested_columns(), dtype=np.int64)
+        tested = np.array(sorted(self.model_.tested_columns), dtype=np.int64)
         names = getattr(self, "feature_names_in_", None)
         return tested if names is None else np.asarray(names[tested])
 

@@ -73,7 +73,7 @@ def reading_hints(table: NodeTable, columns: Sequence[Column]) -> list[Hint]:
     table : the model
     columns : of the training data
     """
-    used = table.tested_columns()
+    used = sorted(table.tested_columns)
     absent = {columns[j].name: columns[j].absent for j in used if j < len(columns) and columns[j].absent}
     if not absent:
         return []

@@ -25,7 +25,7 @@ from proofwood.estimators.base import TrainingRows, fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
 from proofwood.estimators.fitted import FittedClassifier
 from proofwood.estimators.folds import baseline_score, folds_of, require_score, sorted_rows
-from proofwood.estimators.input import features_and_labels, with_row_index
+from proofwood.estimators.input import features_and_labels, target_name, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
@@ -206,11 +206,13 @@ class OptimalTreeCV(FittedClassifier):
         rule = self._check()
         learner = OptimalTreeClassifier(**self._common(), bands=self.bands, unseen=self.unseen, verbose=self.verbose)
         with fit_within(self.memory_limit):
+            name = target_name(y)
             X, y = features_and_labels(X, y)
             X = with_row_index(X)
             with warnings.catch_warnings(record=True) as notes:
                 warnings.simplefilter("always")
                 rows = learner._read_rows(X, y, sample_weight)
+            learner.target_name_ = name
             for note in notes:
                 warnings.warn(note.message, note.category, stacklevel=2)
             hints = self._order_hints(X, rows, learner.schema_, groups)

@@ -273,6 +273,11 @@ class NodeTable:
             lacking[high[node]] |= high_goes
         return comes
 
+    @cached_property
+    def tested_columns(self) -> tuple[int, ...]:
+        """The columns that the splits test, each once, in the order of the nodes."""
+        return tuple(dict.fromkeys(column for node in self.splits() for column in self.tested(node)))
+
     def tested(self, node: int) -> list[int]:
         """The columns that a split tests."""
         column = int(self.feature[node])
@@ -281,10 +286,6 @@ class NodeTable:
         assert self.normals is not None
         columns: list[int] = self.normals.row(node)[0].tolist()
         return columns
-
-    def tested_columns(self) -> list[int]:
-        """The columns that some split tests, sorted."""
-        return sorted({column for node in self.splits() for column in self.tested(node)})
 
     def splits(self) -> Iterator[int]:
         """An iterator over the splits, parents before children."""
@@ -372,7 +373,9 @@ _KINDS: dict[str, type] = {
     "missing_low": np.bool_,
 }
 _COUNTED = frozenset({"label", "weight", "rows"})
-_OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "parents", "n_columns", "gap_comes"})
+_OF_TESTS = frozenset(
+    {"by_levels", "walker", "depth", "node_depths", "is_tree", "parents", "n_columns", "tested_columns", "gap_comes"}
+)
 """Cached properties that do not depend on labels, weights and counts."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.report.words import Words
 
 MOST_ROWS = 20_000
@@ -78,14 +78,7 @@ def _paths(table: NodeTable, X: FloatArray) -> tuple[list[list[int]], list[int]]
 
 def tested_columns(table: NodeTable) -> list[int]:
     """The columns that a model tests, each once, in the order of its nodes."""
-    found: list[int] = []
-    for node in range(table.n_nodes):
-        column = int(table.feature[node])
-        if column == OBLIQUE and table.normals is not None:
-            found += table.normals.row(node)[0].tolist()
-        elif column != LEAF:
-            found.append(column)
-    return list(dict.fromkeys(found))
+    return list(table.tested_columns)
 
 
 def _columns(table: NodeTable, n_columns: int, left_out: Sequence[int], most: int = 40) -> list[int]:

@@ -83,7 +83,7 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
             f"a confidence was given for an {type(model).__name__} that in some leaves does not predict the most "
             "probable class (constraints can cause this): explain it without a confidence"
         )
-    tested = set(table.tested_columns())
+    tested = set(table.tested_columns)
     forest = Forest(
         trees=(tree_of(table, value),),
         base=np.zeros(table.n_classes),

@@ -76,7 +76,7 @@ class Exported:
     @cached_property
     def used(self) -> list[int]:
         """The columns that the model tests."""
-        return self.table.tested_columns()
+        return sorted(self.table.tested_columns)
 
     @cached_property
     def leaves(self) -> dict[int, int]:

@@ -1,0 +1,15 @@
+"""New rows beside the training rows of a model, by what the model itself keeps of these.
+
+- ``result``: what is found; made from a model and rows
+- ``show``: the same in words, and as HTML
+- ``measure``: counts and tests
+- ``errors``: wrong predictions beside what is expected of new rows
+- ``parts``: what is found about leaves, columns and errors, as values
+- ``rows``: the tested columns of new rows, and what in them cannot be read
+- ``exact``: exact tests, and the correction for many of them
+"""
+
+from proofwood.drift.parts import ColumnDrift, ErrorDrift, Finding, LeafDrift, Share
+from proofwood.drift.result import Drift
+
+__all__ = ["ColumnDrift", "Drift", "ErrorDrift", "Finding", "LeafDrift", "Share"]
