@@ -326,7 +326,7 @@ def _node(table: NodeTable, words: Words, node: int, counts: Sequence[tuple[str,
         "number": node,
         "leaf": leaf,
         "asks": words.asks(node),
-        "if": "" if leaf else words.answer(node, low=True),
+        "if": "" if leaf else words.answer(node, low=True, levels=None),
         "low": int(table.low[node]),
         "high": int(table.high[node]),
         "rows": f"{int(table.rows[node]):,}",
@@ -424,7 +424,8 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
     figures = Figures.of(result)
     # "0.25 share" would say nothing: the facts of the model tell of which shares a cost is the sum
     costs = f"a cost of {figures.objective}" if result.unit == "share" else f"{figures.objective} {result.unit}"
-    claim = proof.claim[:1].upper() + proof.claim[1:]
+    within = " for these tests" if result.scope else ""  # which tests they are is said once, below
+    claim = (proof.claim[:1].upper() + proof.claim[1:]).replace(result.within, within)
     rows = f"on the {rows_text(training.codes.size, 'training ')}"
     statement, strong = {
         Status.OPTIMAL: (f"{claim}:", f"{costs} {rows} is the least."),
@@ -434,7 +435,7 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
         (
             f"Not proved to be the best: the model has {costs} {rows}.",
             "Of the models that the learner can choose, "
-            f"none has less than {figures.lower_bound}{result.within}; a better one may exist."
+            f"none has less than {figures.lower_bound}{within}; a better one may exist."
             if result.lower_bound > 0
             else "The search has ruled out nothing better yet.",
         ),

@@ -80,7 +80,8 @@ def headline(
     top = min(1.0, math.ceil(26 * most) / 20) or 1.0
     for one in found:
         one["svg"] = charts.scale(one["share"], one["interval"], one["baseline"], top)
-        one["zero"] = one["baseline"] > 0.3 * top  # the text of a small baseline stands where the 0 would
+        # the text of a small or large baseline stands where that of an end of the axis would
+        one["zero"], one["end"] = one["baseline"] > 0.3 * top, one["baseline"] < 0.78 * top
         one["base_at"], one["top"] = f"{100 * one['baseline'] / top:.1f}", percent(top)
         one["text"], one["base_text"] = percent(one["share"], 1), percent(one["baseline"], 1)
     return found

@@ -64,22 +64,25 @@ class Words:
             return self.class_name(int(self.table.label[node]))
         return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
 
-    def answer(self, node: int, low: bool) -> str:
-        """The result of a test as a statement that is true of the rows that go low, or (``low=False``) high."""
+    def answer(self, node: int, low: bool, levels: int | None = MOST_LEVELS) -> str:
+        """The result of a test as a statement that is true of the rows that go low, or (``low=False``) high.
+
+        A set of levels has the names of at most ``levels`` levels (None: all).
+        """
         table, column = self.table, int(self.table.feature[node])
         name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):
             return f"{name} is {'' if low else 'not '}missing"
         codes = None if table.levels is None else table.levels[node]
         if codes is not None:
-            return self._is(column, codes, low, self._gaps_go(node, low))
+            return self._is(column, codes, low, self._gaps_go(node, low), levels)
         gap = self._gaps_go(node, low)
         if asks_false(table, node, self.labels):  # "not active or missing" could be "neither active nor missing"
             return f"{name} is {'no' if low else 'yes'} or missing" if gap else f"not {name}" if low else name
         found = self.asks(node, "≤" if low else ">").removesuffix(" or missing")
         return f"{found} or missing" if gap else found
 
-    def _is(self, column: int, codes: Iterable[int], among: bool, gap: bool, most: int | None = MOST_LEVELS) -> str:
+    def _is(self, column: int, codes: Iterable[int], among: bool, gap: bool, most: int | None) -> str:
         """A set of levels as a statement: the levels that a value is among, or those that it is not."""
         name = self.labels.in_sentence(column, LONGEST)
         levels = _some([self.labels.level(column, code, LONGEST) for code in sorted(codes)], most)

@@ -6,6 +6,7 @@ import time
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -159,7 +160,7 @@ def test_rules_of_every_kind_of_column_lead_every_row_to_its_leaf(make):
     """Sets of levels of one column are one condition, and no condition can be read in two ways."""
     model, X, _ = make()
     rules = Words(model.model_, model._names()).rules(99, levels=None)
-    frame = X.to_pandas()
+    frame = pd.DataFrame({name: pd.Series(X[name].to_list(), dtype=object) for name in X.columns})
     assert printed.by_words(printed.Rows(model, frame), rules) == [[leaf] for leaf in model.apply(X).tolist()]
     assert not any(re.match(r"not .* or missing", text) for texts, _ in rules for text in texts)
     if make is report_models.many_levels:
@@ -171,9 +172,14 @@ def test_long_sets_are_whole_in_what_is_saved(tmp_path):
     model, X, y = report_models.many_levels()
     write_report(model, tmp_path / "r.html", X, y)
     page = (tmp_path / "r.html").read_text()
-    shown = [texts for texts, _ in Words(model.model_, model._names()).rules(99)]
-    whole = [texts for texts, _ in Words(model.model_, model._names()).rules(99, levels=None)]
+    words = Words(model.model_, model._names())
+    shown = [texts for texts, _ in words.rules(99)]
+    whole = [texts for texts, _ in words.rules(99, levels=None)]
     saved = [a.get("data-whole") for tag, a in Page(page).attributes if tag == "tr" and "data-leaf" in a]
+    boxes = re.search(r'<table id="pw-nodes".*?</table>', page, re.S)[0]
+    low = [words.answer(node, low=True, levels=None) for node in model.model_.splits()]
+    assert all(text in boxes for text in low)
+    assert " more" not in boxes
     assert any(re.search(r"\d more$", text) for texts in shown for text in texts)
     assert saved == [" and ".join(full) if full != short else None for full, short in zip(whole, shown, strict=True)]
 
@@ -212,6 +218,19 @@ def test_a_bound_is_about_what_the_learner_can_choose(tmp_path):
     text = Page((tmp_path / "r.html").read_text()).text
     assert "Not proved to be the best: the model has" in text
     assert "No model costs" not in text
+
+
+def test_what_a_search_left_out_is_said_once_beside_the_statement(tmp_path):
+    random = np.random.default_rng(0)
+    X = pl.DataFrame({"a": random.normal(size=300), "id": [f"row {k // 2}" for k in range(300)]})
+    y = random.integers(0, 2, 300)
+    with pytest.warns(proofwood.DataWarning, match="left out"):
+        model = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert model.result_.scope
+    write_report(model, tmp_path / "r.html", X, y)
+    proof = re.search(r'<section class="proof".*?</section>', (tmp_path / "r.html").read_text(), re.S)[0]
+    assert all(proof.count(part) == 1 for part in model.result_.scope)
+    assert "for these tests" in re.search(r'<p id="statement".*?</p>', proof, re.S)[0]
 
 
 def test_dates_in_weighted_sums_say_what_they_count(tmp_path):
