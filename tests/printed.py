@@ -153,6 +153,10 @@ class Reader:
         gap = math.isnan(value)
         if rest in ("is missing", "is not missing"):
             return gap == (rest == "is missing")
+        if rest.startswith("is missing or "):
+            rest, missing = "is " + rest.removeprefix("is missing or "), True
+        if rest in ("is yes", "is no") and self.columns[j].kind is Kind.BOOLEAN:
+            return missing if gap else value == (rest == "is yes")
         for word, inside in (
             ("not in {", False),
             ("in {", True),

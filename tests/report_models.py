@@ -90,6 +90,65 @@ def small() -> tuple[Any, Any, Any]:
     return OptimalTreeClassifier(max_depth=3, time_limit=None).fit(table, y), table, y
 
 
+def kinds(n: int = 900, seed: int = 4) -> pl.DataFrame:
+    """A table of moments of a zone, durations, times, ordered levels and booleans, all with gaps."""
+    rng = np.random.default_rng(seed)
+    seconds, parts = rng.integers(0, 10**8, n), rng.integers(0, 10**6, n)
+    start = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    columns: dict[str, list[Any]] = {
+        "moment": [
+            start + dt.timedelta(seconds=int(s), microseconds=int(us)) for s, us in zip(seconds, parts, strict=True)
+        ],
+        "lasts": [dt.timedelta(seconds=int(s) / 4) for s in rng.integers(-4000, 10**6, n)],
+        "clock": [(start + dt.timedelta(seconds=int(s))).time() for s in rng.integers(0, 86400, n)],
+        "size": rng.choice(["small", "medium", "large"], n).tolist(),
+        "active": (rng.random(n) < 0.5).tolist(),
+    }
+    gaps = {name: rng.random(n) < 0.08 for name in columns}
+    values = {
+        name: [None if gap else value for value, gap in zip(column, gaps[name], strict=True)]
+        for name, column in columns.items()
+    }
+    types = {"moment": pl.Datetime("us", "Europe/Berlin"), "size": pl.Enum(["small", "medium", "large", "huge"])}
+    return pl.DataFrame(
+        {name: pl.Series(name, column, dtype=types.get(name)) for name, column in values.items()}  # type: ignore[arg-type]
+    )
+
+
+def _learned(*names: str) -> tuple[Any, Any, Any]:
+    table = kinds().select(names)
+    rng = np.random.default_rng(0)
+    score = rng.normal(0, 0.3, len(table))
+    for name in names:
+        column = table[name]
+        if name == "size":
+            high = (column == "large").cast(pl.Int64)
+        else:
+            high = (column > column.median()).cast(pl.Int64) if name != "active" else column.cast(pl.Int64)
+        score = score + high.fill_null(0).to_numpy()
+    y = np.where(score > len(names) / 2, "late", "early")
+    return OptimalTreeClassifier(max_depth=3, time_limit=None).fit(table, y), table, y
+
+
+def timed() -> tuple[Any, Any, Any]:
+    """A tree of moments of a zone, durations and times of day."""
+    return _learned("moment", "lasts", "clock")
+
+
+def levelled() -> tuple[Any, Any, Any]:
+    """A tree of ordered levels and booleans, with gaps."""
+    return _learned("size", "active")
+
+
+def many_levels() -> tuple[Any, Any, Any]:
+    """A tree that asks more than once for sets of many levels."""
+    rng = np.random.default_rng(5)
+    number = rng.integers(0, 45, 2700)
+    towns = [None if gap else f"town {k}" for k, gap in zip(number.tolist(), rng.random(2700) < 0.05, strict=True)]
+    table, y = pl.DataFrame({"town": towns, "lasts": kinds(2700)["lasts"]}), np.array(["a", "b", "c"])[number % 3]
+    return OptimalTreeClassifier(max_depth=2, time_limit=None).fit(table, y), table, y
+
+
 def hostile() -> tuple[Any, Any, Any]:
     """Columns, levels and classes with names that would be code."""
     rng = np.random.default_rng(2)

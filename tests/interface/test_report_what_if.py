@@ -5,12 +5,14 @@ Needs Chromium with its driver (Debian: chromium, chromium-driver) and the extra
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 
 import numpy as np
 import polars as pl
 import pytest
 
+from proofwood.data.moments import number_of, text_of
 from proofwood.model import evaluate
 from proofwood.report.words import Words
 from tests import report_models
@@ -69,6 +71,90 @@ def test_it_does_so_for_models_of_every_shape(reports, make):
     rows = report.model._rows(report.X)
     said = [words.class_name(code) for code in evaluate.predict(report.model.model_, rows).tolist()]
     assert asked(report, "classOf", rows) == said
+
+
+def at_thresholds(model, X, n=1000):
+    """Rows in numbers, with values at and next to the thresholds, gaps, and levels that training did not have."""
+    random, table, seen = np.random.default_rng(2), model.model_, model._rows(X)
+    rows = seen[random.integers(0, len(seen), n)].copy()
+    for j in range(rows.shape[1]):
+        cuts = [cut for cut in table.threshold[table.feature == j].tolist() if np.isfinite(cut)]
+        near = [part for cut in cuts for part in (cut, np.nextafter(cut, -np.inf), np.nextafter(cut, np.inf))]
+        there = random.random(n)
+        if near and not table.by_levels[table.feature == j].any():
+            rows[there < 0.5, j] = random.choice(near, int((there < 0.5).sum()))
+        elif model.schema_.columns[j].levels:
+            rows[there < 0.2, j] = len(model.schema_.columns[j].levels)
+        rows[there > 0.9, j] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("make", [report_models.timed, report_models.levelled, report_models.many_levels])
+def test_it_does_so_for_every_kind_of_column(reports, make):
+    report = reports(make).open()
+    rows = at_thresholds(report.model, report.X)
+    labels = evaluate.predict(report.model.model_, rows)
+    assert asked(report, "classOf", rows) == [str(report.model.classes_[code]) for code in labels.tolist()]
+    assert len(set(labels.tolist())) > 1
+    report.assert_quiet()
+
+
+def test_changes_of_dates_and_times_are_whole(reports):
+    report = reports(report_models.timed).open()
+    rows = report.model._rows(report.X)[:200]
+    labels = evaluate.predict(report.model.model_, rows)
+    for row, label, found in zip(rows, labels, asked(report, "changeOf", rows), strict=True):
+        then = row.copy()
+        for place, value in found["changes"]:
+            assert value == int(value)
+            then[columns_of(report)[place]] = value
+        assert evaluate.predict(report.model.model_, then[np.newaxis])[0] == found["label"] != label
+
+
+def typed(report, name, value):
+    """The number that the page has for a column after ``value`` was written into its field."""
+    places = [
+        column["name"] for column in report.run("JSON.parse(document.getElementById('pw-data').textContent).columns")
+    ]
+    place = places.index(name)
+    report.run(
+        "(() => { const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+        " field.dispatchEvent(new Event('input', { bubbles: true })); })()",
+        f"pw-f{place}",
+        value,
+    )
+    return report.run("window.proofwood.values()[arguments[0]]", place), report.run(
+        "window.proofwood.textOf(arguments[0])", place
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "moment"),
+    [
+        ("moment", "2021-07-01T12:30", dt.datetime(2021, 7, 1, 10, 30, tzinfo=dt.UTC)),
+        ("moment", "2021-01-01T00:00:05", dt.datetime(2020, 12, 31, 23, 0, 5, tzinfo=dt.UTC)),
+        ("moment", "2021-03-28T03:00", dt.datetime(2021, 3, 28, 1, 0, tzinfo=dt.UTC)),
+        ("lasts", "90061.1", dt.timedelta(days=1, hours=1, minutes=1, seconds=1.1)),
+        ("lasts", "-600", dt.timedelta(minutes=-10)),
+        ("clock", "12:05:30", dt.time(12, 5, 30)),
+    ],
+)
+def test_a_typed_time_is_the_number_and_the_text_of_the_library(reports, name, value, moment):
+    report = reports(report_models.timed).open()
+    number, text = typed(report, name, value)
+    column = next(column for column in report.model.schema_.columns if column.name == name)
+    assert number == number_of(moment, column.kind)
+    assert text == text_of(number, column.kind, column.zone)
+    report.assert_quiet()
+
+
+def test_long_sets_of_levels_are_one_short_statement(reports):
+    report = reports(report_models.many_levels).open()
+    said = report.one("#pw-answer").text
+    assert said.count("town is") <= 2, "once in the path, once in the reason"
+    assert "others" in said
+    assert "more" not in said
+    assert "not counted: values that go missing and levels without a name" in said
 
 
 @pytest.fixture

@@ -90,7 +90,9 @@ def curve(
         x, y = _at(dot.x, dot.y)
         inside += _circle(dot)
         if dot.used:
-            inside += f'<text class="t strong" x="{x + 9:.1f}" y="{y + (15 if diagonal else -9):.1f}">this model</text>'
+            left = dot.x > 0.7  # no room for the text right of the point
+            place = f'x="{x + (-9 if left else 9):.1f}" y="{min(y + (15 if diagonal or left else -9), 246):.1f}"'
+            inside += f'<text class="t strong" {place} text-anchor="{"end" if left else "start"}">this model</text>'
     return _figure(inside, x_name, y_name)
 
 

@@ -21,7 +21,7 @@ from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.estimators.proof_report import proof_report
 from proofwood.markup import trace_svg
-from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable, shown
 from proofwood.report import charts, errors, what_if
 from proofwood.report.card import Card
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 MOST_RULES = 400
 MOST_NAMED = 8
 """Most classes that the front page names."""
-FEW_LEAF = 30
-"""Training rows of a leaf below which its shares say little."""
+FEW_LEAF, FEWEST_LEAF = 30, 5
+"""Training rows of a leaf below which its shares say little, and up to which a model itself has a hint."""
 TWO = ("#b8470f", "#5b87ad"), ("#f08a4b", "#7aa9d0")
 """Colours of two classes, on a light and on a dark ground: the class that is asked about, and the other."""
 
@@ -125,7 +125,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "facts": [f"{name}: {text}" for name, text in model._facts()],
         "about": _about(model, training, words, card, options.source),
         "lead": _lead(table, training, validation, options.source),
-        "hints": [*(str(hint) for hint in (*model.hints_, *model.notes())), *_leaf_hints(table, words)],
+        "hints": [*(str(hint) for hint in (*model.hints_, *model.notes())), *_leaf_hints(table)],
         "headline": errors.headline(table, seen, fresh, model.validation_),
         "common": words.class_name(int(np.argmax(table.weight[0]))),
         "validation": None if model.validation_ is None else str(model.validation_),
@@ -161,6 +161,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "groups": errors.groups(words, model.schema_, best, _group_columns(words, card)),
         "explained": told,
         "explained_note": told_note,
+        "sums": _sums(model.schema_, table),
         "include_rows": options.include_rows,
         "total_rows": training.X.shape[0],
         "most_rows": MOST_ROWS,
@@ -185,6 +186,11 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
 def model_leaves(table: NodeTable, X: FloatArray) -> IntArray:
     """(n_rows,) node index of the leaf of each row."""
     return table.walker.leaves(np.ascontiguousarray(X))
+
+
+def rows_text(n: int, kind: str = "") -> str:
+    """A number of rows as a text."""
+    return f"{n:,} {kind}{'row' if n == 1 else 'rows'}"
 
 
 def script_json(value: Any) -> str:
@@ -228,9 +234,9 @@ def _title(model: ProvedClassifier, kind: str) -> str:
 
 def _lead(table: NodeTable, training: Rows, validation: Rows | None, source: Any) -> str:
     origin = "" if source is None else f" of {Path(source).name}"
-    line = f"It learned from {int(table.rows[0]):,} rows{origin}"
+    line = f"It learned from {rows_text(int(table.rows[0]))}{origin}"
     if validation is not None:
-        line += f", and was then tried on {validation.codes.size:,} rows that it had not seen"
+        line += f", and was then tried on {rows_text(validation.codes.size)} that it had not seen"
     return printable(line + ".")
 
 
@@ -242,7 +248,11 @@ def _about(
     tested, gaps = len(tested_columns(table)), int(np.isnan(training.X).sum())
     missing = f"; {gaps:,} cells missing" if gaps else ""
     found = [
-        ("Predicts", words.target or "not named", f"{len(names)} classes: {shown(names, MOST_NAMED, str)}"),
+        (
+            "Predicts",
+            words.target or "not named",
+            f"{len(names)} {'class' if len(names) == 1 else 'classes'}: {shown(names, MOST_NAMED, str)}",
+        ),
         ("File", "not named", "") if source is None else ("File", printable(Path(source).name), _digest(Path(source))),
         ("Rows", f"{int(table.rows[0]):,}", "in training"),
         ("Columns", f"{training.X.shape[1]:,}", f"{tested:,} tested{missing}"),
@@ -268,13 +278,16 @@ def _limits(model: ProvedClassifier) -> str:
     return arguments if len(arguments) <= 120 else arguments[:119] + "…"
 
 
-def _leaf_hints(table: NodeTable, words: Words) -> list[str]:
-    """A hint about leaves with few training rows."""
-    small = int(np.count_nonzero((table.feature == LEAF) & (table.rows < FEW_LEAF)))
-    if not small or int(table.rows[0]) < 2 * FEW_LEAF:
+def _leaf_hints(table: NodeTable) -> list[str]:
+    """A hint about leaves with few training rows; hints of the model name those with very few."""
+    rows = table.rows[table.feature == LEAF]
+    small = int(np.count_nonzero(rows < FEW_LEAF))
+    if not np.any((rows > FEWEST_LEAF) & (rows < FEW_LEAF)) or int(table.rows[0]) < 2 * FEW_LEAF:
         return []
-    have = "leaf has" if small == 1 else "leaves have"
-    return [f"{small} of {table.n_leaves} {have} fewer than {FEW_LEAF} training rows: shares of so few rows say little"]
+    have = "has" if small == 1 else "have"
+    return [
+        f"{small} of {table.n_leaves} leaves {have} fewer than {FEW_LEAF} training rows: shares of so few say little"
+    ]
 
 
 def _class_figures(
@@ -283,7 +296,7 @@ def _class_figures(
     """Recall and precision by class, on the newest rows there are."""
     if fresh is None and model.validation_ is not None:
         return errors.class_table(words, None, model.validation_, order)
-    found = errors.class_table(words, fresh or seen, None, order)
+    found = errors.class_table(words, fresh or seen, None, order, ends=fresh is not None)
     return {**found, "where": "training rows" if fresh is None else "new rows"}
 
 
@@ -313,6 +326,7 @@ def _node(table: NodeTable, words: Words, node: int, counts: Sequence[tuple[str,
         "number": node,
         "leaf": leaf,
         "asks": words.asks(node),
+        "if": "" if leaf else words.answer(node, low=True, levels=None),
         "low": int(table.low[node]),
         "high": int(table.high[node]),
         "rows": f"{int(table.rows[node]):,}",
@@ -351,10 +365,14 @@ def _outline(table: NodeTable, words: Words, order: Sequence[int]) -> list[dict[
 
 
 def _rules(table: NodeTable, words: Words, seen: CountedRows, fresh: CountedRows | None) -> dict[str, Any]:
-    found = words.rules(MOST_RULES)
+    found, whole = words.rules(MOST_RULES), words.rules(MOST_RULES, levels=None)
     leaves = np.flatnonzero(table.feature == LEAF)
     return {
-        "shown": [_rule(table, words, k + 1, conditions, node, fresh) for k, (conditions, node) in enumerate(found)],
+        "shown": [
+            _rule(table, words, k + 1, conditions, node, fresh)
+            | {"whole": " and ".join(names) if names != conditions else ""}
+            for k, ((conditions, node), (names, _)) in enumerate(zip(found, whole, strict=True))
+        ],
         "more": leaves.size - len(found),
     }
 
@@ -404,17 +422,20 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
     if isinstance(recounted, float):
         agrees = recounted == result.objective
     figures = Figures.of(result)
-    costs = f"{figures.objective} {result.unit}"
-    claim = proof.claim[:1].upper() + proof.claim[1:]
-    rows = f"on the {training.codes.size:,} training rows"
+    # "0.25 share" would say nothing: the facts of the model tell of which shares a cost is the sum
+    costs = f"a cost of {figures.objective}" if result.unit == "share" else f"{figures.objective} {result.unit}"
+    within = " for these tests" if result.scope else ""  # which tests they are is said once, below
+    claim = (proof.claim[:1].upper() + proof.claim[1:]).replace(result.within, within)
+    rows = f"on the {rows_text(training.codes.size, 'training ')}"
     statement, strong = {
         Status.OPTIMAL: (f"{claim}:", f"{costs} {rows} is the least."),
         Status.WITHIN_GAP: (f"{claim} by more than {figures.gap} {result.unit}:", f"this one has {costs} {rows}."),
     }.get(
         result.status,
         (
-            f"Not proved to be the best: the model costs {costs} {rows}.",
-            f"No model costs less than {figures.lower_bound}{result.within}; a better one may exist."
+            f"Not proved to be the best: the model has {costs} {rows}.",
+            "Of the models that the learner can choose, "
+            f"none has less than {figures.lower_bound}{within}; a better one may exist."
             if result.lower_bound > 0
             else "The search has ruled out nothing better yet.",
         ),
@@ -423,7 +444,7 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
         "status": str(result.status),
         "proved": result.status in (Status.OPTIMAL, Status.WITHIN_GAP),
         "headline": status_text(result),
-        "statement": statement,
+        "statement": statement[:1].lower() + statement[1:] if getattr(model, "loaded_", False) else statement,
         "strong": strong,
         "line": model._describe_proof(),
         "objective": figures.objective,
@@ -484,6 +505,23 @@ def _kind(schema: Schema, j: int) -> str:
         Kind.NOMINAL: f"{len(column.levels) or 'coded'} levels without order",
         Kind.ORDERED: f"{len(column.levels)} levels with an order: thresholds",
     }.get(column.kind, f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds")
+
+
+COUNTS = {
+    Kind.DATE: "days since 1970-01-01",
+    Kind.MOMENT: "microseconds since 1970-01-01 00:00 (UTC)",
+    Kind.TIME: "microseconds since midnight",
+    Kind.DURATION: "microseconds",
+}
+
+
+def _sums(schema: Schema, table: NodeTable) -> str:
+    """What dates and times count for in weighted sums of columns, if there are any."""
+    if table.normals is None:
+        return ""
+    inside = {j for node in np.flatnonzero(table.feature == OBLIQUE).tolist() for j in table.tested(node)}
+    kinds = {schema.columns[j].kind for j in inside if j < len(schema.columns)}
+    return "; ".join(f"{kind}s count {told}" for kind, told in COUNTS.items() if kind in kinds)
 
 
 def _holds(schema: Schema, words: Words, j: int) -> str:

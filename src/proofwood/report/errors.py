@@ -80,6 +80,8 @@ def headline(
     top = min(1.0, math.ceil(26 * most) / 20) or 1.0
     for one in found:
         one["svg"] = charts.scale(one["share"], one["interval"], one["baseline"], top)
+        # the text of a small or large baseline stands where that of an end of the axis would
+        one["zero"], one["end"] = one["baseline"] > 0.3 * top, one["baseline"] < 0.78 * top
         one["base_at"], one["top"] = f"{100 * one['baseline'] / top:.1f}", percent(top)
         one["text"], one["base_text"] = percent(one["share"], 1), percent(one["baseline"], 1)
     return found
@@ -112,15 +114,15 @@ def _held_out(validation: Validation) -> dict[str, Any]:
 
 
 def class_table(
-    words: Words, rows: CountedRows | None, validation: Validation | None, order: Sequence[int]
+    words: Words, rows: CountedRows | None, validation: Validation | None, order: Sequence[int], *, ends: bool = True
 ) -> dict[str, Any]:
-    """Rows, recall and precision of each class, on new rows where there are any."""
+    """Rows, recall and precision of each class, on new rows where there are any; ``ends``: with their intervals."""
     if rows is not None:
         matrix = rows.measured.confusion
         figures = [
             (code, int(matrix[code].sum()), int(matrix[:, code].sum()), int(matrix[code, code])) for code in order
         ]
-        return {"where": "", "rows": [_class(words, *one) for one in figures]}
+        return {"where": "", "rows": [_class(words, *one, ends=ends) for one in figures]}
     assert validation is not None
     names = {str(label): code for code, label in enumerate(_labels(words))}
     figures = [
@@ -135,15 +137,15 @@ def _labels(words: Words) -> Sequence[object]:
     return range(words.table.n_classes) if classes is None else list(classes)
 
 
-def _class(words: Words, code: int, rows: int, called: int, right: int) -> dict[str, Any]:
+def _class(words: Words, code: int, rows: int, called: int, right: int, *, ends: bool = True) -> dict[str, Any]:
     return {
         "code": code,
         "name": words.class_name(code),
         "rows": f"{rows:,}",
         "recall": percent(right / rows) if rows else "–",
-        "recall_ends": interval_text(right, rows) if rows else "",
+        "recall_ends": interval_text(right, rows) if rows and ends else "",
         "precision": percent(right / called) if called else "–",
-        "precision_ends": interval_text(right, called) if called else "never predicted",
+        "precision_ends": "never predicted" if not called else interval_text(right, called) if ends else "",
     }
 
 

@@ -39,7 +39,7 @@
   byId("pw-in").addEventListener("click", () => zoom(scale * 1.25));
   byId("pw-out").addEventListener("click", () => zoom(scale / 1.25));
   const fittingWhole = () => Math.min(fitting(), window.innerHeight * 0.78 / size.height);
-  const readable = () => zoom(Math.max(fittingWhole(), 0.6));
+  const readable = () => zoom(Math.max(fittingWhole(), 0.75));
   byId("pw-fit").addEventListener("click", () => zoom(fittingWhole()));
   byId("pw-full").addEventListener("click", () => zoom(1));
   view.addEventListener("wheel", (event) => {
@@ -418,7 +418,11 @@
 
   // A short number above ``low`` and up to ``high``, near to ``low``.
   const justAbove = (low, high, column) => {
-    if (column.whole) return Math.floor(low) + 1;
+    if (column.whole) {
+      const steps = column.kind === "date" || column.kind === "integer" ? [] : [6e7, 1e6];  // a full minute or second, if it is near
+      const round = steps.map((step) => (Math.floor(low / step) + 1) * step).find((to) => to <= high && to - low <= column.spread / 20);
+      return round ?? Math.floor(low) + 1;
+    }
     for (let digits = 0; digits <= 15; digits++) {
       const scaled = Number((Math.floor(low * 10 ** digits) / 10 ** digits + 10 ** -digits).toFixed(digits));
       if (scaled > low && scaled <= high && scaled - low <= column.spread / 20) return scaled;
@@ -452,19 +456,52 @@
     return best;
   };
 
+  // Dates and times in fields and texts, in the zone of their column, as the words of the model have them.
   const DAY = 86400000;
+  const offsetOf = (column) => {
+    const fixed = /^([+-])(\d\d):?(\d\d)$/.exec(column.zone || "");
+    if (fixed) return () => (fixed[1] === "-" ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3])) * 60000;
+    if (!column.zone || column.zone === "UTC") return () => 0;
+    const names = ["year", "month", "day", "hour", "minute", "second"];
+    const form = new Intl.DateTimeFormat("en", { timeZone: column.zone, hourCycle: "h23", ...Object.fromEntries(names.map((name) => [name, "numeric"])) });
+    return (at) => {
+      const told = Object.fromEntries(form.formatToParts(at).map((part) => [part.type, Number(part.value)]));
+      return Date.UTC(told.year, told.month - 1, told.day, told.hour, told.minute, told.second) - Math.floor(at / 1000) * 1000;
+    };
+  };
+  const offsets = columns.map((column) => (column.kind === "moment" ? offsetOf(column) : () => 0));
+  const local = (j, value) => { const at = Math.floor(value / 1000); return new Date(at + offsets[j](at)).toISOString(); };
+  const fraction = (value) => { const part = ((Math.floor(value) % 1e6) + 1e6) % 1e6; return part ? "." + String(part).padStart(6, "0") : ""; };
+  const trimmed = (text) => (/:\d\d:00$/.test(text) ? text.slice(0, -3) : text);
+  const offsetText = (minutes) => {
+    const size = Math.abs(minutes), two = (part) => String(part).padStart(2, "0");
+    return ` ${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+  };
+  const durationText = (value) => {
+    const whole = Math.floor(value), days = Math.floor(whole / (DAY * 1000)), clock = new Date(Math.floor((whole - days * DAY * 1000) / 1000)).toISOString().slice(11, 19);
+    return (days ? `${days} day${Math.abs(days) === 1 ? "" : "s"}, ` : "") + trimmed(clock.replace(/^0/, "") + fraction(value));
+  };
   const clocks = {
     date: { type: "date", read: (text) => Date.parse(text + "T00:00Z") / DAY, write: (value) => new Date(value * DAY).toISOString().slice(0, 10) },
-    moment: { type: "datetime-local", read: (text) => Date.parse(text + "Z") * 1000, write: (value) => new Date(value / 1000).toISOString().slice(0, 19) },
-    time: { type: "time", read: (text) => Date.parse("1970-01-01T" + text + "Z") * 1000, write: (value) => new Date(value / 1000).toISOString().slice(11, 19) },
+    moment: {
+      type: "datetime-local",
+      read: (text, j) => { const at = Date.parse(text + "Z"); return (at - offsets[j](at - offsets[j](at))) * 1000; },
+      write: (value, j) => local(j, value).slice(0, 19),
+      text: (value, j) => trimmed(local(j, value).slice(0, 19).replace("T", " ") + fraction(value)) + (columns[j].zone ? offsetText(Math.round(offsets[j](value / 1000) / 60000)) : ""),
+    },
+    time: {
+      type: "time", read: (text) => Date.parse("1970-01-01T" + text + "Z") * 1000,
+      write: (value) => new Date(value / 1000).toISOString().slice(11, 19),
+      text: (value) => trimmed(new Date(value / 1000).toISOString().slice(11, 19) + fraction(value)),
+    },
   };
-  const number = (value) => value.toLocaleString("en", { maximumSignificantDigits: 17 }).replace("-", "−");
+  const number = (value) => value.toLocaleString("en", { maximumSignificantDigits: 17, useGrouping: false }).replace("-", "−");
   const shown = (j, value) => {
     const column = columns[j];
     if (value === null) return "missing";
     if (column.levels) return column.levels[value] ?? "another level";
-    if (clocks[column.kind]) return clocks[column.kind].write(value).replace("T", " ");
-    return column.kind === "duration" ? number(value / 1e6) + " s" : number(value);
+    if (clocks[column.kind]) return (clocks[column.kind].text || clocks[column.kind].write)(value, j);
+    return column.kind === "duration" ? durationText(value) : number(value);
   };
   const chip = (code) => {
     const made = element("span", data.classes[code], { class: "chip" });
@@ -472,12 +509,31 @@
     return made;
   };
   const listed = (parts, last = " and ") => parts.flatMap((part, k) => (k ? [k === parts.length - 1 ? last : ", ", part] : [part]));
-  // Of conditions with one key on a path, the last is the strictest.
+  // Of conditions with one key on a path, the last is the strictest; sets of levels of one column are one set.
+  const MOST_NAMED = 12;
   const inWords = (steps) => {
-    const lastOf = new Map(steps.map(([node, low], k) => [nodes[node].key[Number(!low)], k]));
-    return steps.filter(([node, low], k) => lastOf.get(nodes[node].key[Number(!low)]) === k).map(([node, low]) => element("b", nodes[node].says[Number(!low)]));
+    const alike = new Map();
+    for (const step of steps) {
+      const key = nodes[step[0]].key[Number(!step[1])], group = alike.get(key) || [];
+      alike.delete(key);
+      alike.set(key, [...group, step]);
+    }
+    return [...alike.values()].map((group) => {
+      const [node, low] = group[group.length - 1], told = nodes[node];
+      const short = !told.set || !told.set.length || !columns[told.column].levels || (group.length === 1 && told.set.length <= MOST_NAMED);
+      return element("b", short ? told.says[Number(!low)] : inSet(told.column, group));
+    });
+  };
+  const inSet = (j, steps) => {
+    const column = columns[j], side = boxOf(steps)[j], value = row[j];
+    const named = [...side.set].filter((code) => code < column.levels.length && code !== value);
+    const others = named.length > 3 ? [`one of ${named.length} others`] : named.map((code) => column.levels[code]);
+    const parts = [shown(j, value), ...others, ...(side.gap && column.gaps && value !== null ? ["missing"] : [])];
+    return `${column.name} is ${parts.length > 1 ? parts.slice(0, -1).join(", ") + " or " : ""}${parts[parts.length - 1]}`;
   };
 
+  const uncounted = [...(columns.some((column) => column.gaps) ? ["values that go missing"] : []), ...(columns.some((column) => column.other) ? ["levels without a name"] : [])];
+  const notCounted = uncounted.length ? ` (not counted: ${uncounted.join(" and ")})` : "";
   const row = columns.map((column) => column.usual), held = columns.map(() => false), painters = [];
   let traced = false;
   const change = (j, value) => { row[j] = value; traced = true; answer(); };
@@ -510,10 +566,10 @@
       painters.push(() => { pick.value = row[j] === null ? "" : String(row[j]); });
     } else if (clocks[column.kind]) {
       const clock = clocks[column.kind], input = element("input", undefined, { id, type: clock.type, step: clock.type === "date" ? 1 : "any" });
-      input.addEventListener("input", () => { const value = clock.read(input.value); if (Number.isFinite(value)) set(value); });
+      input.addEventListener("input", () => { const value = clock.read(input.value, j); if (Number.isFinite(value)) set(value); });
       control.append(input);
-      if (column.kind === "moment") control.append(element("small", "UTC"));
-      painters.push(() => { if (document.activeElement !== input) input.value = row[j] === null ? "" : clock.write(row[j]); });
+      if (column.zone) control.append(element("small", column.zone));
+      painters.push(() => { if (document.activeElement !== input) input.value = row[j] === null ? "" : clock.write(row[j], j); });
     } else {
       const unit = column.kind === "duration" ? 1e6 : 1;
       const slide = element("input", undefined, { type: "range", min: column.min, max: column.max, step: column.whole ? unit : "any", "aria-labelledby": id + "l" });
@@ -526,9 +582,13 @@
       }
       const whole = (value) => (column.whole ? Math.round(value) : value);
       slide.addEventListener("input", () => set(whole(Number(slide.value))));
-      box.addEventListener("input", () => { if (box.value !== "" && Number.isFinite(Number(box.value))) set(Number(box.value) * unit); });
+      box.addEventListener("input", () => { if (box.value !== "" && Number.isFinite(Number(box.value))) set(unit > 1 ? Math.round(Number(box.value) * unit) : Number(box.value)); });
       control.append(rail, box);
-      if (unit > 1) control.append(element("small", "s"));
+      if (unit > 1) {
+        const told = element("small");
+        control.append(told);
+        painters.push(() => { told.textContent = row[j] === null ? "seconds" : `seconds: ${shown(j, row[j])}`; });
+      }
       painters.push(() => {
         slide.value = row[j] === null ? last : row[j];
         slide.setAttribute("aria-valuetext", shown(j, row[j]));
@@ -558,7 +618,7 @@
     const verdict = element("p", undefined, { class: "verdict" });
     if (data.target) verdict.append(element("small", data.target + " = "));
     verdict.append(chip(told.label));
-    let line = `${told.right} of ${told.rows.toLocaleString("en")} training ${told.rows === 1 ? "row" : "rows"} that come here`;
+    let line = `${told.right} of ${told.rows.toLocaleString("en")} training ${told.rows === 1 ? "row that comes" : "rows that come"} here`;
     if (told.fresh) {
       const fresh = told.fresh.reduce((total, count) => total + count, 0);
       line += fresh ? `, ${Math.floor(100 * told.fresh[told.label] / fresh + 0.5)}\u202f% of ${fresh.toLocaleString("en")} new ones` : ", no new ones";
@@ -579,8 +639,8 @@
         const go = element("button", "Try it", { type: "button" });
         go.addEventListener("click", () => { for (const [j, value] of other.changes) row[j] = value; change(other.changes[0][0], other.changes[0][1]); });
         const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), ` ${shown(j, value)} instead of ${shown(j, row[j])}`); return part; });
-        entry("Smallest change", ...listed(parts), ": then ", chip(other.label), ". ", element("small", "No change of fewer columns leads to another class."), element("br"), go);
-      } else entry("Smallest change", "Nothing that may change leads to another class.");
+        entry("Smallest change", ...listed(parts), ": then ", chip(other.label), ". ", element("small", `No change of fewer columns leads to another class${notCounted}.`), go);
+      } else entry("Smallest change", `Nothing that may change leads to another class${notCounted}.`);
     }
     const show = element("button", "Show the path in the picture", { type: "button" });
     show.addEventListener("click", () => { form("picture"); showPath(path); view.scrollIntoView({ block: "nearest" }); });
@@ -591,8 +651,10 @@
     if (traced) for (const one of document.querySelectorAll("#pw-rules tr[data-leaf]")) one.classList.toggle("used", Number(one.dataset.leaf) === leaf);
   };
   answer();
-  // What the page answers for a row, for tests: its class, the conditions that are enough, the smallest change.
+  // For tests: the values in the fields and their texts; for a row, its class, the conditions that are enough, the smallest change.
   window.proofwood = {
+    values: () => [...row],
+    textOf: (j) => shown(j, row[j]),
     classOf: (values) => data.classes[nodes[follow(values).pop()].label],
     reasonOf: (values) => {
       const path = follow(values), steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
@@ -624,7 +686,7 @@
       const out = [["rule", "if", data.target || "class", "training_rows", "training_share_right", ...(fresh ? ["new_rows", "new_share_right"] : [])]];
       for (const line of ruleRows) {
         const { no, then, rows: count, share } = line.dataset;
-        out.push([no, valueOf(line, "if").trim(), then, count, share, ...(fresh ? [line.dataset.new, Number(line.dataset.new) ? line.dataset.new_share : ""] : [])]);
+        out.push([no, line.dataset.whole || valueOf(line, "if").trim(), then, count, share, ...(fresh ? [line.dataset.new, Number(line.dataset.new) ? line.dataset.new_share : ""] : [])]);
       }
       const url = URL.createObjectURL(new Blob(["\ufeff" + out.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" }));
       element("a", undefined, { href: url, download: "rules.csv" }).click();

@@ -90,11 +90,14 @@ def _column(words: Words, schema: Schema, card: Card, j: int, values: FloatArray
         "unit": card.units.get(name, (column.unit if column is not None else "") or ""),
         "gaps": bool(np.isnan(values).any()),
     }
+    if kind is Kind.MOMENT:
+        found["zone"] = words.labels.zones.get(j)
     known = values[~np.isnan(values)]
     if column is not None and kind in (Kind.NOMINAL, Kind.ORDERED) and column.levels:
         levels = [words.value(j, float(code)) for code in range(len(column.levels))]
         usual = int(np.bincount(known.astype(np.int64)).argmax()) if known.size else 0
-        return {**found, "levels": levels, "other": unseen, "usual": usual}
+        # a level of an ordered column that training did not have is a missing value
+        return {**found, "levels": levels, "other": unseen and kind is Kind.NOMINAL, "usual": usual}
     if kind is Kind.BOOLEAN:
         return {**found, "levels": ["no", "yes"], "other": False, "usual": int(known.mean() > 0.5) if known.size else 0}
     low, high, middle = (

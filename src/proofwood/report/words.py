@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
@@ -64,21 +64,32 @@ class Words:
             return self.class_name(int(self.table.label[node]))
         return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
 
-    def answer(self, node: int, low: bool) -> str:
-        """The result of a test as a statement that is true of the rows that go low, or (``low=False``) high."""
+    def answer(self, node: int, low: bool, levels: int | None = MOST_LEVELS) -> str:
+        """The result of a test as a statement that is true of the rows that go low, or (``low=False``) high.
+
+        A set of levels has the names of at most ``levels`` levels (None: all).
+        """
         table, column = self.table, int(self.table.feature[node])
         name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):
             return f"{name} is {'' if low else 'not '}missing"
         codes = None if table.levels is None else table.levels[node]
         if codes is not None:
-            levels = [self.labels.level(column, code, LONGEST) for code in sorted(codes)]
-            found = f"{name} is {_any_of(levels) if low else _none_of(levels)}"
-        elif asks_false(table, node, self.labels):
-            found = f"not {name}" if low else name
-        else:
-            found = self.asks(node, "≤" if low else ">").removesuffix(" or missing")
-        return f"{found} or missing" if self._gaps_go(node, low) else found
+            return self._is(column, codes, low, self._gaps_go(node, low), levels)
+        gap = self._gaps_go(node, low)
+        if asks_false(table, node, self.labels):  # "not active or missing" could be "neither active nor missing"
+            return f"{name} is {'no' if low else 'yes'} or missing" if gap else f"not {name}" if low else name
+        found = self.asks(node, "≤" if low else ">").removesuffix(" or missing")
+        return f"{found} or missing" if gap else found
+
+    def _is(self, column: int, codes: Iterable[int], among: bool, gap: bool, most: int | None) -> str:
+        """A set of levels as a statement: the levels that a value is among, or those that it is not."""
+        name = self.labels.in_sentence(column, LONGEST)
+        levels = _some([self.labels.level(column, code, LONGEST) for code in sorted(codes)], most)
+        if among:
+            return f"{name} is {any_of([*levels, *(['missing'] if gap else [])] or ['no level'])}"
+        others = f"not {levels[0]}" if len(levels) == 1 else f"none of {', '.join(levels)}"
+        return f"{name} is {'missing or ' if gap else ''}{others}"
 
     def _gaps_go(self, node: int, low: bool) -> bool:
         """Whether the text for this side of the test must say that missing values go there."""
@@ -94,10 +105,11 @@ class Words:
         low, high = (self.answer(node, low=low) for low in (True, False))
         return f"Node {node}: {counts}; {low}: node {table.low[node]}; {high}: node {table.high[node]}"
 
-    def rules(self, most: int) -> list[tuple[list[str], int]]:
+    def rules(self, most: int, levels: int | None = MOST_LEVELS) -> list[tuple[list[str], int]]:
         """The conditions on the path to a leaf, and the leaf, for each of the first ``most`` leaves from the left.
 
-        A condition is left out if a later one on the same column and in the same direction is stricter.
+        A condition is left out if a later one on the same column and in the same direction is stricter. Sets of levels
+        of one column are one condition, with the names of at most ``levels`` levels (None: all).
         """
         found: list[tuple[list[str], int]] = []
         pending: list[tuple[int, list[tuple[int, bool]]]] = [(0, [])]
@@ -106,21 +118,51 @@ class Words:
         while pending and len(found) < most:
             node, steps = pending.pop()
             if self.table.feature[node] == LEAF:
-                last = {kind(*step): place for place, step in enumerate(steps)}
-                needed = [step for place, step in enumerate(steps) if last[kind(*step)] == place]
-                found.append(([said(*step) for step in needed], node))
+                alike: dict[tuple[object, ...], list[tuple[int, bool]]] = {}
+                for step in steps:
+                    alike[kind(*step)] = [*alike.pop(kind(*step), []), step]  # stands where the last of them stands
+                texts = [
+                    self._sets(group, levels) if self._named(group[0][0]) else said(*group[-1])
+                    for group in alike.values()
+                ]
+                found.append((texts, node))
                 continue
             pending.append((int(self.table.high[node]), [*steps, (node, False)]))
             pending.append((int(self.table.low[node]), [*steps, (node, True)]))
         return found
 
+    def _named(self, node: int) -> bool:
+        """Whether a test asks for a set of levels."""
+        return bool(self.table.levels is not None and self.table.levels[node])
+
+    def _sets(self, steps: Sequence[tuple[int, bool]], most: int | None) -> str:
+        """Results of tests of one column for sets of levels, as one statement."""
+        assert self.table.levels is not None
+        among: set[int] | None = None
+        outside: set[int] = set()
+        for node, low in steps:
+            codes = set(self.table.levels[node] or ())
+            if low:
+                among = codes if among is None else among & codes
+            else:
+                outside |= codes
+        gap, column = all(self._gaps_go(*step) for step in steps), int(self.table.feature[steps[0][0]])
+        if among is None:
+            return self._is(column, outside, False, gap, most)
+        return self._is(column, among - outside, True, gap, most)
+
     def key(self, node: int, low: bool) -> str:
         """The key of the result of a test as a text, for the script of a page, see :meth:`rules`."""
         return " ".join(map(str, self._kind(node, low)))
 
-    def _kind(self, node: int, low: bool) -> tuple[int, ...]:
-        """A key of the result of a test. If results on a path have the same key, the last of them is the strictest."""
+    def _kind(self, node: int, low: bool) -> tuple[object, ...]:
+        """A key of the result of a test. If results on a path have the same key, the last of them is the strictest.
+
+        All tests of one column for sets of levels have one key: together they say one set.
+        """
         column = int(self.table.feature[node])
+        if self._named(node):
+            return (column, "levels")
         if column < 0 or not math.isfinite(self.table.threshold[node]):
             return (node,)
         return column, low, self._gaps_go(node, low)
@@ -200,14 +242,10 @@ def percent(value: float, digits: int = 0) -> str:
 
 
 def _any_of(levels: Sequence[str]) -> str:
-    return any_of(_some(levels))
+    return any_of(_some(levels, MOST_LEVELS))
 
 
-def _none_of(levels: Sequence[str]) -> str:
-    return f"not {levels[0]}" if len(levels) == 1 else f"none of {', '.join(_some(levels))}"
-
-
-def _some(levels: Sequence[str]) -> list[str]:
-    if len(levels) <= MOST_LEVELS:
+def _some(levels: Sequence[str], most: int | None) -> list[str]:
+    if most is None or len(levels) <= most:
         return list(levels)
-    return [*levels[: MOST_LEVELS - 1], f"{len(levels) - MOST_LEVELS + 1} more"]
+    return [*levels[: most - 1], f"{len(levels) - most + 1} more"]

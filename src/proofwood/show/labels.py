@@ -176,6 +176,8 @@ def side(table: NodeTable, node: int, labels: Labels, low: bool, *, width: int |
     else:
         found = f"{'≤' if low else '>'}\u00a0{threshold_text(table, node, labels, width)}"
     gap = tells_gap(table, node, labels, missing=tells_missing(table)) and bool(table.missing_low[node]) == low
+    if gap and low and asks_false(table, node, labels):  # "not active or missing" could be "neither active nor missing"
+        return f"missing or {found}"
     return f"{found} or missing" if gap else found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood.data.kinds import MOMENTS, Kind
-from proofwood.data.moments import text_of
+from proofwood.data.moments import MINUTE, text_of
 from proofwood.decimals import short
 from proofwood.model import evaluate
 from proofwood.model.node_table import OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
@@ -200,10 +200,14 @@ def _number(table: NodeTable, node: int, labels: Labels, value: float, *, rough:
     column = int(table.feature[node])
     kind = labels.kinds.get(column)
     if kind in MOMENTS:
-        return text_of(math.floor(value), kind, labels.zones.get(column))[: 10 if rough else None]
+        whole = (
+            math.floor(value / MINUTE) * MINUTE if rough and kind in (Kind.TIME, Kind.DURATION) else math.floor(value)
+        )
+        text = text_of(whole, kind, labels.zones.get(column))
+        return text[:10] if rough and kind in (Kind.DATE, Kind.MOMENT) else text
     if not rough:
         return short(value)
-    return f"{value:,.0f}" if 100 <= abs(value) < 1e7 or value == 0 else f"{value:.3g}"
+    return f"{value:.0f}" if 100 <= abs(value) < 1e7 or value == 0 else f"{value:.3g}"
 
 
 def node_counts(table: NodeTable, X: FloatArray, codes: IntArray) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_auc_score
@@ -52,7 +53,7 @@ def test_importance_agrees_with_that_of_scikit_learn(model):
     tree, X, y = model
     rows, codes = rows_and_codes(tree, X, y, "y")
     found = importance(tree.model_, rows, codes, [0, 1, 2])
-    expected = permutation_importance(tree, X.to_pandas(), y, n_repeats=30, random_state=1)
+    expected = permutation_importance(tree, pd.DataFrame(X.to_dict(as_series=False)), y, n_repeats=30, random_state=1)
     for column, (mean, deviation) in found.items():
         assert mean == pytest.approx(expected.importances_mean[column], abs=4 * deviation / 30**0.5 + 1e-9)
     constant = rows.copy()

@@ -6,6 +6,7 @@ import time
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -154,6 +155,98 @@ def test_rules_lead_every_row_to_its_leaf(tree):
     assert printed.by_words(printed.Rows(model, X), rules) == [[leaf] for leaf in leaves.tolist()]
 
 
+@pytest.mark.parametrize("make", [report_models.timed, report_models.levelled, report_models.many_levels])
+def test_rules_of_every_kind_of_column_lead_every_row_to_its_leaf(make):
+    """Sets of levels of one column are one condition, and no condition can be read in two ways."""
+    model, X, _ = make()
+    rules = Words(model.model_, model._names()).rules(99, levels=None)
+    frame = pd.DataFrame({name: pd.Series(X[name].to_list(), dtype=object) for name in X.columns})
+    assert printed.by_words(printed.Rows(model, frame), rules) == [[leaf] for leaf in model.apply(X).tolist()]
+    assert not any(re.match(r"not .* or missing", text) for texts, _ in rules for text in texts)
+    if make is report_models.many_levels:
+        assert all(sum(text.startswith("town is") for text in texts) <= 1 for texts, _ in rules)
+        assert sum(model.model_.feature == 0) > 1
+
+
+def test_long_sets_are_whole_in_what_is_saved(tmp_path):
+    model, X, y = report_models.many_levels()
+    write_report(model, tmp_path / "r.html", X, y)
+    page = (tmp_path / "r.html").read_text()
+    words = Words(model.model_, model._names())
+    shown = [texts for texts, _ in words.rules(99)]
+    whole = [texts for texts, _ in words.rules(99, levels=None)]
+    saved = [a.get("data-whole") for tag, a in Page(page).attributes if tag == "tr" and "data-leaf" in a]
+    boxes = re.search(r'<table id="pw-nodes".*?</table>', page, re.S)[0]
+    low = [words.answer(node, low=True, levels=None) for node in model.model_.splits()]
+    assert all(text in boxes for text in low)
+    assert " more" not in boxes
+    assert any(re.search(r"\d more$", text) for texts in shown for text in texts)
+    assert saved == [" and ".join(full) if full != short else None for full, short in zip(whole, shown, strict=True)]
+
+
+def test_levels_without_a_name_are_asked_only_where_the_model_has_them(tmp_path):
+    model, X, y = report_models.levelled()
+    write_report(model, tmp_path / "r.html", X, y)
+    assert {c["name"]: c["other"] for c in data_of((tmp_path / "r.html").read_text())["columns"]}["size"] is False
+    unknown = X.head(1).with_columns(size=pl.Series(["vast"]))
+    assert np.isnan(model.to_numbers(unknown)[0, 0]), "an ordered level that training did not have is missing"
+
+
+def test_numbers_of_one_have_their_words(tmp_path):
+    model = OptimalTreeClassifier(max_depth=1).fit(pl.DataFrame({"a": [1]}), ["x"])
+    write_report(model, tmp_path / "r.html", pl.DataFrame({"a": [1]}), ["x"])
+    text = Page((tmp_path / "r.html").read_text()).text
+    assert "It learned from 1 row." in text
+    assert "0 errors on the 1 training row is the least." in text
+    assert "1 class: x" in text
+
+
+def test_intervals_stand_beside_new_rows_alone(tree, tmp_path):
+    model, X, y = tree
+    front = re.compile(r'<div class="classes">.*?</section>', re.S)
+    for new, expected in (({}, False), ({"X_val": X, "y_val": y}, True)):
+        write_report(model, tmp_path / "r.html", X, y, **new)
+        assert (re.search(r"\d to \d", front.search((tmp_path / "r.html").read_text())[0]) is not None) == expected
+
+
+def test_a_bound_is_about_what_the_learner_can_choose(tmp_path):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(400, 8)), random.integers(0, 2, 400)
+    with pytest.warns(proofwood.OptimalityWarning):
+        model = OptimalTreeClassifier(max_depth=4, time_limit=0.05).fit(X, y)
+    write_report(model, tmp_path / "r.html", X, y)
+    text = Page((tmp_path / "r.html").read_text()).text
+    assert "Not proved to be the best: the model has" in text
+    assert "No model costs" not in text
+
+
+def test_what_a_search_left_out_is_said_once_beside_the_statement(tmp_path):
+    random = np.random.default_rng(0)
+    X = pl.DataFrame({"a": random.normal(size=300), "id": [f"row {k // 2}" for k in range(300)]})
+    y = random.integers(0, 2, 300)
+    with pytest.warns(proofwood.DataWarning, match="left out"):
+        model = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert model.result_.scope
+    write_report(model, tmp_path / "r.html", X, y)
+    proof = re.search(r'<section class="proof".*?</section>', (tmp_path / "r.html").read_text(), re.S)[0]
+    assert all(proof.count(part) == 1 for part in model.result_.scope)
+    assert "for these tests" in re.search(r'<p id="statement".*?</p>', proof, re.S)[0]
+
+
+def test_dates_in_weighted_sums_say_what_they_count(tmp_path):
+    random = np.random.default_rng(1)
+    n = 60
+    days = random.integers(0, 400, n)
+    X = pl.DataFrame({"a": random.normal(size=n) * 100, "day": pl.Series(days).cast(pl.Int32).cast(pl.Date)})
+    y = (X["a"].to_numpy() + days > 200).astype(int)
+    model = OptimalDiagramClassifier(widths=(1, 2), splits="oblique", time_limit=3).fit(X, y)
+    write_report(model, tmp_path / "r.html", X, y)
+    text = Page((tmp_path / "r.html").read_text()).text
+    tests_both = any(len(model.model_.tested(node)) > 1 for node in model.model_.splits())
+    assert ("In weighted sums, dates count days since 1970-01-01." in text) == tests_both
+    assert tests_both
+
+
 def test_the_data_of_the_script_are_the_paths(page, tree):
     model, X, y = tree
     data = data_of(page)
@@ -231,7 +324,7 @@ def test_reports_of_every_shape_are_small_and_fast(make, tmp_path):
     if make is report_models.diagram:
         assert model.model_.n_nodes >= 10
         assert not model.model_.is_tree
-        assert "If yes, go to" in page
+        assert ", else to " in page
     if make is report_models.many_nodes:
         assert model.model_.n_nodes == 199
         assert "Not proved to be the best" in page

@@ -14,7 +14,16 @@ from tests import report_models
 
 
 @pytest.mark.parametrize(
-    "make", [report_models.depth_four, report_models.small, report_models.diagram, report_models.hostile]
+    "make",
+    [
+        report_models.depth_four,
+        report_models.small,
+        report_models.diagram,
+        report_models.hostile,
+        report_models.timed,
+        report_models.levelled,
+        report_models.many_levels,
+    ],
 )
 def test_bars_left_of_the_cut_are_the_rows_that_go_left(make):
     model, X, y = make()
@@ -66,3 +75,23 @@ def test_edges_name_levels_count_many_and_never_say_yes_or_no():
     assert not {"yes", "no"} & texts
     city = next(node for node in table.splits() if heading(table, node, labels) == "city")
     assert side(table, city, labels, True, most=0).endswith(" of 3")
+
+
+def test_an_edge_with_missing_values_has_one_reading():
+    model, *_ = report_models.levelled()
+    table, labels = model.model_, model._names()
+    texts = {side(table, node, labels, low) for node in table.splits() for low in (True, False)}
+    assert "missing or not active" in texts
+    assert not any(text.startswith("not ") and "missing" in text for text in texts)
+
+
+def test_ends_of_axes_are_whole_minutes_and_bare_numbers():
+    model, X, y = report_models.timed()
+    found = spreads(model.model_, model._names(), *rows_and_codes(model, X, y, "y"))
+    texts = [label.text.rstrip("+") for spread in found.values() for label in spread.labels if not label.strong]
+    assert any(":" in text for text in texts)
+    assert not any(text.count(":") > 1 or text.endswith((",", ":")) for text in texts)
+    large = np.arange(3000.0)[:, None] * 7
+    model = OptimalTreeClassifier(max_depth=1).fit(large, large[:, 0] > 9000)
+    (spread,) = spreads(model.model_, model._names(), large, (large[:, 0] > 9000).astype(int)).values()
+    assert not any("," in label.text for label in spread.labels), "as the cut is written"
