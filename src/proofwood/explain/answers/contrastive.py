@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
@@ -144,7 +143,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         features = members(q.learn_witness(best.cells))
         row = measure.nearest_in(best.cells)
         length = measure.of(row)
-        if 0 < best.lower_bound < sys.float_info.min:  # rounding may have doubled a price
+        if math.ulp(best.lower_bound) > TOLERANCE * best.lower_bound:  # rounding may have doubled a price
             lower = 0.0
         if length - lower > TOLERANCE * length:  # prices too small to be distinguished in float64
             status = "feasible"
