@@ -236,11 +236,13 @@ class Grid:
 
 
 def _values(explainer: Explainer, j: int, rng: np.random.Generator) -> Iterator[float]:
-    """A value of an input in each of its cells; NaN for a missing one."""
+    """A value of an input in each of its cells, each of its categories, and NaN for a missing one."""
     model = explainer.model
     given, mine = model.inputs[j], [model.grid.columns[g] for g in model.grid.of_input[j]]
     if given.kind is Kind.NOMINAL:
         yield from map(float, range(len(given.levels) + given.other))
+    elif given.levels:  # every category, since a region may name one alone
+        yield from map(float, range(math.ceil(given.low), math.floor(given.high) + 1))
     else:
         cuts = np.unique(np.concatenate([[], *(one.thresholds for one in mine if one.role.startswith("value"))]))
         low = max(given.low, cuts[0] - 1.0) if cuts.size else min(max(0.0, given.low), given.high)
@@ -388,7 +390,7 @@ class Checks:
                     for columns in self.grid.columns_of
                 )
                 for place in np.flatnonzero(wanted).tolist()
-                if not options or not self.is_forbidden(self.nearest_values(place), *bounds)
+                if not self.is_forbidden(self.nearest_values(place), *bounds, counted=True)
             ]
             least = min(map(float, fewest), default=math.inf)
         else:
@@ -511,18 +513,25 @@ class Checks:
         row = model.row(model.cells(self.grid.rows[place]), like=self.x).tolist()
         for j, given in enumerate(model.inputs):
             shown = float(self.grid.rows[place][j])
-            if given.kind is Kind.NOMINAL and not (given.missing and shown >= len(given.levels)):
+            if given.kind is Kind.NOMINAL:
                 row[j] = shown  # also one that is not the first of those that are alike
         return [float(value) for value in row]
 
-    def is_forbidden(self, then_of: Sequence[float], immutable: Any, within: Mapping[str, Any]) -> bool:
-        """Whether a row changes what may not change, or into what it may not become."""
+    def is_forbidden(
+        self, then_of: Sequence[float], immutable: Any, within: Mapping[str, Any], *, counted: bool = False
+    ) -> bool:
+        """Whether a row changes what may not change, or into what it may not become.
+
+        A value becomes missing only where changes are ``counted``, and ``within`` does not limit it.
+        """
         for j, (given, then) in enumerate(zip(self.explainer.model.inputs, then_of, strict=True)):
             now = float(self.x[j])
             if now == then or (math.isnan(now) and math.isnan(then)):
                 continue
-            if math.isnan(then) or given.name in immutable:
+            if given.name in immutable or (math.isnan(then) and not (counted and given.name not in within)):
                 return True
+            if math.isnan(then):
+                continue
             rule = within.get(given.name, (-math.inf, math.inf))
             if isinstance(rule, list):
                 if then >= len(given.levels) or given.levels[int(then)] not in rule:

@@ -306,14 +306,15 @@ class Explainer:
         x : as in every method
         target : a class or list of classes to reach; any other by default
         metric : ``"l1"``: the sum over columns of weight times change; ``"l2"``: the root of the sum of their squares;
-            ``"linf"``: the greatest of them; ``"changes"``: the number of changed features
+            ``"linf"``: the greatest of them; ``"changes"``: the number of changed features. Only for ``"changes"`` may
+            a value become missing, unless ``within`` limits it
         weights : price of a change by 1 in a column, or of another category in a feature; one number sets all prices.
-            By default 1 divided by the range of the model's thresholds in the column, and 1 for a category. A value
-            never becomes missing; a missing value becomes any value for the price 1. A numeric column may also have two
-            prices, ``(down, up)``. A categorical column, or a group of 0/1 columns (by their names), may have a mapping
-            ``{to: price}`` or ``{(from, to): price}``; changes that it does not name cost 1. Any column may have a
-            function of the row's value and the new value. For numbers, its prices must not decrease with the distance
-            from the row; this is not checked between thresholds. ``math.inf`` forbids a change
+            By default 1 divided by the range of the model's thresholds in the column, and 1 for a category, also for
+            one that the model does not know. A missing value becomes any value for the price 1. A numeric column may
+            also have two prices, ``(down, up)``. A categorical column, or a group of 0/1 columns (by their names), may
+            have a mapping ``{to: price}`` or ``{(from, to): price}``; changes that it does not name cost 1. Any column
+            may have a function of the row's value and the new value. For numbers, its prices must not decrease with the
+            distance from the row; this is not checked between thresholds. ``math.inf`` forbids a change
         immutable : as in every method
         within : mapping from columns to their permitted new values: ``"up"`` or ``"down"`` from the row's own value,
             ``(low, high)``, or a list of categories (ordered ones: the first and the last); for a group of 0/1 columns,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer
@@ -167,6 +168,49 @@ def test_a_category_that_the_model_does_not_know_is_none_of_a_list(metric: Any) 
     explainer = Explainer(model)
     assert "any other" in explainer.counterfactual(table[1:2], metric=metric).rule()
     assert explainer.counterfactual(table[1:2], metric=metric, within={"home": ["rent"]}).status == "none"
+
+
+UNKNOWN = [  # classes of the categories and of a missing value
+    ([0, 0, 1, 1, 1], {"home": {"rent": 3.0, "tent": 2.5}}),
+    ([0, 0, 0, 0, 1], None),
+]
+
+
+@pytest.mark.needs("lightgbm")
+@pytest.mark.parametrize("metric", METRICS[:3])
+@pytest.mark.parametrize(("classes", "weights"), UNKNOWN)
+def test_a_category_that_the_model_does_not_know_is_near_where_values_may_be_missing(
+    metric: Any, classes: list[int], weights: Any
+) -> None:
+    from lightgbm import LGBMClassifier
+
+    levels = ["flat", "own", "rent", "tent"]
+    table = pd.DataFrame({"home": pd.Categorical([*levels, None] * 20, categories=levels), "age": np.arange(100.0)})
+    model = LGBMClassifier(
+        n_estimators=4, learning_rate=1.0, min_child_samples=1, min_data_per_group=1, cat_smooth=0, cat_l2=0,
+        n_jobs=1, verbose=-1,
+    ).fit(table, np.tile(classes, 20))  # fmt: skip
+    found = Explainer(model, X=table).counterfactual(table[:1], metric=metric, weights=weights)
+    homes = [*levels, "boat"]
+    asked = pd.DataFrame({"home": pd.Categorical(homes), "age": 0.0})
+    prices = [(weights or {"home": {}})["home"].get(home, 1.0) for home in homes]
+    least = min(price for price, code in zip(prices, model.predict(asked), strict=True) if code == 1)
+    assert (found.status, found.distance, found.lower_bound) == ("optimal", least, least)
+    assert "any other category" in found.rule()
+    assert found.verify().ok
+
+
+def test_a_price_that_rounding_doubles_is_no_bound() -> None:
+    X = np.array([[-1.0], [0.0], [1.0]])
+    bins = KBinsDiscretizer(2, encode="onehot-dense", strategy="uniform")
+    model = make_pipeline(bins, DecisionTreeClassifier()).fit(X, [0, 1, 1])
+    row, weight = np.array([[-5e-324]]), 0.5000000000000001
+    found = Explainer(model).counterfactual(row, metric="linf", weights={0: weight}, certificate=True)
+    assert found.witness is not None
+    exact = Fraction(weight) * abs(Fraction(float(found.witness[0])) - Fraction(-5e-324))
+    assert model.predict(found.witness[np.newaxis])[0] != model.predict(row)[0]
+    assert Fraction(found.lower_bound) <= exact
+    assert found.verify().ok
 
 
 WRONG = [

@@ -143,12 +143,15 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         features = members(q.learn_witness(best.cells))
         row = measure.nearest_in(best.cells)
         length = measure.of(row)
+        if math.ulp(best.lower_bound) > TOLERANCE * best.lower_bound:  # rounding may have doubled a price
+            lower = 0.0
         if length - lower > TOLERANCE * length:  # prices too small to be distinguished in float64
             status = "feasible"
     else:
         differs = ~((row == q.row) | (np.isnan(row) & np.isnan(q.row)))
         features = [f for f in range(q.scores.n_features) if differs[q.model.inputs_of(f)].any()]
         length = measure.length(best.distance)
+    simply = np.array_equal(row, q.model.row(best.cells, like=q.row), equal_nan=True)  # the cells say which row it is
     return q.explanation(
         "counterfactual",
         features,
@@ -156,7 +159,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         dict.fromkeys(features, best.cells),
         distance=length,
         lower_bound=min(length, lower),
-        found_row=row if constraints or measure.tariff.codes or measure.permitted else None,
+        found_row=row if constraints or not simply else None,
         **stated,
     )
 

@@ -85,6 +85,9 @@ class Measure:
         """
         model, tariff, permitted = self.model, self.tariff, self.permitted
         found = model.row(cells, like=self.row)
+        if self.metric != "changes":  # no value becomes missing; an unknown category is in the same cells
+            lost = np.isnan(found) & ~np.isnan(self.row)
+            found[lost] = [len(model.inputs[j].levels) for j in np.flatnonzero(lost).tolist()]
         for j in {*tariff.codes, *permitted}:
             for g in model.grid.of_input[j]:
                 column = model.grid.columns[g]
@@ -133,9 +136,9 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
     """For each grid column, the least price of a value in each cell.
 
     Unless a mapping or a function sets prices, a number costs the weight of its column per unit of change, and another
-    category costs the weight of its feature. A change from a missing value to any value costs 1; a value never becomes
-    missing. If a column of the table has two grid columns for its numbers, only the first one, which has all
-    thresholds, has prices.
+    category, also an unknown one, costs the weight of its feature. A change from a missing value to any value costs 1;
+    a value never becomes missing. If a column of the table has two grid columns for its numbers, only the first one,
+    which has all thresholds, has prices.
     """
     row = tariff.row
     of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
@@ -167,8 +170,8 @@ def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: 
     column = model.grid.columns[g]
     j = column.column
     missing = bool(np.isnan(tariff.row[j]))
-    if model.inputs[j].missing and column.codes == {OTHER} and not missing and own == 0:
-        return math.inf
+    if column.codes == {OTHER} and not model.inputs[j].other and not missing and own == 0:
+        return math.inf  # only a missing value is in this cell
     if j in tariff.codes:  # only the new category has a price
         return float(raised(tariff.codes[j][_codes_of(model, g)].min(), metric)) if own == 0 else 0.0
     share = 1.0 if metric == "linf" else 0.5
@@ -179,7 +182,7 @@ def _codes_of(model: Explained, g: int) -> list[int]:
     """Codes of the categories for which a 0/1 grid column is 1; ``n_levels`` is the code of an unknown category."""
     given, codes = model.inputs[model.grid.columns[g].column], model.grid.columns[g].codes
     found = sorted(code for code in codes if code != OTHER)
-    if OTHER in codes and not given.missing:
+    if OTHER in codes and given.other:
         found.append(len(given.levels))
     return found or [len(given.levels)]
 
