@@ -227,8 +227,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X, y : rows and their labels, such as those of training: boxes then show how the rows at them are spread over
-            the tested column. Diagrams that are drawn in layers do not show it
+        X : not used; accepted so that calls written for earlier versions still work
         ascii_only : whether to draw with ASCII characters only
         """
         check_is_fitted(self)

@@ -28,7 +28,7 @@ from proofwood.report.card import Card
 from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import measured
-from proofwood.report.rows import MOST_ROWS, default_rows, row_data, tested_columns
+from proofwood.report.rows import MOST_ROWS, default_rows, row_data
 from proofwood.report.words import Words, count, percent, share
 from proofwood.result import Figures, ProgressEvent, Result, Status
 from proofwood.show.labels import wrong_weight
@@ -107,7 +107,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
     event = _event(table, words, card)
     order = [event, *(code for code in range(table.n_classes) if code != event)]
     light, dark = _colours(table, words, event, options.palette)
-    tested = sorted(tested_columns(table))
+    tested = sorted(table.tested_columns)
     chosen = list(options.rows or ())
     if options.rows is None and options.include_rows:
         chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes)
@@ -245,7 +245,7 @@ def _about(
 ) -> list[tuple[str, str, str]]:
     """What a reader who was not there should know: name, text, and a note in small print."""
     table, names = model.model_, [words.class_name(code) for code in range(model.model_.n_classes)]
-    tested, gaps = len(tested_columns(table)), int(np.isnan(training.X).sum())
+    tested, gaps = len(table.tested_columns), int(np.isnan(training.X).sum())
     missing = f"; {gaps:,} cells missing" if gaps else ""
     found = [
         (
@@ -504,7 +504,7 @@ def _kind(schema: Schema, j: int) -> str:
         Kind.INTEGER: "whole numbers: thresholds",
         Kind.NOMINAL: f"{len(column.levels) or 'coded'} levels without order",
         Kind.ORDERED: f"{len(column.levels)} levels with an order: thresholds",
-    }.get(column.kind, f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds")
+    }.get(column.shown_as, f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds")
 
 
 COUNTS = {
@@ -529,7 +529,7 @@ def _holds(schema: Schema, words: Words, j: int) -> str:
     column = schema.columns[j]
     if column.kind in CATEGORIES:
         return shown([words.value(j, float(code)) for code in range(len(column.levels))], MOST_NAMED, str)
-    if column.bounds is None or column.kind is Kind.BOOLEAN:
+    if column.bounds is None or column.shown_as is Kind.BOOLEAN:
         return ""
     low, high = (words.value(j, end) for end in column.bounds)
     return f"{low} to {high}"

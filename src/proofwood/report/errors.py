@@ -328,14 +328,14 @@ def groups(words: Words, schema: Schema, rows: CountedRows, chosen: Sequence[int
 def _has_groups(schema: Schema, column: int) -> bool:
     described = schema.columns[column]
     few = 2 <= len(described.levels) <= MOST_PARTS
-    return column not in schema.left_out and (few or described.kind is Kind.BOOLEAN)
+    return column not in schema.left_out and (few or described.shown_as is Kind.BOOLEAN)
 
 
 def _parts(
     words: Words, schema: Schema, column: int, values: FloatArray, wrong: BoolArray
 ) -> list[tuple[str, int, int, tuple[float, float]]]:
     """For each group that has rows: its name, rows, wrong rows, and the 95 % interval of the share."""
-    kind, known = schema.columns[column].kind, ~np.isnan(values)
+    kind, known = schema.columns[column].shown_as, ~np.isnan(values)
     masks: list[tuple[str, BoolArray]] = []
     if kind in (*NUMBERS, *MOMENTS):
         cuts = (

@@ -76,14 +76,9 @@ def _paths(table: NodeTable, X: FloatArray) -> tuple[list[list[int]], list[int]]
     return paths, place
 
 
-def tested_columns(table: NodeTable) -> list[int]:
-    """The columns that a model tests, each once, in the order of its nodes."""
-    return list(table.tested_columns)
-
-
 def _columns(table: NodeTable, n_columns: int, left_out: Sequence[int], most: int = 40) -> list[int]:
     """The columns whose values are shown: all tested columns, then others up to ``most``."""
-    tested = tested_columns(table)
+    tested = list(table.tested_columns)
     others = [j for j in range(n_columns) if j not in set(tested) and j not in set(left_out)]
     return [*tested, *others][: max(most, len(tested))]
 

@@ -80,7 +80,7 @@ def columns(
 
 def _column(words: Words, schema: Schema, card: Card, j: int, values: FloatArray, *, unseen: bool) -> dict[str, Any]:
     column = schema.columns[j] if j < len(schema.columns) else None
-    kind = Kind.NUMERIC if column is None else column.kind
+    kind = Kind.NUMERIC if column is None else column.shown_as
     name = str(words.labels.feature(j))
     found: dict[str, Any] = {
         "index": j,

@@ -122,7 +122,11 @@ def _groups(
     found = []
     for value in np.unique(values[~np.isnan(values)]).tolist():
         here = values == value
-        name = labels.level(column, int(value)) if column in labels.levels else ("no", "yes")[int(value != 0)]
+        name = (
+            labels.level(column, int(value))
+            if column in labels.levels
+            else {0.0: "no", 1.0: "yes"}.get(value, short(value))
+        )
         found.append((name, codes[here], bool(low[here][0])))
     if not ordered:
         found.sort(key=lambda group: -len(group[1]))
