@@ -8,7 +8,6 @@ import numpy as np
 
 from proofwood.model.node_table import LEAF, OBLIQUE, IntArray, NodeTable
 from proofwood.model.reshape import unroll_from
-from proofwood.model.thresholds import without_levels
 from proofwood.show.exports.source import Exported, ExportError, require_exact_levels
 
 OPSET, ML_OPSET, IR = 15, 3, 8
@@ -51,11 +50,15 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
         inputs, place = [helper.make_tensor_value_info("X", TensorProto.DOUBLE, shape)], None
         nodes.append(helper.make_node("Identity", ["X"], ["numbers"]))
     width = len(model.columns) if place is None else len(place)
-    features, sums = _with_sums(model, nodes, constants, place, width)
+    parts = ["numbers"]
+    sums = _add_sums(model, nodes, constants, place, parts)
+    sets = _add_sets(model, nodes, constants, place, parts)
+    nodes.append(helper.make_node("Concat", parts, ["tested"], axis=1))
+    added = {node: width + number for node, number in {**sums, **sets}.items()}
     tree, source = _tree(model)
-    attributes = _attributes(model, tree, source, place, sums)
+    attributes = _attributes(model, tree, source, place, added)
     nodes.append(
-        helper.make_node("TreeEnsembleRegressor", [features], ["leaf_number"], domain="ai.onnx.ml", **attributes)
+        helper.make_node("TreeEnsembleRegressor", ["tested"], ["leaf_number"], domain="ai.onnx.ml", **attributes)
     )
     nodes.append(helper.make_node("Cast", ["leaf_number"], ["leaf_code"], to=TensorProto.INT64))
     constants.append(helper.make_tensor("first", TensorProto.INT64, [1], [-1]))
@@ -153,50 +156,117 @@ def _codes_of_numbers(model: Exported, column: int, nodes: list[Any], constants:
     node("Where", [node("IsNaN", [name], "gap"), constant("missing", [1, 1], [nan]), coded], "number")
 
 
-def _with_sums(
-    model: Exported, nodes: list[Any], constants: list[Any], place: dict[int, int] | None, width: int
-) -> tuple[str, dict[int, int]]:
-    """Add nodes that compute each weighted sum as another column; return the table and the column of each sum."""
+def _add_sums(
+    model: Exported, nodes: list[Any], constants: list[Any], place: dict[int, int] | None, parts: list[str]
+) -> dict[int, int]:
+    """Add nodes that compute each weighted sum as a column, to be joined with ``parts``; return its number by node."""
     from onnx import TensorProto, helper
 
-    oblique = np.flatnonzero(model.table.feature == OBLIQUE).tolist()
-    if not oblique:
-        return "numbers", {}
-    parts = ["numbers"]
-    for number, node in enumerate(oblique):
-        total = ""
+    found: dict[int, int] = {}
+    for node in np.flatnonzero(model.table.feature == OBLIQUE).tolist():
+        total, number = "", len(found)
         for term, (column, value) in enumerate(model.ask(node).terms):
             tag = f"{number} {term}"
-            at = column if place is None else place[column]
-            constants.append(helper.make_tensor(f"at {tag}", TensorProto.INT64, [1], [at]))
             constants.append(helper.make_tensor(f"by {tag}", TensorProto.DOUBLE, [1], [value]))
-            nodes.append(helper.make_node("Gather", ["numbers", f"at {tag}"], [f"value {tag}"], axis=1))
-            nodes.append(helper.make_node("Mul", [f"value {tag}", f"by {tag}"], [f"part {tag}"]))
+            nodes.append(
+                helper.make_node("Mul", [_column(nodes, constants, place, column, tag), f"by {tag}"], [f"part {tag}"])
+            )
             if total:
                 nodes.append(helper.make_node("Add", [total, f"part {tag}"], [f"sum {tag}"]))
             total = f"sum {tag}" if total else f"part {tag}"
         parts.append(total)
-    nodes.append(helper.make_node("Concat", parts, ["numbers and sums"], axis=1))
-    return "numbers and sums", {node: width + number for number, node in enumerate(oblique)}
+        found[node] = number
+    return found
+
+
+def _column(nodes: list[Any], constants: list[Any], place: dict[int, int] | None, column: int, tag: str) -> str:
+    """Add a node that takes one column of the table of numbers; return its name, which ``tag`` makes unique."""
+    from onnx import TensorProto, helper
+
+    constants.append(
+        helper.make_tensor(f"at {tag}", TensorProto.INT64, [1], [column if place is None else place[column]])
+    )
+    nodes.append(helper.make_node("Gather", ["numbers", f"at {tag}"], [f"value {tag}"], axis=1))
+    return f"value {tag}"
+
+
+# A set as thresholds over codes has a test for each run of codes, and a tree has a copy of all below for each test: of
+# 1,101 nodes over 250 levels became 1,909,659. One column for each set keeps the nodes: decisions/0088-sets-in-onnx.
+def _add_sets(
+    model: Exported, nodes: list[Any], constants: list[Any], place: dict[int, int] | None, parts: list[str]
+) -> dict[int, int]:
+    """Add nodes that compute a column for each tested set of levels, to be joined with ``parts``.
+
+    The column is 0 in the set, 1 outside, and NaN where the value is missing.
+
+    Returns
+    -------
+    dict
+        The number of the column of each node that tests a set; columns of weighted sums come first.
+    """
+    from onnx import TensorProto, helper
+
+    table, first = model.table, int(np.count_nonzero(model.table.feature == OBLIQUE))
+    found: dict[int, int] = {}
+    tests = np.flatnonzero(table.by_levels)
+    for column in sorted(set(table.feature[tests].tolist())):
+        here = tests[table.feature[tests] == column].tolist()
+        sets = sorted({tuple(sorted(_levels(table, node))) for node in here})
+        codes = sorted({code for levels in sets for code in levels})
+        if not codes:  # tests of missing values alone
+            codes = [0]
+        outside = [float(code not in levels) - 1.0 for code in codes for levels in sets]
+
+        def constant(what: str, shape: list[int], numbers: list[float], at: int = column) -> str:
+            constants.append(helper.make_tensor(f"{what} {at}", TensorProto.DOUBLE, shape, numbers))
+            return f"{what} {at}"
+
+        def node_of(operator: str, inputs: list[str], what: str, at: int = column, **attributes: Any) -> str:
+            nodes.append(helper.make_node(operator, inputs, [f"{what} {at}"], **attributes))
+            return f"{what} {at}"
+
+        value = _column(nodes, constants, place, column, f"set {column}")
+        known = node_of(
+            "Equal", [value, constant("tested codes", [1, len(codes)], [float(code) for code in codes])], "is"
+        )
+        marks = node_of("Cast", [known], "is code", to=TensorProto.DOUBLE)
+        inside = node_of("MatMul", [marks, constant("sets", [len(codes), len(sets)], outside)], "inside")
+        plain = node_of("Add", [inside, constant("one", [1, 1], [1.0])], "outside")
+        gap = constant("no value", [1, 1], [float("nan")])
+        parts.append(node_of("Where", [node_of("IsNaN", [value], "is gap"), gap, plain], "sets of"))
+        for node in here:
+            found[node] = first + sets.index(tuple(sorted(_levels(table, node))))
+        first += len(sets)
+    return found
+
+
+def _levels(table: NodeTable, node: int) -> frozenset[int]:
+    assert table.levels is not None
+    return table.levels[node] or frozenset()
 
 
 def _tree(model: Exported) -> tuple[NodeTable, IntArray]:
     """The model as a tree of threshold tests, and for each of its nodes the node of the model.
 
-    A weighted sum becomes a threshold on column 0 here; :func:`_attributes` sets the right column.
+    A weighted sum becomes a threshold on column 0 here, and a set a threshold between in and out; :func:`_attributes`
+    sets the right column.
     """
     table = model.table
-    plain = table.changed(feature=np.where(table.feature == OBLIQUE, 0, table.feature), normals=None)
-    flat, of_test = without_levels(plain)
+    plain = table.changed(
+        feature=np.where(table.feature == OBLIQUE, 0, table.feature),
+        threshold=np.where(table.by_levels, 0.5, table.threshold),
+        normals=None,
+        levels=None,
+    )
     try:
-        tree, of_flat = unroll_from(flat)
+        tree, source = unroll_from(plain)
     except ValueError as error:
         raise ExportError(
             f"an ONNX tree has no shared nodes, and {error}: export a program, with to_python() or to_c()"
         ) from error
     if len(model.leaves) >= MOST_LEAVES:
         raise ExportError(f"the model has {len(model.leaves):,} leaves, but ONNX permits fewer than {MOST_LEAVES:,}")
-    return tree, of_test[of_flat]
+    return tree, source
 
 
 def _attributes(
@@ -204,15 +274,15 @@ def _attributes(
     table: NodeTable,
     source: IntArray,
     place: dict[int, int] | None,
-    sums: dict[int, int],
+    added: dict[int, int],
 ) -> dict[str, Any]:
-    """The attributes of the ONNX operator for the tree."""
+    """The attributes of the ONNX operator for the tree; ``added`` has the columns of weighted sums and sets by node."""
     from onnx import TensorProto, helper
 
     n = table.n_nodes
     leaf = table.feature == LEAF
     features = [
-        0 if stop else sums[origin] if origin in sums else column if place is None else place[column]
+        0 if stop else added[origin] if origin in added else column if place is None else place[column]
         for stop, origin, column in zip(leaf.tolist(), source.tolist(), table.feature.tolist(), strict=True)
     ]
     numbers = [float(model.leaves[origin]) for origin in source[leaf].tolist()]
