@@ -240,7 +240,7 @@ def test_days_are_shown_as_days() -> None:
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("rooms", ["4", "5", "many"] + ["6"] * 97, "holds text, but held numbers in training"),
+        ("rooms", ["4", "5", "many"] + ["6"] * 97, "holds text (such as '4', ...), but held numbers in training"),
         ("rooms", [dt.date(2020, 1, 1)] * 100, "holds values of kind date"),
         ("town", [1.5] * 100, "column 'town' holds numbers, but held text in training"),
         ("when", [3] * 100, "column 'when' holds numbers, but held dates or times"),

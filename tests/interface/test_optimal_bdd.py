@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.patches import PathPatch
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from proofwood import OptimalBDDClassifier, load
@@ -154,8 +155,9 @@ def test_tests_of_three_classes_and_of_text(tmp_path):
 def test_the_picture_has_dashed_edges_where_tests_hold(majority):
     diagram = OptimalBDDClassifier(3).fit(*majority)
     assert diagram.export_graphviz().count('[label="yes", style="dashed"]') == diagram.model_.n_splits
-    lines = diagram.plot().get_lines()
-    assert [line.get_linestyle() for line in lines].count("--") == diagram.model_.n_splits
+    edges = [patch for patch in diagram.plot().patches if type(patch) is PathPatch]
+    assert len(edges) == 2 * diagram.model_.n_splits
+    assert [edge.get_linestyle() for edge in edges].count("dashed") == diagram.model_.n_splits
     assert "see #" in diagram.export_text()
 
 

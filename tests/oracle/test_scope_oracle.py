@@ -236,6 +236,7 @@ def test_thresholds_of_smallest_trees(most, scope):
     assert (better > 0) == bool(scope)
 
 
+@pytest.mark.filterwarnings("ignore:all rows are of one class")
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize(("n_levels", "scope"), [(7, ("one level at a time of level",)), (3, ()), (2, ())])
 def test_levels_of_learners_over_tests(place, n_levels, scope):

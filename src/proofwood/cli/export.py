@@ -52,7 +52,7 @@ proofwood fit iris.csv --target species --max-depth 2 --out tree.json
 proofwood export tree.json --to sql --table flowers
 proofwood export tree.json --to sql --table garden.flowers
 proofwood export tree.json --to python --out tree.py
-proofwood export tree.json --to xlsx --rows 200 --out tree.xlsx
+proofwood export tree.json --to excel
 proofwood export tree.json --to dbt --table flowers --out scored_flowers.sql
 proofwood export tree.json --to rules
 """
@@ -100,7 +100,9 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a saved model as SQL, a program, a spreadsheet, ONNX, PMML, a decision table or rules.
+    """Export a saved model as SQL, a program, a spreadsheet or rules.
+
+    ONNX, PMML and decision tables (DMN) are formats, too.
 
     The output does not need proofwood.
     """

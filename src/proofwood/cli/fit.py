@@ -231,10 +231,12 @@ def fit(
 
 def _card(path: Path | None, report: Path | None) -> Any:
     """What people say of the model; read before the search, which a mistake in it should not cost."""
+    if path is None:
+        return None
+    if report is None:
+        raise DataError("--card needs --report FILE, which shows it")
     from proofwood.report.card import Card
 
-    if path is not None and report is None:
-        raise DataError("--card needs --report FILE, which shows it")
     return Card.of(path)
 
 

@@ -52,7 +52,7 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write model, proof, errors and an answer to "what if" as one HTML file.
+    """Write model, proof, errors and "what if" as a page.
 
     The file works without a network. It holds no row of the table unless you ask for rows.
     """

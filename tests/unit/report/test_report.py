@@ -192,6 +192,7 @@ def test_levels_without_a_name_are_asked_only_where_the_model_has_them(tmp_path)
     assert np.isnan(model.to_numbers(unknown)[0, 0]), "an ordered level that training did not have is missing"
 
 
+@pytest.mark.filterwarnings("ignore:all rows are of one class")
 def test_numbers_of_one_have_their_words(tmp_path):
     model = OptimalTreeClassifier(max_depth=1).fit(pl.DataFrame({"a": [1]}), ["x"])
     write_report(model, tmp_path / "r.html", pl.DataFrame({"a": [1]}), ["x"])
