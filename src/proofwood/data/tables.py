@@ -547,5 +547,10 @@ def _is_number(text: str) -> bool:
 
 
 def _is_read_error(error: BaseException) -> bool:
-    """Whether an error is one of reading a file, including a panic of polars, which is not an Exception."""
+    """Whether an error is one of reading a file, including a panic of polars, which is not an Exception.
+
+    Polars 1.10 raises some errors of JSON as a RuntimeError that names its bindings.
+    """
+    if isinstance(error, RuntimeError) and str(error).startswith("BindingsError"):
+        return True
     return isinstance(error, (pl.exceptions.PolarsError, OSError, ValueError)) or "Panic" in type(error).__name__

@@ -146,7 +146,7 @@ def test_periods_are_read_by_their_start(freq, kind, second, as_objects):
 
 
 def test_a_period_without_a_date_is_refused():
-    periods = pd.Series(pd.PeriodIndex.from_ordinals([0, 10**12], freq="Y"))
+    periods = pd.Series([pd.Period(ordinal=ordinal, freq="Y") for ordinal in (0, 10**12)])
     with pytest.raises(DataError, match="column 'p' holds periods whose start pandas cannot represent"):
         read_columns(pd.DataFrame({"p": periods}))
 
