@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from proofwood import OptimalTreeClassifier
-from tests.command_line import failed, worked
+from tests.command_line import failed, invoke, worked
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,17 @@ def test_each_format_is_that_of_the_library(tree, to, method, tmp_path):
     assert worked("export", path, "--to", to) == expected
     worked("export", path, "--to", to, "--out", tmp_path / "out")
     assert (tmp_path / "out").read_text() == expected
+
+
+def test_the_cells_of_a_formula_are_told_apart_from_it(tmp_path):
+    """The file has the target between the columns, so that its letters are not those of the formula."""
+    lines = [f"{k % 7},{'ab'[k >= 20]},{k}" for k in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["size,y,age", *lines]))
+    worked("fit", tmp_path / "t.csv", "--target", "y", "--max-depth", "1", "--out", tmp_path / "m.json")
+    told = invoke("export", tmp_path / "m.json", "--to", "excel")
+    assert told.stdout.startswith("=IF(")
+    assert "the formula reads age in B2: the columns of training without the target" in told.stderr
+    assert "reads" not in invoke("export", tmp_path / "m.json", "--to", "sql").stderr
 
 
 def test_sql_of_a_table_with_probabilities(tree):

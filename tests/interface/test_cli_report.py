@@ -36,6 +36,17 @@ def test_a_report_from_files(folder):
     assert "This model was read from a file." in page
 
 
+def test_a_mistake_in_a_card_does_not_cost_the_search(folder, tmp_path):
+    card, saved = tmp_path / "card.toml", tmp_path / "m.json"
+    card.write_text('event = "sometimes"')
+    told = failed(
+        *("fit", folder / "train.csv", "--target", "paid", "--max-depth", 2, "--out", saved),
+        *("--report", tmp_path / "r.html", "--card", card),
+    )
+    assert told.startswith("proofwood: event of the card names the class 'sometimes': expected one of")
+    assert not saved.exists()
+
+
 def test_wrong_input_is_refused(folder, tmp_path):
     model, table = folder / "m.json", folder / "train.csv"
     assert "no column 'nothing'" in failed("report", model, table, "--target", "nothing")

@@ -375,7 +375,11 @@ def test_weights_are_told() -> None:
     at = model.apply(X) == leaf.node
     assert leaf.then.count == np.count_nonzero(at & (weight > 0))
     assert leaf.error_then == pytest.approx(np.average(model.predict(X)[at] != y[at], weights=weight[at]))
-    assert not fitted(X, y).drift(X, y).weighted
+    assert "wrong then (weight)" in str(found)
+    assert f"in training {found.errors.training:.1%} of the weight" in str(found)
+    unweighted = fitted(X, y).drift(X, y)
+    assert not unweighted.weighted
+    assert "of the weight" not in str(unweighted)
 
 
 # ------------------------------------------------------------------------------------------------------- what is said

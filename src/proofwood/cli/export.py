@@ -123,6 +123,8 @@ def export(
         content = _query(estimator, to, table, proba=proba, dialect=dialect)
     else:
         content = _content(estimator, to, out, rows)
+    if to is To.EXCEL:
+        typer.echo(_cells(estimator), err=True)
     if out is not None:
         write_out(out, content)
     if as_json:
@@ -135,6 +137,21 @@ def export(
 def _query(estimator: Any, to: To, table: str | None, *, proba: bool, dialect: str | None) -> bytes:
     method = estimator.to_dbt if to is To.DBT else estimator.to_sql
     return str(method(table, proba=proba, dialect=dialect)).encode()
+
+
+def _cells(estimator: Any) -> str:
+    """Which cells the formula reads, in words: the file of training has the target, too, so that its letters differ."""
+    from proofwood.printable import printable
+    from proofwood.show.exports.excel import letters
+
+    schema, tested = estimator.schema_, estimator.model_.tested_columns
+    cells = [f"{printable(schema.columns[j].name)} in {letters(j)}2" for j in sorted(tested)]
+    if not cells:
+        return "note: the formula reads no cell"
+    return (
+        f"note: the formula reads {', '.join(cells)}: the columns of training without the target, in their order. "
+        "Where yours stand elsewhere, change these letters, or take --to xlsx"
+    )
 
 
 def _content(estimator: Any, to: To, out: Path | None, rows: int | None) -> bytes:

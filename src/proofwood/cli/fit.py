@@ -179,6 +179,8 @@ def fit(
         raise DataError(f"--drop {shlex.quote(target)} would drop the target column: drop only features")
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
+    if told is not None:  # before the search, which a mistake in the card should not cost
+        told.checked(sorted({str(label) for label in named}), features.columns)
     settings |= {
         "categorical_features": categorical or None,
         "missing_values": missing_values(missing, features.columns),

@@ -136,7 +136,11 @@ def _no_number(cells: pl.Series, path: Path) -> DataError:
     comma = _NUMBER.fullmatch(text.strip().replace(",", ".", 1))
     return DataError(
         f"{_where(cells, text, path)}, but the model expects numbers: "
-        + ("write decimals with a point" if comma else "write a number, or leave the cell empty if it is missing")
+        + (
+            "write decimals with a point, or say --decimal , if the whole table has decimal commas"
+            if comma
+            else "write a number, or leave the cell empty if it is missing"
+        )
     )
 
 

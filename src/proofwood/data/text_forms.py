@@ -439,7 +439,8 @@ def numbers_of(texts: Sequence[str], form: Form, name: str) -> list[Number]:
     if others:
         raise DataError(
             f"column {name!r} holds {shown(others, 3)}: expected {what(form)} written like {form.example}. Correct the "
-            f"cells, or say missing_values={others[:3]!r} if they stand for missing values"
+            f"cells, or fit with missing_values={others[:3]!r} if they stand for missing values, with written_as="
+            f"{{{name!r}: ...}} if the column is written otherwise (--missing, --written-as)"
         )
     return numbers
 

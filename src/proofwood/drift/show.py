@@ -30,7 +30,7 @@ def summary(drift: Any) -> str:
     lines += ["", *(f"{name}: {text}" for name, text in _facts(drift))]
     if drift.leaves:
         shown = sorted(drift.leaves, key=lambda leaf: -abs(leaf.now.share - leaf.then.share))[:MOST_LEAVES]
-        lines += ["", *_aligned(_LEAF_HEAD, [_leaf_cells(leaf) for leaf in shown])]
+        lines += ["", *_aligned(_leaf_head(drift), [_leaf_cells(leaf) for leaf in shown])]
         lines += [f"and {len(drift.leaves) - MOST_LEAVES} more leaves"] if len(drift.leaves) > MOST_LEAVES else []
     if drift.columns:
         lines += ["", *_aligned(_COLUMN_HEAD, [_column_cells(column) for column in drift.columns])]
@@ -71,7 +71,7 @@ def _content(drift: Any) -> dict[str, Any]:
         "verdict": drift.verdict,
         "reasons": [(finding.text, _p(finding)) for finding in drift.findings if finding.alarm],
         "facts": _facts(drift),
-        "leaf_head": _LEAF_HEAD,
+        "leaf_head": _leaf_head(drift),
         "leaves": [(_leaf_cells(leaf, rule=None), _bars(leaf, most), _is_alarm(drift, leaf)) for leaf in drift.leaves],
         "column_head": _COLUMN_HEAD,
         "columns": [_column_cells(column) for column in drift.columns],
@@ -99,8 +99,9 @@ def _facts(drift: Any) -> list[tuple[str, str]]:
         found.append(("moved", f"{share(drift.moved)} of the rows are at other leaves; by chance about {chance}"))
     if drift.errors is not None:
         errors = drift.errors
+        weight = " of the weight" if drift.weighted and not math.isnan(errors.training) else ""
         expected = "" if errors.expected is None else f"; compared with {share(errors.expected)} {errors.source}"
-        found.append(("wrong", f"{errors.now}; in training {_percent(errors.training)}{expected}"))
+        found.append(("wrong", f"{errors.now}; in training {_percent(errors.training)}{weight}{expected}"))
         if errors.unknown:
             found.append(("unknown", f"{errors.unknown:,} rows with classes that training did not have"))
     return found
@@ -112,8 +113,13 @@ def _percent(value: float) -> str:
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
-_LEAF_HEAD = ("leaf", "predicts", "rows then", "rows now (95 %)", "wrong then", "wrong now (95 %)", "way")
 _COLUMN_HEAD = ("column", "missing then", "missing now", "training", "now", "outside", "new levels")
+
+
+def _leaf_head(drift: Any) -> tuple[str, ...]:
+    """Weights and counts stand side by side and cannot be compared: the head says which is which."""
+    then = "wrong then (weight)" if drift.weighted else "wrong then"
+    return ("leaf", "predicts", "rows then", "rows now (95 %)", then, "wrong now (95 %)", "way")
 
 
 def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:

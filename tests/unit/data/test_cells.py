@@ -80,7 +80,7 @@ def test_texts_of_a_sheet_are_read_so_and_its_numbers_are_no_texts(tmp_path):
         ((1, 2), "a", "the categories of the model are 1, 2: write one of these"),
         ((False, True), "2", "the categories of the model are False, True"),
         ((1, 2), str(2**70), "beyond 64 bits"),
-        ((), '"1,5"', "but the model expects numbers: write decimals with a point"),
+        ((), '"1,5"', "but the model expects numbers: write decimals with a point, or say --decimal ,"),
         ((), "a", "but the model expects numbers: write a number"),
     ],
 )
