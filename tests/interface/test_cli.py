@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -225,3 +226,10 @@ def test_ctrl_c_keeps_the_best_tree(noise):
     assert "Traceback" not in errors
     assert "feasible: stopped by Ctrl-C; the best model found so far" in output
     assert proofwood.load(out).status_ == "feasible"
+
+
+def test_fit_says_what_the_most_frequent_class_alone_gets_wrong(folder):
+    text = invoke("fit", folder / "iris.csv", "--target", "species", "--max-depth", 1).stdout
+    assert re.search(r"^baseline +100 of 150 wrong if always setosa$", text, re.MULTILINE)
+    told = json.loads(invoke("fit", folder / "iris.csv", "--target", "species", "--max-depth", 1, "--json").stdout)
+    assert told["training"]["baseline"] == 100

@@ -55,6 +55,10 @@ FITTED = {
             "rows": INTEGER,
             "columns": INTEGER,
             "recounted": {**NUMBER, "description": "the cost of the model, counted row by row without the search"},
+            "baseline": {
+                **NUMBER,
+                "description": "training weight of wrong rows if the most frequent class is always predicted",
+            },
             "cart_errors": nullable(INTEGER, "errors of the greedy tree (Gini impurity), if it can be compared"),
             "left_out": listing(record({"column": TEXT, "reason": TEXT})),
         }
@@ -78,6 +82,7 @@ def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) 
             "rows": features.height,
             "columns": features.width,
             "recounted": _recounted(model, features, labels, **more),
+            "baseline": _baseline(model)[1],
             "cart_errors": _cart_errors(model, features, labels),
             "left_out": [{"column": schema.columns[j].name, "reason": why} for j, why in schema.left_out.items()],
         },
@@ -117,6 +122,8 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
         ("recounted", f"{counted}, row by row from the model, without the search"),
         *proof.facts,
     ]
+    common, wrong = _baseline(model)
+    lines.append(("baseline", f"{wrong:,.10g} of {model.model_.weight[0].sum():,.10g} wrong if always {common}"))
     greedy = _cart_errors(model, features, labels)
     if greedy is not None:
         lines.append(("CART", f"{greedy:,} errors at the same depth (greedy, by Gini impurity)"))
@@ -182,6 +189,12 @@ def _part_meaning(part: Part, result: Result) -> str:
 
     proved = "proved optimal" if part.status is Status.OPTIMAL else f"lower bound {Figures.of(part).lower_bound}"
     return f"{proved} for these tests" if result.scope else proved
+
+
+def _baseline(model: Any) -> tuple[str, float]:
+    """The most frequent class, and the training weight of the rows that are wrong if it is always predicted."""
+    weight = model.model_.weight[0]
+    return str(model.classes_[weight.argmax()]), float(weight.sum() - weight.max())
 
 
 def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:

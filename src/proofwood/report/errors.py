@@ -76,6 +76,8 @@ def headline(
     elif validation is not None and validation.score == "accuracy":
         found.append(_held_out(validation))
     found.append(_share_wrong("Training rows", seen, common, fresh=False))
+    if not math.isclose(float(table.weight[0].sum()), float(table.rows[0])):
+        found[-1]["said"] += "; each row counts once here, whatever its weight"
     most = max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found)
     top = min(1.0, math.ceil(26 * most) / 20) or 1.0
     for one in found:
