@@ -20,7 +20,7 @@ MOST_NAMED = 6
 BINS = 22
 _GAP_ROOM = 0.14  # share of the width that the bar of missing values takes
 _PARTING = 0.08  # share of the width between the levels of the two sides
-_CHARACTERS = 10  # characters of a level before it is shortened
+_CHARACTERS = 12  # characters of a level before it is shortened
 _TAIL = 0.97  # axes end at this quantile, so that one outlier does not squeeze all others
 
 
@@ -162,7 +162,7 @@ def _histogram(
     numbers, classes = values[~gaps], codes[~gaps]
     whole = bool(np.all(numbers == np.round(numbers)))
     edge = math.floor(cut) + 0.5 if whole else cut  # between whole numbers, at the end of a bin
-    ends = np.quantile(numbers, [0.0, _TAIL]).tolist() if numbers.size else [cut, cut]
+    ends = np.quantile(numbers, [0.0, _TAIL], method="lower").tolist() if numbers.size else [cut, cut]
     low, high = min(ends[0], cut), max(ends[1], cut)
     step = high / BINS - low / BINS
     step = max(1.0, float(math.ceil(step))) if whole else step or 1.0
