@@ -426,7 +426,9 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
     costs = f"a cost of {figures.objective}" if result.unit == "share" else f"{figures.objective} {result.unit}"
     within = " for these tests" if result.scope else ""  # which tests they are is said once, below
     claim = (proof.claim[:1].upper() + proof.claim[1:]).replace(result.within, within)
-    rows = f"on the {rows_text(training.codes.size, 'training ')}"
+    rows = (
+        f"on the {rows_text(int(model.model_.rows[0]), 'training ')}"  # of the fit: those of the report may be others
+    )
     statement, strong = {
         Status.OPTIMAL: (f"{claim}:", f"{costs} {rows} is the least."),
         Status.WITHIN_GAP: (f"{claim} by more than {figures.gap} {result.unit}:", f"this one has {costs} {rows}."),

@@ -279,6 +279,7 @@ def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     write_report(model, tmp_path / "a.html", X[:100], y[:100], explain_seconds=0, include_rows=True)
     text = Page((tmp_path / "a.html").read_text()).text
     assert "these are not the rows, weights or labels of training" in text
+    assert f"{model.objective_:.0f} errors on the 300 training rows is the least." in text, "the claim is about the fit"
     assert "Not explained: the time limit of 0 s for explanations was reached." in text
     other = y.copy()
     other[0] = "unheard of"
