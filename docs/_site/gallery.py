@@ -29,7 +29,7 @@ from proofwood import (
     compare,
     load_dataset,
 )
-from proofwood.estimators.pictures import rows_and_codes
+from proofwood.estimators.input import rows_and_codes
 from proofwood.show.spread import spreads
 from proofwood.show.svg import model_svg
 

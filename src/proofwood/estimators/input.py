@@ -320,6 +320,22 @@ def known_codes(y: Any, classes: npt.NDArray[Any], n_rows: int) -> IntArray:
     return codes
 
 
+def rows_and_codes(model: Any, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+    """Rows as numbers, and their class codes; ``n_classes`` for a class that training did not have.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, or not as many labels as rows; ``name`` is what the message calls the labels.
+    """
+    X, y = features_and_labels(X, y)
+    values = model._rows(X)
+    labels = np.asarray(model.to_labels(y)).reshape(-1)
+    if labels.size != values.shape[0] or labels.size == 0:
+        raise ValueError(f"{name} has {labels.size} labels for {values.shape[0]} rows: expected one for each row")
+    return values, codes_of(labels, model.classes_)
+
+
 def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
     """(n_rows,) class code of each label; ``n_classes`` for a label that training did not have."""
     labels = np.asarray(labels).ravel()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.input import codes_of, features_and_labels
+from proofwood.estimators.input import rows_and_codes
 from proofwood.markup import escaped
-from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.show.layout import MOST_PLACES, places
 from proofwood.show.plot import plot_tree
 from proofwood.show.plot_layers import plot_layers
@@ -28,22 +26,6 @@ def draw(model: Any, ax: Any, X: Any, y: Any, *, proof: bool, **more: Any) -> An
         return plot_layers(model.model_, model._names(), ax, flow=flow, **more)
     spread = None if X is None else spreads(model.model_, model._names(), *rows_and_codes(model, X, y, "y"))
     return plot_tree(model.model_, model._names(), ax, dashed=model._dashed, spreads=spread, **more)
-
-
-def rows_and_codes(model: Any, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
-    """Rows as numbers, and their class codes; ``n_classes`` for a class that training did not have.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, or not as many labels as rows; ``name`` is what the message calls the labels.
-    """
-    X, y = features_and_labels(X, y)
-    values = model._rows(X)
-    labels = np.asarray(model.to_labels(y)).reshape(-1)
-    if labels.size != values.shape[0] or labels.size == 0:
-        raise ValueError(f"{name} has {labels.size} labels for {values.shape[0]} rows: expected one for each row")
-    return values, codes_of(labels, model.classes_)
 
 
 def proof_note(model: Any) -> str:

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.pictures import rows_and_codes
+from proofwood.estimators.input import rows_and_codes
 from proofwood.files import require_page, require_writable, write_whole
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content

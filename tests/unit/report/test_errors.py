@@ -9,7 +9,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_auc_score
 
 from proofwood import OptimalTreeClassifier
-from proofwood.estimators.pictures import rows_and_codes
+from proofwood.estimators.input import rows_and_codes
 from proofwood.model.node_table import LEAF
 from proofwood.report import errors
 from proofwood.report.content import Options, Rows, content

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from proofwood import OptimalTreeClassifier
-from proofwood.estimators.pictures import rows_and_codes
+from proofwood.estimators.input import rows_and_codes
 from proofwood.model import evaluate
 from proofwood.show.labels import heading, side
 from proofwood.show.spread import node_counts, spreads
