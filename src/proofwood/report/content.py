@@ -124,7 +124,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "model_line": model._describe_model(),
         "facts": [f"{name}: {text}" for name, text in model._facts()],
         "about": _about(model, training, words, card, options.source),
-        "lead": _lead(table, training, validation, options.source),
+        "lead": _lead(table, validation, options.source if training.recounted == model.result_.objective else None),
         "hints": [*(str(hint) for hint in (*model.hints_, *model.notes())), *_leaf_hints(table)],
         "headline": errors.headline(table, seen, fresh, model.validation_),
         "common": words.class_name(int(np.argmax(table.weight[0]))),
@@ -232,7 +232,8 @@ def _title(model: ProvedClassifier, kind: str) -> str:
     return f"A {kind} of {type(model).__name__}" if target is None else f"{target}: what a {kind} says"
 
 
-def _lead(table: NodeTable, training: Rows, validation: Rows | None, source: Any) -> str:
+def _lead(table: NodeTable, validation: Rows | None, source: str | os.PathLike[str] | None) -> str:
+    """What the model learned from; ``source`` is None if the rows of the report are not those of training."""
     origin = "" if source is None else f" of {Path(source).name}"
     line = f"It learned from {rows_text(int(table.rows[0]))}{origin}"
     if validation is not None:

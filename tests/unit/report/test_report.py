@@ -276,8 +276,10 @@ def test_the_picture_has_a_table_beside_it(page, tree):
 
 def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     model, X, y = tree
-    write_report(model, tmp_path / "a.html", X[:100], y[:100], explain_seconds=0, include_rows=True)
+    more = {"explain_seconds": 0, "include_rows": True, "source": "other.csv"}
+    write_report(model, tmp_path / "a.html", X[:100], y[:100], **more)
     text = Page((tmp_path / "a.html").read_text()).text
+    assert "It learned from 300 rows." in text, "not of this file"
     assert "these are not the rows, weights or labels of training" in text
     assert f"{model.objective_:.0f} errors on the 300 training rows is the least." in text, "the claim is about the fit"
     assert "Not explained: the time limit of 0 s for explanations was reached." in text
