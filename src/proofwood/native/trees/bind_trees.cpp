@@ -166,8 +166,8 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   bool prepared = false;
   const auto prepare = [&] {
     prepared = trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                              static_cast<proofwood::u32>(n_classes), by_sets, merge, settings.minimum.any(),
-                              settings.threads, stop);
+                              static_cast<proofwood::u32>(n_classes), settings.prices.error, by_sets, merge,
+                              settings.minimum.any(), settings.threads, stop);
   };
   const auto work = [&] {
     if (!prepared) prepare();
@@ -234,7 +234,7 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   const auto work = [&] {
     trees::Table table;
     if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                        static_cast<proofwood::u32>(n_classes), {}, true, false, settings.threads, stop))
+                        static_cast<proofwood::u32>(n_classes), 1, {}, true, false, settings.threads, stop))
       return;
     settings.below -= table.constant;
     if (settings.below <= 0) {

@@ -59,7 +59,7 @@ i64 BlockSearch::share_of_price(const Rows& rows) const {
 void BlockSearch::begin(BlockNode& node, const Rows& rows, int depth) const {
   node.depth = depth;
   node.price = share_of_price(rows);
-  node.leaf = outer_.leaf_cost(rows);
+  node.leaf = rows.leaf;
   node.done = node.leaf <= node.price;
   if (node.done)
     node.value = node.leaf;
@@ -316,7 +316,7 @@ void BlockSearch::solve_pieces(BlockNode& node, Rows& rows, u32 feature, const s
 
 void BlockSearch::solve_piece(int depth, Piece& piece, Rows& rows, u64 work) {
   const u64 start = work_;
-  piece.leaf = outer_.leaf_cost(rows);
+  piece.leaf = rows.leaf;
   if (depth == 2) {
     settings_.prices.leaf = share_of_price(rows);
     const i64 batches = solver_.counters[kBatches];

@@ -14,13 +14,13 @@ PlanPtr CanonicalTree::find(Rows& rows, int most, i64 optimum) {
   if (depth < 0) return nullptr;
   if (depth == 0) return leaf_plan();
   if (depth == 1) {
-    const Stump stump = best_stump(shared_.table, rows, shared_.settings.minimum, shared_.stop);
+    const Stump stump = shared_.table.task->stump(shared_.table, rows, shared_.settings.minimum, shared_.stop);
     if (shared_.stopped()) return nullptr;
     return plan_of(stump, rows);
   }
   Subproblem& subproblem = solver_.begin(rows, depth, optimum + 1, 0);
   solver_.open(subproblem);
-  if (solver_.batched(depth)) solver_.depth_two.begin(rows);
+  if (solver_.batched(depth)) solver_.depth_two.costs->begin(rows);
   return first_split(subproblem, optimum);
 }
 
@@ -98,7 +98,7 @@ void CanonicalTree::queue_feature(Subproblem& subproblem, u32 feature, i64 optim
 bool CanonicalTree::evaluate_batch(Subproblem& subproblem, i64 optimum) {
   DepthTwo& two = solver_.depth_two;
   IntervalQueue& queue = subproblem.queue;
-  if (!two.fill_batch(queue, static_cast<std::size_t>(two.kernels->lanes), optimum + 1,
+  if (!two.fill_batch(queue, static_cast<std::size_t>(two.costs->room()), optimum + 1,
                       first_ == 0 ? kEveryPosition : first_))
     return false;
   if (!two.run(*subproblem.rows)) return false;

@@ -37,6 +37,4 @@ struct ClassCounts {
   i64 errors() const { return weight - heaviest_class(); }  // of a leaf: CT(D, 0)
 };
 
-inline i64 leaf_cost(const Prices& prices, const ClassCounts& counts) { return prices.error * counts.errors(); }
-
 }  // namespace proofwood::trees

@@ -7,6 +7,7 @@ namespace proofwood::trees {
 
 DepthTwo::DepthTwo(Shared& shared, Counters& counters)
     : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop),
+      costs(shared.table.task->stumps(*this)),
       shared_(shared),
       counters_(counters) {}
 
@@ -16,13 +17,13 @@ bool DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Requ
   begun_ = false;
   const auto& neighbours = request.neighbours;
   if (std::any_of(neighbours.begin(), neighbours.end(), [](const Neighbour& n) { return n.known != nullptr; })) {
-    begin(*subproblem.rows);
+    costs->begin(*subproblem.rows);
     ready = begun_ = true;
     stopped_early = !run_seeds(subproblem);
   }
   if (!stopped_early) bounds.open_intervals(subproblem);
   if (!stopped_early && !subproblem.queue.empty()) {
-    if (!ready) begin(*subproblem.rows);
+    if (!ready) costs->begin(*subproblem.rows);
     begun_ = true;
     stopped_early = !exhaust(subproblem, ready, report);
   }
@@ -31,7 +32,8 @@ bool DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Requ
 
 // What splitting off nothing leaves, in the last lane.
 void DepthTwo::take_base(Subproblem& subproblem) {
-  const Side base = side_cost(found.back(), 0, subproblem.rows->counts.weight);
+  costs->settle(lanes.size() - 1);
+  const Side base = side_cost(lanes.size() - 1, 0);
   stump_ = base.cost;
   subproblem.set_base(base.relaxed, shared_.settings.prices.leaf);
 }
@@ -45,7 +47,7 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
   for (int at = 0; at < static_cast<int>(points.size()); ++at)
     if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.cutoff())
       seeds_.push_back(at);
-  const std::size_t room = std::min<std::size_t>(seeds_.size(), static_cast<std::size_t>(kernels->lanes) - 1);
+  const std::size_t room = std::min(seeds_.size(), static_cast<std::size_t>(costs->room()) - 1);
   std::partial_sort(seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(),
                     [&](int a, int b) { return std::pair(points[a].total, a) < std::pair(points[b].total, b); });
   lanes.clear();
@@ -62,7 +64,7 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
 bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
   Rows& rows = *subproblem.rows;
   IntervalQueue& queue = subproblem.queue;
-  while (fill_batch(queue, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), subproblem.cutoff(),
+  while (fill_batch(queue, static_cast<std::size_t>(costs->room()) - (base_known ? 0 : 1), subproblem.cutoff(),
                     kEveryPosition)) {
     const std::size_t candidates = lanes.size();
     if (!base_known) lanes.push_back({0, rows.n, -1});  // splits off nothing
@@ -117,37 +119,38 @@ bool DepthTwo::run(Rows& rows) {
   counters_[kWork] += i64{rows.n} * rows.n_features;
   counters_[kCandidates] += static_cast<i64>(lanes.size());
   counters_[kRowVisits] += i64{rows.n} * rows.n_features;
-  return run_batch(rows);
+  return costs->run(rows);
 }
 
-DepthTwo::Side DepthTwo::side_cost(const LaneResult& result, int side, i64 weight) const {
-  const Prices& prices = shared_.settings.prices;
-  const auto wrong = [&](i64 value) { return weight - (two ? (weight + value) / 2 : value); };
-  const i64 leaf = prices.error * wrong(result.leaf[side]);
-  const i64 stump_all = prices.error * wrong(result.stump_all[side]) + prices.leaf;
-  i64 stump = stump_all;
-  if (minimum.any())
-    stump = result.stump[side] < 0 ? kInfinite : prices.error * wrong(result.stump[side]) + prices.leaf;
-  return {std::min(leaf, stump_all), std::min(leaf, stump), stump < leaf};
+DepthTwo::Side DepthTwo::side_cost(std::size_t lane, int side) const {
+  const i64 price = shared_.settings.prices.leaf;
+  const SideCosts& of = costs->sides[lane][static_cast<std::size_t>(side)];
+  const i64 stump = of.stump + price;
+  return {std::min(of.leaf, of.stump_all + price), std::min(of.leaf, stump), stump < of.leaf};
 }
 
-// The cost of an evaluated candidate becomes that of its point.
+// The cost of an evaluated candidate becomes that of its point. Costs that rounding leaves open stay bounds where these
+// are enough.
 void DepthTwo::take_lane(Subproblem& subproblem, std::size_t lane_index) {
   Rows& rows = *subproblem.rows;
   const i64 leaf_price = shared_.settings.prices.leaf;
   const Lane& lane = lanes[lane_index];
-  const i64 weight = rows.weight_before(table, lane.feature, lane.position);
-  const Side low = side_cost(found[lane_index], 0, weight),
-             high = side_cost(found[lane_index], 1, rows.counts.weight - weight);
+  Side low = side_cost(lane_index, 0), high = side_cost(lane_index, 1);
+  if (!costs->settled(lane_index) && low.relaxed + high.relaxed + leaf_price < subproblem.cutoff()) {
+    costs->settle(lane_index);
+    low = side_cost(lane_index, 0);
+    high = side_cost(lane_index, 1);
+  }
   Point& point = subproblem.queue.points[lane.point];
   point.low_side = low.relaxed;
   point.high_side = high.relaxed;
   point.total = low.relaxed + high.relaxed + leaf_price;
   point.evaluated = true;
   const bool permitted = shared_.may_split_at(rows, lane.feature, lane.position);
-  point.upper = permitted ? low.cost + high.cost + leaf_price : kInfinite;
+  const i64 lower = permitted ? low.cost + high.cost + leaf_price : kInfinite;
+  point.upper = costs->settled(lane_index) ? lower : kInfinite;
   subproblem.evaluated_relaxed = std::min(subproblem.evaluated_relaxed, point.total);
-  subproblem.evaluated_lower = std::min(subproblem.evaluated_lower, point.upper);
+  subproblem.evaluated_lower = std::min(subproblem.evaluated_lower, lower);
   if (point.upper < subproblem.upper) {
     const u32 key = rows.key(lane.feature)[lane.position - 1];
     subproblem.offer(point.upper, split_plan(lane.feature, key, low.stump ? stump_plan() : leaf_plan(),

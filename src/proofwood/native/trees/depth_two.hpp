@@ -6,6 +6,7 @@
 //   left open        [.] . [.] . . .  [...]  [....]  [...]  what the new points leave goes back into the queue
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -39,12 +40,14 @@ class DepthTwo : public StumpBatch {
   // gets what its best stump alone gets wrong, or more. False if stopped (level_bounds.cpp).
   bool bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
 
+  const std::unique_ptr<StumpCosts> costs;  // the task's
+
  private:
   struct Side {
     i64 relaxed, cost;
     bool stump;
   };
-  Side side_cost(const LaneResult& result, int side, i64 weight) const;
+  Side side_cost(std::size_t lane, int side) const;
   void take_base(Subproblem& subproblem);
   bool run_seeds(Subproblem& subproblem);
   bool exhaust(Subproblem& subproblem, bool base_known, bool report);

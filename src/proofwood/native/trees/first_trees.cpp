@@ -6,7 +6,7 @@
 namespace proofwood::trees {
 
 Solution FirstTrees::build(Rows& rows, int depth, int exact_depth) {
-  const i64 leaf = shared_.leaf_cost(rows);
+  const i64 leaf = rows.leaf;
   if (depth <= exact_depth || leaf == 0 || rows.n < 2 || !shared_.settings.minimum.may_split(rows.counts))
     return solver_.solve(rows, std::min(depth, exact_depth));
   Solution best = solver_.solve(rows, exact_depth);

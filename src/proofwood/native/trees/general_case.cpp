@@ -115,7 +115,7 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
               to_below,
               to_above,
               {point.low_side, point.high_side},
-              {shared.leaf_cost(level(depth).low), shared.leaf_cost(level(depth).high)},
+              {level(depth).low.leaf, level(depth).high.leaf},
               {leaf_plan(), leaf_plan()}};
   const bool low_first = 2 * weight >= rows.counts.weight;
   solve_side(sides, low_first, evaluated);

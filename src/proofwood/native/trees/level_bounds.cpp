@@ -12,7 +12,7 @@
 namespace proofwood::trees {
 
 bool DepthTwo::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds) {
-  if (!begun_) begin(rows);
+  if (!begun_) costs->begin(rows);
   begun_ = true;
   struct Level {
     u32 column, level;

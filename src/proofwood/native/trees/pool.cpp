@@ -63,7 +63,7 @@ void Pool::hand_back(const Candidate& candidate, Evaluated& evaluated, Subproble
   root.record(candidate, evaluated);
   root.note(evaluated, shared_.table);
   if (root.upper < before) root.note_best(shared_.table);
-  shared_.run.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(*root.rows)) : 0);
+  shared_.run.update(root.upper, root.plan, last ? root.checked_lower(root.rows->leaf) : 0);
 }
 
 }  // namespace proofwood::trees

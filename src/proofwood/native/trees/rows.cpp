@@ -104,6 +104,7 @@ void Rows::count(const Table& table) {
     hash[0] += mix(2 * r + 1);
     hash[1] += mix(2 * r + 2);
   }
+  leaf = table.task->leaf(*this);
 }
 
 // `target` holds kHigh for the local rows that go high, and 0 for the others, `n_low` of them.
@@ -124,6 +125,7 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
   smaller.count(table);
   larger.counts = counts;
   larger.counts.subtract(smaller.counts);
+  larger.leaf = table.task->leaf(larger);
   for (const int word : {0, 1}) larger.hash[word] = hash[word] - smaller.hash[word];
   for (u32 f = 0; f < n_features; ++f) {
     if (stop.load(std::memory_order_relaxed)) return false;

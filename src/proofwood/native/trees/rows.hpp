@@ -28,6 +28,7 @@ class Rows {
  public:
   u32 n = 0, n_features = 0;
   ClassCounts counts;
+  i64 leaf = 0;          // what a leaf costs
   u64 hash[2] = {0, 0};  // of the set of rows
 
   void start(const Table& table, int isa);  // all rows

@@ -69,7 +69,7 @@ void Search::run() {
 }
 
 void Search::run_by_intervals() {
-  shared_.run.offer(shared_.leaf_cost(root_), leaf_plan());
+  shared_.run.offer(root_.leaf, leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
     run_shallow();
   else
@@ -78,7 +78,7 @@ void Search::run_by_intervals() {
 }
 
 bool Search::needs_no_split() const {
-  return root_.n < 2 || !settings_.minimum.may_split(root_.counts) || shared_.leaf_cost(root_) <= settings_.prices.leaf;
+  return root_.n < 2 || !settings_.minimum.may_split(root_.counts) || root_.leaf <= settings_.prices.leaf;
 }
 
 // Bounds by blocks do not shorten the search, so their work is a share of what that will probably take: each depth
@@ -169,7 +169,7 @@ void Search::run_deep() {
   blocks_.reset();  // gives back its memory
   if (shared_.stopped()) return;
   Subproblem& root = main_.level(depth).subproblem;
-  if (!closed) shared_.run.prove(root.checked_lower(shared_.leaf_cost(root_)));
+  if (!closed) shared_.run.prove(root.checked_lower(root_.leaf));
   if (!settings_.canonical || settings_.gap != 0) return;
   settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
 }
@@ -197,10 +197,10 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (blocks_ && !last) pace_blocks(main_.counters[kWork] - before + pool.counters[kWork]);
   if (!shared_.stopped() && root.levels_lower < kInfinite) {
     main_.level_roots(root, shallow.relaxed, {});
-    shared_.run.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(root_)) : 0);
+    shared_.run.update(root.upper, root.plan, last ? root.checked_lower(root_.leaf) : 0);
   }
   if (last || shared_.stopped()) return true;
-  shallow = root.solution(shared_.leaf_cost(root_), false, false);
+  shallow = root.solution(root_.leaf, false, false);
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
   if (shared_.journal)
     shared_.journal->note(

@@ -53,7 +53,6 @@ struct Shared {
       : table(t), settings(s), stop(stop_flag), run(s.start_upper, stop_flag, started) {}
 
   bool stopped() const { return run.stopped(); }
-  i64 leaf_cost(const Rows& rows) const { return trees::leaf_cost(settings.prices, rows.counts); }
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
     const Minimum& minimum = settings.minimum;
     if (!minimum.any()) return true;

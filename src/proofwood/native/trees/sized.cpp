@@ -81,7 +81,7 @@ struct SizedSearch::Solver : StumpBatch {
     depth = std::min(depth, splits);
     if (depth < 5) splits = std::min(splits, (1 << depth) - 1);
     if (splits == 0) return leaf;
-    if (splits == 1) return std::min(leaf, rows.counts.weight - best_stump(table, rows, minimum, stop).right);
+    if (splits == 1) return std::min(leaf, lightest_stump(table, rows, minimum, stop).cost);
     const std::array<std::uint64_t, 3> key{rows.hash[0], rows.hash[1], static_cast<std::uint64_t>(splits * 64 + depth)};
     i64 known = 0;
     if (settings.cache) {

@@ -20,7 +20,7 @@ Solver::Solver(Shared& of) : shared(of) {
 Solution Solver::solve(Rows& rows, int depth, const Request& request) {
   ++counters[kSubproblems];
   const Settings& settings = shared.settings;
-  const i64 leaf = shared.leaf_cost(rows);
+  const i64 leaf = rows.leaf;
   if (leaf <= settings.prices.leaf || depth == 0 || rows.n < 2) return Solution::exact(leaf, leaf_plan());
   if (!settings.minimum.may_split(rows.counts)) {  // no permitted split; the relaxation stays unknown
     Solution solution = Solution::exact(leaf, leaf_plan());
@@ -52,19 +52,14 @@ Solution Solver::solve(Rows& rows, int depth, const Request& request) {
 
 Solution Solver::solve_stump(const Rows& rows, i64 leaf) {
   ++counters[kStumps];
-  const Prices& prices = shared.settings.prices;
-  const Stump stump = best_stump(shared.table, rows, shared.settings.minimum, shared.stop);
+  const i64 price = shared.settings.prices.leaf;
+  const Stump stump = shared.table.task->stump(shared.table, rows, shared.settings.minimum, shared.stop);
   Solution solution = Solution::exact(leaf, leaf_plan());
-  if (stump.right >= 0) {
-    const i64 cost = prices.error * (rows.counts.weight - stump.right) + prices.leaf;
-    if (cost < leaf) {
-      solution.upper = solution.lower = cost;
-      solution.plan = plan_of(stump, rows);
-    }
+  if (stump.cost + price < leaf) {
+    solution.upper = solution.lower = stump.cost + price;
+    solution.plan = plan_of(stump, rows);
   }
-  solution.relaxed = leaf;
-  if (stump.right_all >= 0)
-    solution.relaxed = std::min(leaf, prices.error * (rows.counts.weight - stump.right_all) + prices.leaf);
+  solution.relaxed = std::min(leaf, stump.cost_all + price);
   solution.stopped = shared.stopped();
   if (solution.stopped) solution.lower = solution.relaxed = 0;
   return solution;
@@ -97,7 +92,7 @@ void Solver::bound_deeper(Solution& solution, i64 splits) const {
 
 Subproblem& Solver::begin(Rows& rows, int depth, i64 limit, i64 gap) {
   Subproblem& subproblem = level(depth).subproblem;
-  subproblem.begin(rows, depth, shared.leaf_cost(rows), limit, gap);
+  subproblem.begin(rows, depth, rows.leaf, limit, gap);
   if (!shared.table.levels.empty()) subproblem.levels_lower = 0;
   subproblem.queue.begin(shared.table, rows, shared.settings.prices, shared.settings.rules);
   return subproblem;

@@ -21,9 +21,10 @@ void offer_level_stumps(const Table& table, const Rows& rows, Stump& best) {
       weights[std::size_t{column.code[r]} * table.n_classes + table.label[r]] += table.weight[r];
     }
     const LevelStump stump = best_level_stump(weights, column.n_levels(), table.n_classes);
-    best.right_all = std::max(best.right_all, stump.right);
-    if (stump.right <= best.right) continue;
-    best.right = stump.right;
+    const i64 cost = rows.counts.weight - stump.right;
+    best.cost_all = std::min(best.cost_all, cost);
+    if (cost >= best.cost) continue;
+    best.cost = cost;
     best.feature = table.n_features + c;
     best.position = 0;
     best.levels = stump.levels;
@@ -58,7 +59,7 @@ class RowsInOrder {
 
 }  // namespace
 
-Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {
+Stump lightest_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {
   Stump best;
   const u32 n = rows.n;
   std::vector<i64> tally(table.n_classes), suffix(n + 1);
@@ -81,11 +82,11 @@ Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, c
         held += table.mass[r];
       }
       if (!rows.is_boundary(f, i + 1)) continue;
-      const i64 right = prefix + suffix[i + 1];
-      best.right_all = std::max(best.right_all, right);
-      if (right > best.right && (!minimum.any() || (minimum.met(seen, held) &&
+      const i64 cost = rows.counts.weight - prefix - suffix[i + 1];
+      best.cost_all = std::min(best.cost_all, cost);
+      if (cost < best.cost && (!minimum.any() || (minimum.met(seen, held) &&
                                                     minimum.met(rows.counts.count - seen, rows.counts.mass - held)))) {
-        best.right = right;
+        best.cost = cost;
         best.feature = f;
         best.position = i + 1;
       }

@@ -16,6 +16,7 @@
 
 #include "common/mix.hpp"
 #include "common/threads.hpp"
+#include "trees/class_errors.hpp"
 
 namespace proofwood::trees {
 
@@ -389,7 +390,7 @@ double Table::value(u32 feature, u32 of_rank) const {
 }
 
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
+             u32 n_classes, i64 error_price, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop) {
   std::vector<Column> columns;
   if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
@@ -399,6 +400,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   table.levels = level_columns(columns, x, n, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = n_classes;
+  table.task = class_errors(error_price);
   if (stop.load()) return false;
 
   MergedRows merged{std::vector<u32>(n), static_cast<u32>(n)};

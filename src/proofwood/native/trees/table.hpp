@@ -6,12 +6,14 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/integers.hpp"
 #include "trees/level_column.hpp"
+#include "trees/task.hpp"
 
 namespace proofwood::trees {
 
@@ -68,6 +70,7 @@ struct Table {
   i64 constant = 0;                 // weight that every tree gets wrong: equal rows of opposite classes
   bool unit = true;                 // all weights and counts are 1
   i64 heaviest = 1;                 // weight of a row
+  std::shared_ptr<const Task> task;
 
   const double* x = nullptr;  // the caller's values, (rows of the caller, n_columns), and a row of the caller per row
   std::size_t n_columns = 0;
@@ -85,7 +88,7 @@ struct LevelTests {
 // `x` is (n, n_columns), row after row, and must outlive the table; `labels` in 0..n_classes-1. Returns false if
 // `stop` was set meanwhile.
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
+             u32 n_classes, i64 error_price, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop);
 
 }  // namespace proofwood::trees

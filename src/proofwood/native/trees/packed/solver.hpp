@@ -40,7 +40,7 @@ class Solver {
   // Both sides of a test of an opened set.
   void split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) const;
   PlanPtr plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fails) const;
-  i64 leaf_cost(const RowSet& rows) const { return trees::leaf_cost(shared.settings.prices, rows.counts); }
+  i64 leaf_cost(const RowSet& rows) const { return shared.settings.prices.error * rows.counts.errors(); }
 
   Shared& shared;
   Counters counters{};
