@@ -231,9 +231,8 @@ def _run(
         return answer_of(
             _native.solve_tree,
             np.ascontiguousarray(problem.X),
-            np.ascontiguousarray(problem.codes, dtype=np.int32),
+            {"labels": np.ascontiguousarray(problem.codes, dtype=np.int32), "n_classes": problem.n_classes},
             problem.weights,
-            problem.n_classes,
             settings,
             limits.seconds,
             report,

@@ -28,11 +28,42 @@ namespace {
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const i64, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-void check_lengths(const Matrix& x, const Labels& labels, const Weights& weights) {
-  if (labels.shape(0) != x.shape(0) || weights.shape(0) != x.shape(0))
-    throw std::invalid_argument("x, labels and weights differ in length");
+void check_lengths(const Matrix& x, std::size_t targets, const Weights& weights) {
+  if (targets != x.shape(0) || weights.shape(0) != x.shape(0))
+    throw std::invalid_argument("x, targets and weights differ in length");
 }
+
+// What rows are told apart by: {"labels", "n_classes"}, or {"task", "numbers", "shift"} of a task by sums.
+class GivenTargets {
+ public:
+  explicit GivenTargets(const nb::dict& given) {
+    if (given.contains("task")) {
+      task_ = nb::cast<std::string>(given["task"]);
+      numbers_ = nb::cast<Numbers>(given["numbers"]);
+      shift_ = nb::cast<int>(given["shift"]);
+      if (shift_ < -60 || shift_ > 60) throw std::invalid_argument("shift must be from -60 to 60");
+    } else {
+      labels_ = nb::cast<Labels>(given["labels"]);
+      n_classes_ = nb::cast<proofwood::u32>(given["n_classes"]);
+    }
+  }
+  std::size_t size() const { return task_.empty() ? labels_.shape(0) : numbers_.shape(0); }
+  // `sums` holds the numbers of a task by sums.
+  trees::Targets take(const Weights& weights, i64 error_price, trees::SumRows& sums) const {
+    if (task_.empty()) return {labels_.data(), n_classes_, error_price, nullptr};
+    sums = trees::make_sums(task_, numbers_.data(), numbers_.shape(1), weights.data(), size(), shift_);
+    return {.sums = &sums};
+  }
+
+ private:
+  std::string task_;
+  Labels labels_;
+  Numbers numbers_;
+  proofwood::u32 n_classes_ = 0;
+  int shift_ = 0;
+};
 
 trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTests& by_sets) {
   trees::Settings settings;
@@ -141,14 +172,17 @@ nb::dict write_proved(const trees::Proved& proved) {
   return dict;
 }
 
-nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
+nb::dict solve_tree(const Matrix& x, const nb::dict& targets, const Weights& weights, const nb::dict& given,
                     std::optional<double> seconds, const nb::object& progress, const std::optional<nb::dict>& proved,
                     const nb::object& keep, double keep_seconds) {
-  check_lengths(x, labels, weights);
+  const GivenTargets given_targets(targets);
+  check_lengths(x, given_targets.size(), weights);
   const std::size_t n = x.shape(0);
   bool merge = true;
   trees::LevelTests by_sets;
   const trees::Settings settings = read_settings(given, merge, by_sets);
+  if (targets.contains("task") && !by_sets.columns.empty())
+    throw std::invalid_argument("columns are tested by sets where rows have classes");
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
   if (seconds)
@@ -165,8 +199,9 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   trees::Table table;
   bool prepared = false;
   const auto prepare = [&] {
-    prepared = trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                              static_cast<proofwood::u32>(n_classes), settings.prices.error, by_sets, merge,
+    trees::SumRows sums;
+    const trees::Targets targets_of_rows = given_targets.take(weights, settings.prices.error, sums);
+    prepared = trees::prepare(table, x.data(), n, x.shape(1), targets_of_rows, weights.data(), by_sets, merge,
                               settings.minimum.any(), settings.threads, stop);
   };
   const auto work = [&] {
@@ -214,7 +249,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
 
 nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes,
                            const nb::dict& given, std::optional<double> seconds) {
-  check_lengths(x, labels, weights);
+  check_lengths(x, labels.shape(0), weights);
   const std::size_t n = x.shape(0);
   trees::SizedSettings settings;
   proofwood::SettingsReader reader(given);
@@ -233,8 +268,9 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   i64 evaluated = 0;
   const auto work = [&] {
     trees::Table table;
-    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                        static_cast<proofwood::u32>(n_classes), 1, {}, true, false, settings.threads, stop))
+    const trees::Targets targets{labels.data(), static_cast<proofwood::u32>(n_classes), 1, nullptr};
+    if (!trees::prepare(table, x.data(), n, x.shape(1), targets, weights.data(), {}, true, false, settings.threads,
+                        stop))
       return;
     settings.below -= table.constant;
     if (settings.below <= 0) {
@@ -259,9 +295,9 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
 }  // namespace
 
 void proofwood::bind_trees(nb::module_& module) {
-  module.def("solve_tree", &solve_tree, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a, "seconds"_a.none(),
+  module.def("solve_tree", &solve_tree, "x"_a, "targets"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
              "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
-             "Optimal tree for (n_rows, n_features) float64 values, int32 labels and int64 weights.");
+             "Optimal tree for (n_rows, n_features) float64 values, int64 weights, and int32 labels or int64 numbers.");
   module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
              "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
   module.def("instruction_sets", &proofwood::instruction_sets,

@@ -37,4 +37,27 @@ struct ClassCounts {
   i64 errors() const { return weight - heaviest_class(); }  // of a leaf: CT(D, 0)
 };
 
+// The same for tasks by sums.
+struct RowSums {
+  std::vector<double> sums;  // whole numbers
+  i128 own = 0;              // what rows cost by themselves
+
+  void clear(std::size_t n_sums) {
+    sums.assign(n_sums, 0.0);
+    own = 0;
+  }
+  void add(const Table& table, u32 row) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += table.sums[k][row];
+    if (!table.own.empty()) own += table.own[row];
+  }
+  void add(const RowSums& part) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += part.sums[k];
+    own += part.own;
+  }
+  void subtract(const RowSums& part) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] -= part.sums[k];
+    own -= part.own;
+  }
+};
+
 }  // namespace proofwood::trees

@@ -104,6 +104,9 @@ void Rows::count(const Table& table) {
     hash[0] += mix(2 * r + 1);
     hash[1] += mix(2 * r + 2);
   }
+  sums.clear(table.sums.size());
+  if (table.by_sums())
+    for (u32 local = 0; local < n; ++local) sums.add(table, row_[local]);
   leaf = table.task->leaf(*this);
 }
 
@@ -125,6 +128,10 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
   smaller.count(table);
   larger.counts = counts;
   larger.counts.subtract(smaller.counts);
+  if (table.by_sums()) {
+    larger.sums = sums;
+    larger.sums.subtract(smaller.sums);
+  }
   larger.leaf = table.task->leaf(larger);
   for (const int word : {0, 1}) larger.hash[word] = hash[word] - smaller.hash[word];
   for (u32 f = 0; f < n_features; ++f) {

@@ -28,6 +28,7 @@ class Rows {
  public:
   u32 n = 0, n_features = 0;
   ClassCounts counts;
+  RowSums sums;          // of tasks by sums
   i64 leaf = 0;          // what a leaf costs
   u64 hash[2] = {0, 0};  // of the set of rows
 

@@ -272,7 +272,7 @@ std::vector<LevelColumn> level_columns(const std::vector<Column>& columns, const
 }
 
 // Numbers the merged rows: rows of equal values and class, in the order of their first rows; of two classes, opposite
-// rows are one merged row, where they cancel.
+// rows are one merged row, where they cancel, and so are rows of equal values of a task by sums.
 struct MergedRows {
   std::vector<u32> of;  // per row
   u32 count = 0;
@@ -282,7 +282,7 @@ struct MergedRows {
 bool number_rows(MergedRows& merged, const std::vector<Column>& columns, const Table& table, const int* labels,
                  const std::atomic<int>& stop) {
   const std::size_t n = merged.of.size();
-  const bool cancel = table.n_classes == 2;
+  const bool cancel = table.n_classes <= 2;
   std::vector<u64> hash(n, 0);
   std::vector<u32> compared = table.column;
   for (const LevelColumn& levels : table.levels) compared.push_back(levels.column);
@@ -324,7 +324,27 @@ bool merging_pays(std::size_t merged, std::size_t n, const i64* weights) {
 }
 
 // Labels, weights and counts of the merged rows, and the first row of the caller of each.
-void merge_rows(Table& table, const MergedRows& merged, const int* labels, const i64* weights, bool keep_counts) {
+void merge_sums(Table& table, const MergedRows& merged, SumRows& rows) {
+  if (merged.count == merged.of.size()) {
+    table.sums = std::move(rows.sums);
+    table.own = std::move(rows.own);
+  } else {
+    table.sums.assign(rows.sums.size(), std::vector<double>(merged.count));
+    table.own.assign(rows.own.empty() ? 0 : merged.count, 0);
+    for (std::size_t i = 0; i < merged.of.size(); ++i) {
+      for (std::size_t k = 0; k < rows.sums.size(); ++k) table.sums[k][merged.of[i]] += rows.sums[k][i];
+      if (!rows.own.empty()) table.own[merged.of[i]] += rows.own[i];
+    }
+  }
+  table.similar = !rows.reach.empty();
+  if (!table.similar) return;
+  table.weight.assign(merged.count, 0);
+  for (std::size_t i = 0; i < merged.of.size(); ++i) table.weight[merged.of[i]] += rows.reach[i];
+}
+
+void merge_rows(Table& table, const MergedRows& merged, const Targets& targets, const i64* weights, bool keep_counts) {
+  const std::vector<int> none(targets.sums != nullptr ? merged.of.size() : 0, 0);
+  const int* const labels = targets.sums != nullptr ? none.data() : targets.labels;
   table.n_rows = merged.count;
   table.label.assign(merged.count, 0);
   table.weight.assign(merged.count, 0);
@@ -352,6 +372,7 @@ void merge_rows(Table& table, const MergedRows& merged, const int* labels, const
     table.count.assign(merged.count, 1);
     table.mass = table.weight;
   }
+  if (targets.sums != nullptr) merge_sums(table, merged, *targets.sums);
   table.heaviest = table.weight.empty() ? 0 : *std::max_element(table.weight.begin(), table.weight.end());
   table.unit = std::all_of(table.weight.begin(), table.weight.end(), [](i64 w) { return w == 1; }) &&
                std::all_of(table.count.begin(), table.count.end(), [](u32 c) { return c == 1; });
@@ -389,8 +410,8 @@ double Table::value(u32 feature, u32 of_rank) const {
   });
 }
 
-bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, i64 error_price, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
+bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const Targets& targets,
+             const i64* weights, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop) {
   std::vector<Column> columns;
   if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
@@ -399,18 +420,18 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   table.column = distinct_columns(columns, by_sets.columns);
   table.levels = level_columns(columns, x, n, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
-  table.n_classes = n_classes;
-  table.task = class_errors(error_price);
+  table.n_classes = targets.n_classes;
+  table.task = targets.sums != nullptr ? targets.sums->task : class_errors(targets.error_price);
   if (stop.load()) return false;
 
   MergedRows merged{std::vector<u32>(n), static_cast<u32>(n)};
-  if (merge && !number_rows(merged, columns, table, labels, stop)) return false;
+  if (merge && !number_rows(merged, columns, table, targets.labels, stop)) return false;
   if (!merge || !merging_pays(merged.count, n, weights)) {
     std::iota(merged.of.begin(), merged.of.end(), 0u);
     merged.count = static_cast<u32>(n);
   }
   if (stop.load()) return false;
-  merge_rows(table, merged, labels, weights, keep_counts);
+  merge_rows(table, merged, targets, weights, keep_counts);
   make_levels(table, columns);
   take_ranks(table, columns, threads);
   return !stop.load();

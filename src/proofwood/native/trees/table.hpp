@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "common/integers.hpp"
+#include "common/wide.hpp"
 #include "trees/level_column.hpp"
-#include "trees/task.hpp"
+#include "trees/sums/make.hpp"
 
 namespace proofwood::trees {
 
@@ -71,11 +72,16 @@ struct Table {
   bool unit = true;                 // all weights and counts are 1
   i64 heaviest = 1;                 // weight of a row
   std::shared_ptr<const Task> task;
+  // Of a task by sums. Then rows have no class, and `weight` is what one more row costs a tree at most.
+  std::vector<std::vector<double>> sums;  // per sum, per row
+  std::vector<i128> own;                  // per row; empty where rows have no costs of their own
+  bool similar = true;                    // whether `weight` is known
 
   const double* x = nullptr;  // the caller's values, (rows of the caller, n_columns), and a row of the caller per row
   std::size_t n_columns = 0;
   std::vector<u32> example;
 
+  bool by_sums() const { return !sums.empty(); }
   double value(u32 feature, u32 of_rank) const;  // that has this rank: a walk over the rows
 };
 
@@ -85,10 +91,17 @@ struct LevelTests {
   u32 anywhere = kMostLevels;  // levels of a column up to which its sets are tests of every node
 };
 
-// `x` is (n, n_columns), row after row, and must outlive the table; `labels` in 0..n_classes-1. Returns false if
-// `stop` was set meanwhile.
-bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, i64 error_price, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
+// What rows are to be told apart by: classes in 0..n_classes-1, or the sums of a task.
+struct Targets {
+  const int* labels = nullptr;
+  u32 n_classes = 1;
+  i64 error_price = 1;
+  SumRows* sums = nullptr;  // in place of labels; what is in it is taken
+};
+
+// `x` is (n, n_columns), row after row, and must outlive the table. Returns false if `stop` was set meanwhile.
+bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const Targets& targets,
+             const i64* weights, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop);
 
 }  // namespace proofwood::trees

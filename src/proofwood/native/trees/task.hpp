@@ -48,6 +48,7 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
   virtual i64 leaf(const Rows& rows) const = 0;  // V(A, 0)
+  virtual i64 two_leaves(const Rows& low, const Rows& high) const = 0;  // what they cost, in one number
   // The best stump and its cost; without a permitted one its cost is kInfinite.
   virtual Stump stump(const Table& table, const Rows& rows, const Minimum& minimum,
                       const std::atomic<int>& stop) const = 0;

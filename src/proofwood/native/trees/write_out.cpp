@@ -7,6 +7,7 @@
 
 #include "trees/draft.hpp"
 #include "trees/row_walk.hpp"
+#include "trees/stump.hpp"
 
 namespace proofwood::trees {
 
@@ -121,14 +122,74 @@ class TreeWriter {
   std::vector<TreeNode> nodes_;
 };
 
+// Of a task by sums: the rows of each end are split off, and the task finds its stump.
+class RowsWriter {
+ public:
+  RowsWriter(const Table& table, const Settings& settings) : table_(table), settings_(settings) {}
+
+  // What a tree costs whose root may have tests on `left` levels, as the search counts it; writes its nodes.
+  i64 write(const Plan& plan, const Rows& rows, int left) {
+    if (plan.kind == Plan::kSplit) return split(plan, rows, left);
+    const i64 price = settings_.prices.leaf;
+    if (plan.kind == Plan::kStump && settings_.minimum.may_split(rows.counts)) {
+      const Stump stump = table_.task->stump(table_, rows, settings_.minimum, kNever);
+      if (stump.cost + price < rows.leaf) {
+        const int at = static_cast<int>(nodes.size());
+        nodes.push_back(test(stump.feature, rows.key(stump.feature)[stump.position - 1], at + 1, at + 2));
+        nodes.insert(nodes.end(), 2, kLeaf);
+        return stump.cost + price;
+      }
+    }
+    nodes.push_back(kLeaf);
+    met = met && settings_.minimum.met(rows.counts.count, rows.counts.mass);
+    return rows.leaf;
+  }
+
+  std::vector<TreeNode> nodes;
+  bool met = true;  // the minimum of leaves
+
+ private:
+  static inline const TreeNode kLeaf{-1, 0, -1, -1, {}};
+
+  TreeNode test(u32 feature, u32 key, int low, int high) const {
+    return {static_cast<int>(table_.column[feature]), table_.value(feature, key >> kLabelBits), low, high, {}};
+  }
+
+  // A split that sends no row to one side is left out.
+  i64 split(const Plan& plan, const Rows& rows, int left) {
+    const u32 position = rows.position_of(plan.feature, plan.key, 0, rows.n);
+    if (position == 0) return write(*plan.high, rows, left - 1);
+    if (position == rows.n) return write(*plan.low, rows, left - 1);
+    Rows low, high;
+    Buffer<u32> scratch;
+    rows.split(table_, plan.feature, position, low, high, scratch, kNever);
+    const std::size_t at = nodes.size();
+    nodes.push_back(test(plan.feature, plan.key, static_cast<int>(at) + 1, -1));
+    const i64 cost = write(*plan.low, low, left - 1);
+    nodes[at].high = static_cast<int>(nodes.size());
+    const i64 both = cost + write(*plan.high, high, left - 1);
+    const bool leaves = plan.low->kind == Plan::kLeaf && plan.high->kind == Plan::kLeaf;
+    return (left == 1 && leaves ? table_.task->two_leaves(low, high) : both) + settings_.prices.leaf;
+  }
+
+  const Table& table_;
+  const Settings& settings_;
+};
+
 }  // namespace
 
 std::vector<TreeNode> write_out(const Plan& plan, const Table& table, const Rows& all, const Settings& settings) {
-  return TreeWriter(plan, table, all, settings).write();
+  if (!table.by_sums()) return TreeWriter(plan, table, all, settings).write();
+  RowsWriter writer(table, settings);
+  writer.write(plan, all, settings.max_depth);
+  return std::move(writer.nodes);
 }
 
 std::optional<i64> counted_cost(const Plan& plan, const Table& table, const Rows& all, const Settings& settings) {
-  return TreeWriter(plan, table, all, settings).cost();
+  if (!table.by_sums()) return TreeWriter(plan, table, all, settings).cost();
+  RowsWriter writer(table, settings);
+  const i64 cost = writer.write(plan, all, settings.max_depth);
+  return writer.met || writer.nodes.size() == 1 ? std::optional(cost) : std::nullopt;
 }
 
 }  // namespace proofwood::trees

@@ -17,7 +17,7 @@ struct TreeNode {
   std::vector<double> levels;  // not empty: the levels that go low, and no value
 };
 
-// Nodes in preorder. `all`: all rows of the table.
+// Nodes in preorder. `all`: all rows of the table. `settings.max_depth` is the depth of the search of the plan.
 std::vector<TreeNode> write_out(const Plan& plan, const Table& table, const Rows& all, const Settings& settings);
 // What the tree of a plan costs, counted on the rows; nothing if a leaf has less than the minimum, or no row.
 std::optional<i64> counted_cost(const Plan& plan, const Table& table, const Rows& all, const Settings& settings);

@@ -1,0 +1,386 @@
+// A task by sums behind the interface of tasks: doubles whose rounding is bounded, and whole numbers where that leaves
+// a cost open (docs/theory/optimal-trees.md, "Tasks").
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "trees/stump.hpp"
+#include "trees/stump_batch.hpp"
+#include "trees/sums/kernels.hpp"
+#include "trees/sums/sum_task.hpp"
+#include "trees/task.hpp"
+
+namespace proofwood::trees {
+
+// A cost in whole units, or its least and most where rounding leaves it open.
+struct Units {
+  i64 least, most;
+  bool settled() const { return least == most; }
+};
+
+template <SumTask T>
+class SumCosts final : public Task {
+ public:
+  using Sums = std::array<i64, T::kSums>;
+  using Best = typename T::template Best<double>;
+
+  SumCosts(int place, Unit unit) : place_(place), unit_(unit), scale_(std::ldexp(1.0, -unit.shift)) {}
+
+  i64 leaf(const Rows& rows) const override {
+    const Set set(rows.sums);
+    return exactly(set.own, {set.all.data(), nullptr}, T::saved(T::leaf(as_doubles(set.all).data())));
+  }
+  i64 two_leaves(const Rows& low, const Rows& high) const override {
+    RowSums both = low.sums;
+    both.add(high.sums);
+    const Set set(both), low_set(low.sums, set.centre), high_set(high.sums, set.centre);
+    const auto low_sums = as_doubles(low_set.all), high_sums = as_doubles(high_set.all);
+    return exactly(set.own, {low_set.all.data(), high_set.all.data()},
+                   T::saved(T::split(low_sums.data(), high_sums.data())));
+  }
+  Stump stump(const Table& table, const Rows& rows, const Minimum& minimum,
+              const std::atomic<int>& stop) const override;
+  std::unique_ptr<StumpCosts> stumps(StumpBatch& batch) const override;
+
+  const SumKernels& kernels(int isa, bool limited) const { return sum_kernels(isa, place_, limited); }
+
+  // Rows from a zero near their mean, where a task has one.
+  struct Set {
+    i64 centre = 0;
+    Sums all{};
+    i128 own = 0;
+    Set() = default;
+    explicit Set(const RowSums& sums) : own(sums.own) {
+      for (int k = 0; k < T::kSums; ++k) all[k] = static_cast<i64>(sums.sums[static_cast<std::size_t>(k)]);
+      if constexpr (Centred<T>) move_to(T::centre(all.data()));
+    }
+    Set(const RowSums& sums, i64 to) : own(sums.own) {
+      for (int k = 0; k < T::kSums; ++k) all[k] = static_cast<i64>(sums.sums[static_cast<std::size_t>(k)]);
+      if constexpr (Centred<T>) move_to(to);
+    }
+    void move_to(i64 to) {
+      centre = to;
+      own = T::own_from(own, all.data(), centre);
+      T::recentre(all.data(), centre);
+    }
+    i128 own_of(const Table& table, u32 row) const {
+      if constexpr (!T::kOwn) return 0;
+      i128 own_of_row = table.own[row];
+      if constexpr (Centred<T>) {
+        Sums sums;
+        for (int k = 0; k < T::kSums; ++k) sums[k] = static_cast<i64>(table.sums[static_cast<std::size_t>(k)][row]);
+        own_of_row = T::own_from(own_of_row, sums.data(), centre);
+      }
+      return own_of_row;
+    }
+    void sums_of(const Table& table, u32 row, double* to) const {
+      for (int k = 0; k < T::kSums; ++k) to[k] = table.sums[static_cast<std::size_t>(k)][row];
+      if constexpr (Centred<T>) T::recentre(to, static_cast<double>(centre));
+    }
+  };
+
+  static std::array<double, T::kSums> as_doubles(const Sums& sums) {
+    std::array<double, T::kSums> to;
+    for (int k = 0; k < T::kSums; ++k) to[k] = static_cast<double>(sums[k]);
+    return to;
+  }
+
+  // By doubles alone: own and its rounding, `saved` as the task says, the difference; twice that is allowed for.
+  Units rounded(i128 own, double saved) const {
+    if constexpr (T::kRoundings == 0) {
+      const i64 cost = static_cast<i64>(own) - static_cast<i64>(saved);
+      return {cost, cost};
+    }
+    const double whole = static_cast<double>(own);
+    const double cost = (whole - saved) * scale_, error = (whole * scale_ + 1) * (T::kRoundings * 0x1p-52);
+    const auto units = [](double value) { return static_cast<i64>(std::floor(std::max(value, 0.0))); };
+    return {units(cost - error), units(cost + error)};
+  }
+  i64 exactly(i128 own, const LeafSums& leaves, double saved) const {
+    Units units = rounded(own, saved);
+    while (units.least < units.most) {
+      const i64 middle = units.least + (units.most - units.least + 1) / 2;
+      if (T::costs_at_least(own, leaves, unit_, middle))
+        units.least = middle;
+      else
+        units.most = middle - 1;
+    }
+    return units.least;
+  }
+
+  // Splits that save less than this cost more units than one that saves `most`, or as many.
+  double close_to(i128 own, double most) const {
+    return most - (static_cast<double>(own) + std::abs(most)) * (T::kRoundings * 0x1p-51);
+  }
+
+ private:
+  const int place_;
+  const Unit unit_;
+  const double scale_;
+};
+
+// ------------------------------------------------------------------ one stump
+
+// The rows of a feature one after the other, as they go low: `offer` is called wherever a value ends.
+template <SumTask T>
+Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& minimum,
+                         const std::atomic<int>& stop) const {
+  const Set set(rows.sums);
+  const auto all = as_doubles(set.all);
+  std::vector<double> values(std::size_t{rows.n} * T::kSums);
+  for (u32 local = 0; local < rows.n; ++local) set.sums_of(table, rows.row(local), &values[std::size_t{local} * T::kSums]);
+  const auto each_split = [&](const auto& offer) {
+    for (u32 f = 0; f < rows.n_features && !stop.load(std::memory_order_relaxed); ++f) {
+      std::array<double, T::kSums> low{}, high;
+      u32 count = 0;
+      i64 mass = 0;
+      const u32* const order = rows.order(f);
+      for (u32 i = 0; i + 1 < rows.n; ++i) {
+        for (int k = 0; k < T::kSums; ++k) low[k] += values[std::size_t{order[i]} * T::kSums + static_cast<std::size_t>(k)];
+        if (minimum.any()) {
+          const u32 r = rows.row(order[i]);
+          count += table.count[r];
+          mass += table.mass[r];
+        }
+        if (!rows.is_boundary(f, i + 1)) continue;
+        for (int k = 0; k < T::kSums; ++k) high[k] = all[k] - low[k];
+        const bool permitted = !minimum.any() || (minimum.met(count, mass) &&
+                                                  minimum.met(rows.counts.count - count, rows.counts.mass - mass));
+        offer(f, i + 1, low.data(), high.data(), permitted);
+      }
+    }
+  };
+  double most = -std::numeric_limits<double>::infinity(), most_permitted = most;
+  each_split([&](u32, u32, const double* low, const double* high, bool permitted) {
+    const double saved = T::saved(T::split(low, high));
+    most = std::max(most, saved);
+    if (permitted) most_permitted = std::max(most_permitted, saved);
+  });
+  Stump best;
+  const double near = close_to(set.own, most), near_permitted = close_to(set.own, most_permitted);
+  each_split([&](u32 f, u32 position, const double* low, const double* high, bool permitted) {
+    const double saved = T::saved(T::split(low, high));
+    const bool wanted = permitted && saved >= near_permitted;
+    if (saved < near && !wanted) return;
+    Sums low_sums, high_sums;
+    for (int k = 0; k < T::kSums; ++k) {
+      low_sums[k] = static_cast<i64>(low[k]);
+      high_sums[k] = static_cast<i64>(high[k]);
+    }
+    const i64 cost = exactly(set.own, {low_sums.data(), high_sums.data()}, saved);
+    best.cost_all = std::min(best.cost_all, cost);
+    if (!wanted || cost >= best.cost) return;
+    best.cost = cost;
+    best.feature = f;
+    best.position = position;
+  });
+  return best;
+}
+
+// ------------------------------------------------------------------ stumps in batches
+
+template <SumTask T>
+class SumStumps final : public StumpCosts {
+  using Costs = SumCosts<T>;
+  using Sums = typename Costs::Sums;
+  using Best = typename T::template Best<double>;
+
+ public:
+  SumStumps(StumpBatch& batch, const SumCosts<T>& task)
+      : batch_(batch),
+        task_(task),
+        limited_(batch.minimum.any()),
+        kernels_(task.kernels(batch.isa, limited_)),
+        places_{T::kSums + (limited_ ? 2 : 0), T::kParts} {}
+
+  int room() const override { return kernels_.lanes; }
+
+  void begin(Rows& rows) override {
+    batch_.kernels = select_kernels(batch_.isa, 64, 0);  // for the bits of the lanes
+    const Table& table = batch_.table;
+    set_ = typename Costs::Set(rows.sums);
+    stride_ = static_cast<std::size_t>(places_.sums) + 1;
+    double* const records = static_cast<double*>(records_.resize(rows.n * stride_ * sizeof(double)));
+    for (u32 local = 0; local < rows.n; ++local) {
+      double* const record = records + local * stride_;
+      const u32 row = rows.row(local);
+      set_.sums_of(table, row, record);
+      if (!limited_) continue;
+      record[T::kSums] = table.count[row];
+      record[T::kSums + 1] = static_cast<double>(table.mass[row]);
+    }
+    values_ = {records, stride_, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass)};
+    all_.assign(static_cast<std::size_t>(places_.sums), 0);
+    for (int k = 0; k < T::kSums; ++k) all_[static_cast<std::size_t>(k)] = static_cast<double>(set_.all[k]);
+    if (limited_) {
+      all_[T::kSums] = rows.counts.count;
+      all_[T::kSums + 1] = static_cast<double>(rows.counts.mass);
+    }
+    if (T::kOwn) {
+      own_.resize(rows.n_features);
+      for (auto& sums : own_) sums.clear();
+    }
+  }
+
+  bool run(Rows& rows) override {
+    rows_ = &rows;
+    u32* const mask = static_cast<u32*>(batch_.mask_buffer.resize(rows.n * sizeof(u32)));
+    batch_.make_mask(rows, mask);
+    double* const records = const_cast<double*>(values_.records);
+    for (u32 i = 0; i < rows.n; ++i) records[(i + 1) * stride_ - 1] = std::bit_cast<double>(u64{mask[i]});
+    state_ = static_cast<double*>(
+        state_buffer_.resize(static_cast<std::size_t>(places_.vectors()) * kMostSumLanes * sizeof(double)));
+    kernels_.begin(rows.n, values_, all_.data(), state_);
+    for (u32 f = 0; f < rows.n_features; ++f) {
+      if (batch_.stopped()) return false;
+      kernels_.walk(rows.sorted(f, true, false), values_, state_);
+    }
+    const std::size_t lanes = batch_.lanes.size();
+    sides.resize(lanes);
+    open_.assign(lanes, {false, false});
+    own_sides_.resize(lanes);
+    for (std::size_t l = 0; l < lanes; ++l) {
+      const i128 low = T::kOwn ? own_before(batch_.lanes[l].feature, batch_.lanes[l].position) : 0;
+      own_sides_[l] = {low, set_.own - low};
+      for (const int side : {0, 1}) take(l, side);
+    }
+    return true;
+  }
+
+  bool settled(std::size_t lane) const override { return !open_[lane][0] && !open_[lane][1]; }
+  void settle(std::size_t lane) override {
+    for (const std::size_t side : {0u, 1u}) {
+      if (!open_[lane][side]) continue;
+      open_[lane][side] = false;
+      make_exact(lane, static_cast<int>(side));
+    }
+  }
+
+ private:
+  double at(int place, std::size_t lane) const {
+    return state_[static_cast<std::size_t>(place) * kMostSumLanes + lane];
+  }
+  double saved(std::size_t lane, int side, int (SumPlaces::*parts)(int, int) const) const {
+    Best best;
+    for (int part = 0; part < T::kParts; ++part) best.part[part] = at((places_.*parts)(side, part), lane);
+    return T::saved(best);
+  }
+  Sums sums_of_side(std::size_t lane, int side) const {
+    Sums sums;
+    for (int k = 0; k < T::kSums; ++k) sums[k] = static_cast<i64>(at(places_.sum(side, k), lane));
+    return sums;
+  }
+  bool has_permitted(std::size_t lane, int side) const {
+    const double none = T::none().part[0];
+    return at(places_.some(side, 0), lane) != none;
+  }
+
+  void take(std::size_t lane, int side) {
+    const auto s = static_cast<std::size_t>(side);
+    const i128 own = own_sides_[lane][s];
+    const Sums sums = sums_of_side(lane, side);
+    const i64 leaf = task_.exactly(own, {sums.data(), nullptr}, saved(lane, side, &SumPlaces::leaf));
+    const Units all = task_.rounded(own, saved(lane, side, &SumPlaces::best));
+    SideCosts costs{leaf, std::min(leaf, all.least), std::min(leaf, all.least)};
+    bool open = std::min(leaf, all.most) != costs.stump_all;
+    if (limited_) {
+      costs.stump = kInfinite;
+      if (has_permitted(lane, side)) {
+        const Units some = task_.rounded(own, saved(lane, side, &SumPlaces::some));
+        costs.stump = some.least;
+        open = open || !some.settled();
+      }
+    }
+    sides[lane][s] = costs;
+    open_[lane][s] = open;
+  }
+
+  // Own costs of the first rows in the order of a feature: kept at every kStep-th row.
+  i128 own_before(u32 feature, u32 position) {
+    constexpr u32 kStep = 32;
+    if (position == rows_->n) return set_.own;
+    auto& kept = own_[feature];
+    const u32* const order = rows_->order(feature);
+    const auto own_of = [&](u32 i) { return set_.own_of(batch_.table, rows_->row(order[i])); };
+    if (kept.empty()) {
+      kept.reserve(rows_->n / kStep + 1);
+      i128 sum = 0;
+      for (u32 i = 0; i < rows_->n; ++i) {
+        if (i % kStep == 0) kept.push_back(sum);
+        sum += own_of(i);
+      }
+    }
+    i128 sum = kept[position / kStep];
+    for (u32 i = position / kStep * kStep; i < position; ++i) sum += own_of(i);
+    return sum;
+  }
+
+  // Looks, with whole numbers, at every stump that saves as much as the best one within rounding.
+  void make_exact(std::size_t lane, int side) {
+    const auto s = static_cast<std::size_t>(side);
+    const i128 own = own_sides_[lane][s];
+    const Sums all = sums_of_side(lane, side);
+    const double near = task_.close_to(own, saved(lane, side, &SumPlaces::best));
+    const bool some = limited_ && has_permitted(lane, side);
+    const double near_some = some ? task_.close_to(own, saved(lane, side, &SumPlaces::some)) : 0;
+    i64 least = sides[lane][s].leaf, least_some = kInfinite;
+    std::vector<double> low(all_.size()), high(all_.size());
+    for (u32 f = 0; f < rows_->n_features; ++f) {
+      const SortedRows sorted = rows_->sorted(f, true, false);
+      std::fill(low.begin(), low.end(), 0.0);
+      for (u32 segment = 0, i = 0; segment + 1 < sorted.n_ends; ++segment) {
+        for (; i < sorted.ends[segment]; ++i) {
+          const double* const record = values_.records + sorted.order[i] * stride_;
+          const bool is_low = std::bit_cast<u64>(record[stride_ - 1]) >> lane & 1;
+          if (is_low != (side == 0)) continue;
+          for (std::size_t k = 0; k < low.size(); ++k) low[k] += record[k];
+        }
+        for (std::size_t k = 0; k < low.size(); ++k) high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
+        const double value = T::saved(T::split(low.data(), high.data()));
+        const bool wanted = some && value >= near_some && enough(low) && enough(high);
+        if (value < near && !wanted) continue;
+        Sums low_sums, high_sums;
+        for (int k = 0; k < T::kSums; ++k) {
+          low_sums[k] = static_cast<i64>(low[static_cast<std::size_t>(k)]);
+          high_sums[k] = all[k] - low_sums[k];
+        }
+        const i64 cost = task_.exactly(own, {low_sums.data(), high_sums.data()}, value);
+        least = std::min(least, cost);
+        if (wanted) least_some = std::min(least_some, cost);
+      }
+    }
+    sides[lane][s].stump_all = least;
+    sides[lane][s].stump = limited_ ? least_some : least;
+  }
+  bool enough(const std::vector<double>& leaf) const {
+    return leaf[T::kSums] >= values_.min_rows && leaf[T::kSums + 1] >= values_.min_weight;
+  }
+
+  StumpBatch& batch_;
+  const Costs& task_;
+  const bool limited_;
+  const SumKernels& kernels_;
+  const SumPlaces places_;
+  VectorBuffer records_, state_buffer_;
+  std::size_t stride_ = 0;
+  SumRecords values_{};
+  double* state_ = nullptr;
+  typename Costs::Set set_;
+  std::vector<double> all_;                        // sums of all rows
+  std::vector<std::vector<i128>> own_;             // per feature
+  std::vector<std::array<i128, 2>> own_sides_;     // per lane
+  std::vector<std::array<bool, 2>> open_;          // per lane
+  Rows* rows_ = nullptr;
+};
+
+template <SumTask T>
+std::unique_ptr<StumpCosts> SumCosts<T>::stumps(StumpBatch& batch) const {
+  return std::make_unique<SumStumps<T>>(batch, *this);
+}
+
+}  // namespace proofwood::trees

@@ -1,0 +1,45 @@
+// Walks of depth two for tasks by sums: the lanes of `trees/kernels.hpp`, whose sums are whole numbers in doubles
+// (docs/theory/optimal-trees.md, "Tasks").
+//
+//   record of a row    sums ... | rows, weight (with a minimum of leaves) | bits of its lanes
+//   state              sides low, high: sums, rows, weight; parts of the best stump, of the best permitted one, of a leaf
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trees/kernels.hpp"
+
+namespace proofwood::trees {
+
+constexpr int kMostSumLanes = 8;
+
+struct SumRecords {
+  const double* records;  // by local row
+  std::size_t stride;     // doubles of a record; the last one holds the bits, as a whole number
+  double min_rows, min_weight;
+};
+
+struct SumKernels {
+  int lanes;
+  // From the records: sums of both sides, and the leaf as the best stump so far. `all`: sums of all rows.
+  void (*begin)(std::uint32_t n, const SumRecords&, const double* all, double* state);
+  void (*walk)(const SortedRows&, const SumRecords&, double* state);
+};
+
+// Places in the state, in vectors of kMostSumLanes doubles.
+struct SumPlaces {
+  int sums, parts;  // of the task; `sums` with rows and weight
+
+  constexpr int side() const { return sums + 3 * parts; }
+  constexpr int sum(int side_of, int k) const { return side_of * side() + k; }
+  constexpr int best(int side_of, int part) const { return side_of * side() + sums + part; }
+  constexpr int some(int side_of, int part) const { return side_of * side() + sums + parts + part; }
+  constexpr int leaf(int side_of, int part) const { return side_of * side() + sums + 2 * parts + part; }
+  constexpr int vectors() const { return 2 * side(); }
+};
+
+// `task`: its place in the list of tasks (tasks.hpp); `limited`: with a minimum of leaves.
+const SumKernels& sum_kernels(int isa, int task, bool limited);
+
+}  // namespace proofwood::trees

@@ -1,0 +1,52 @@
+// The best of K actions: a row loses something by each of them, nothing by the best one; a leaf takes one action for all.
+#pragma once
+
+#include <algorithm>
+
+#include "trees/sums/sum_task.hpp"
+
+namespace proofwood::trees {
+
+template <int K>
+struct Policy {
+  static constexpr int kTargets = K, kSums = K, kParts = 1, kRoundings = 0;
+  static constexpr bool kOwn = false;
+
+  Policy(const i64*, std::size_t) {}
+
+  static void sums(i64 weight, const i64* losses, i64* to) {
+    for (int k = 0; k < K; ++k) to[k] = weight * losses[k];
+  }
+  static i128 own(i64, const i64*) { return 0; }
+  i128 reach(i64 weight, const i64* losses) const { return i128{weight} * *std::max_element(losses, losses + K); }
+
+  template <class V>
+  struct Best {
+    V part[kParts];  // cost
+  };
+  template <class V>
+  PROOFWOOD_PART V least(const V* sums) {
+    V found = sums[0];
+    for (int k = 1; k < K; ++k) found = sums[k] < found ? sums[k] : found;
+    return found;
+  }
+  template <class V>
+  PROOFWOOD_PART Best<V> leaf(const V* all) {
+    return {{least(all)}};
+  }
+  template <class V>
+  PROOFWOOD_PART Best<V> split(const V* low, const V* high) {
+    return {{least(low) + least(high)}};
+  }
+  PROOFWOOD_PART Best<double> none() { return {{0x1p100}}; }
+  template <class V>
+  PROOFWOOD_PART auto more(const Best<V>& a, const Best<V>& b) {
+    return a.part[0] < b.part[0];
+  }
+  static double saved(const Best<double>& best) { return -best.part[0]; }
+  static bool costs_at_least(i128, const LeafSums& leaves, Unit, i64 units) {
+    return least(leaves.low) + (leaves.high == nullptr ? 0 : least(leaves.high)) >= units;
+  }
+};
+
+}  // namespace proofwood::trees

@@ -1,0 +1,103 @@
+// Squared distance from the mean of the leaf: sum w y^2 - (sum w y)^2 / sum w, for K numbers y of a row.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "trees/sums/sum_task.hpp"
+
+namespace proofwood::trees {
+
+template <int K>
+struct SquaredError {
+  static constexpr int kTargets = K, kSums = 1 + K, kParts = 2, kRoundings = 14 + 2 * K;
+  static constexpr bool kOwn = true;
+
+  i64 least[K], most[K];  // of all y
+
+  SquaredError(const i64* targets, std::size_t n) {
+    for (int k = 0; k < K; ++k) least[k] = most[k] = n > 0 ? targets[k] : 0;
+    for (std::size_t i = 0; i < n * K; ++i) {
+      least[i % K] = std::min(least[i % K], targets[i]);
+      most[i % K] = std::max(most[i % K], targets[i]);
+    }
+  }
+
+  static void sums(i64 weight, const i64* y, i64* to) {
+    to[0] = weight;
+    for (int k = 0; k < K; ++k) to[1 + k] = weight * y[k];
+  }
+  static i128 own(i64 weight, const i64* y) {
+    i128 squares = 0;
+    for (int k = 0; k < K; ++k) squares += i128{y[k]} * y[k];
+    return weight * squares;
+  }
+  // Means of leaves lie between the least and the most.
+  i128 reach(i64 weight, const i64* y) const {
+    i128 squares = 0;
+    for (int k = 0; k < K; ++k) {
+      const i128 apart = std::max(most[k] - y[k], y[k] - least[k]);
+      squares += apart * apart;
+    }
+    return weight * squares;
+  }
+
+  static i64 centre(const i64* sums)
+    requires(K == 1)
+  {
+    return sums[0] == 0 ? 0 : sums[1] / sums[0];
+  }
+  template <class N>
+  static void recentre(N* sums, N centre)
+    requires(K == 1)
+  {
+    sums[1] -= centre * sums[0];
+  }
+  static i128 own_from(i128 own, const i64* sums, i64 centre)
+    requires(K == 1)
+  {
+    return own - i128{2} * centre * sums[1] + i128{centre} * centre * sums[0];
+  }
+
+  // What leaves save, S_l^2 / n_l + S_r^2 / n_r, as a fraction of positive terms: nothing cancels, and a side without
+  // rows gives 0 / 0, which saves nothing.
+  template <class V>
+  struct Best {
+    V part[kParts];
+  };
+  template <class V>
+  PROOFWOOD_PART V squares(const V* sums) {
+    V sum = sums[1] * sums[1];
+    for (int k = 1; k < K; ++k) sum += sums[1 + k] * sums[1 + k];
+    return sum;
+  }
+  template <class V>
+  PROOFWOOD_PART Best<V> leaf(const V* all) {
+    return {{squares(all), all[0]}};
+  }
+  template <class V>
+  PROOFWOOD_PART Best<V> split(const V* low, const V* high) {
+    return {{squares(low) * high[0] + squares(high) * low[0], low[0] * high[0]}};
+  }
+  PROOFWOOD_PART Best<double> none() { return {{-1, 1}}; }
+  template <class V>
+  PROOFWOOD_PART auto more(const Best<V>& a, const Best<V>& b) {
+    return a.part[0] * b.part[1] > b.part[0] * a.part[1];
+  }
+  static double saved(const Best<double>& best) { return best.part[1] > 0 ? best.part[0] / best.part[1] : 0; }
+
+  static bool costs_at_least(i128 own, const LeafSums& leaves, Unit unit, i64 units) {
+    const auto squares_of = [](const i64* sums) {
+      Wide sum(0);
+      for (int k = 0; k < K; ++k) sum = sum.plus(Wide::square(sums[1 + k]));
+      return sum;
+    };
+    const auto size = [](const i64* sums) { return static_cast<u64>(std::max<i64>(sums[0], 1)); };
+    if (leaves.high == nullptr) return at_least(own, {squares_of(leaves.low), {size(leaves.low), 1}}, unit, units);
+    const u64 low = size(leaves.low), high = size(leaves.high);
+    return at_least(own, {squares_of(leaves.low).times(high).plus(squares_of(leaves.high).times(low)), {low, high}}, unit,
+                    units);
+  }
+};
+
+}  // namespace proofwood::trees

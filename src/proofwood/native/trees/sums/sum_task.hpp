@@ -1,0 +1,72 @@
+// What a task whose costs follow from sums over the rows of a leaf has to say (docs/theory/optimal-trees.md, "Tasks").
+//
+//   cost of a leaf = own - saved      own: what its rows cost by themselves, a sum; saved: a function of few sums
+//
+// All sums are whole numbers below 2^53, held in doubles: they are exact in any order, on every instruction set. Only
+// `saved` is rounded; where that leaves the cost in units open, `costs_at_least` decides with integers.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "common/wide.hpp"
+
+// Parts of the kernels: instances belong to one translation unit, which may be compiled for another instruction set.
+#define PROOFWOOD_PART [[gnu::always_inline]] static inline
+
+namespace proofwood::trees {
+
+// A unit of cost is 2^shift.
+struct Unit {
+  int shift = 0;
+};
+
+// Sums of one leaf, or of both leaves of a split.
+struct LeafSums {
+  const i64* low;
+  const i64* high;  // null: of one leaf
+};
+
+// A quotient of whole numbers that are not negative.
+struct Quotient {
+  Wide over;
+  u64 under[2];  // factors
+};
+
+// Whether own - quotient is at least so many units.
+inline bool at_least(i128 own, const Quotient& quotient, Unit unit, i64 units) {
+  const auto whole = [&](u128 value) { return Wide(value).times(quotient.under[0]).times(quotient.under[1]); };
+  const Wide left = whole(static_cast<u128>(own)), right = whole(static_cast<u128>(units));
+  if (unit.shift < 0) return !(left.times_two_to(-unit.shift) < quotient.over.times_two_to(-unit.shift).plus(right));
+  return !(left < quotient.over.plus(right.times_two_to(unit.shift)));
+}
+
+template <class T>
+concept SumTask = requires(const double* sums, const typename T::template Best<double>& best, i64 weight,
+                           const i64* targets, i64* to, const T& task, const LeafSums& leaves, i128 own, Unit unit) {
+  { T::kTargets } -> std::convertible_to<int>;    // numbers of a row
+  { T::kSums } -> std::convertible_to<int>;
+  { T::kParts } -> std::convertible_to<int>;      // doubles by which splits are compared
+  { T::kRoundings } -> std::convertible_to<int>;  // `saved` is off by so many times 2^-53 of own; 0: costs are integers
+  { T::kOwn } -> std::convertible_to<bool>;       // rows have costs of their own
+  { T::sums(weight, targets, to) } -> std::same_as<void>;
+  { T::own(weight, targets) } -> std::same_as<i128>;
+  { task.reach(weight, targets) } -> std::same_as<i128>;  // what one more row costs a tree at most
+  { T::leaf(sums) } -> std::same_as<typename T::template Best<double>>;
+  { T::split(sums, sums) } -> std::same_as<typename T::template Best<double>>;
+  { T::none() } -> std::same_as<typename T::template Best<double>>;  // saves less than all others
+  { T::more(best, best) } -> std::convertible_to<bool>;              // whether the first one saves more
+  { T::saved(best) } -> std::same_as<double>;
+  { T::costs_at_least(own, leaves, unit, weight) } -> std::same_as<bool>;  // so many units, exactly
+};
+
+// A task whose sums are better taken from another zero, near the mean of the rows, where `own` is small.
+template <class T>
+concept Centred = requires(const i64* sums, i64* to, double* rounded, i128 own, i64 centre) {
+  { T::centre(sums) } -> std::same_as<i64>;
+  { T::recentre(to, centre) } -> std::same_as<void>;  // the sums of some rows
+  { T::recentre(rounded, 0.0) } -> std::same_as<void>;
+  { T::own_from(own, sums, centre) } -> std::same_as<i128>;
+};
+
+}  // namespace proofwood::trees
