@@ -372,6 +372,7 @@ void merge_rows(Table& table, const MergedRows& merged, const Targets& targets, 
     table.count.assign(merged.count, 1);
     table.mass = table.weight;
   }
+  table.unweighted = std::all_of(table.mass.begin(), table.mass.end(), [](i64 w) { return w == 1; });
   if (targets.sums != nullptr) merge_sums(table, merged, *targets.sums);
   table.heaviest = table.weight.empty() ? 0 : *std::max_element(table.weight.begin(), table.weight.end());
   table.unit = std::all_of(table.weight.begin(), table.weight.end(), [](i64 w) { return w == 1; }) &&

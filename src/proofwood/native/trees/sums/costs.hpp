@@ -47,7 +47,7 @@ class SumCosts final : public Task {
               const std::atomic<int>& stop) const override;
   std::unique_ptr<StumpCosts> stumps(StumpBatch& batch) const override;
 
-  const SumKernels& kernels(int isa, bool limited) const { return sum_kernels(isa, place_, limited); }
+  const SumKernels& kernels(int isa, bool limited, bool unit) const { return sum_kernels(isa, place_, limited, unit); }
 
   // Rows from a zero near their mean, where a task has one.
   struct Set {
@@ -195,7 +195,7 @@ class SumStumps final : public StumpCosts {
       : batch_(batch),
         task_(task),
         limited_(batch.minimum.any()),
-        kernels_(task.kernels(batch.isa, limited_)),
+        kernels_(task.kernels(batch.isa, limited_, batch.table.unweighted)),
         places_{T::kSums + (limited_ ? 2 : 0), T::kParts} {}
 
   int room() const override { return kernels_.lanes; }
@@ -204,17 +204,20 @@ class SumStumps final : public StumpCosts {
     batch_.kernels = select_kernels(batch_.isa, 64, 0);  // for the bits of the lanes
     const Table& table = batch_.table;
     set_ = typename Costs::Set(rows.sums);
-    stride_ = static_cast<std::size_t>(places_.sums) + 1;
+    stride_ = static_cast<std::size_t>(places_.sums) + (kernels_.unit ? 0 : 1);
+    skipped_ = kernels_.unit ? 1 : 0;
     double* const records = static_cast<double*>(records_.resize(rows.n * stride_ * sizeof(double)));
     for (u32 local = 0; local < rows.n; ++local) {
       double* const record = records + local * stride_;
       const u32 row = rows.row(local);
-      set_.sums_of(table, row, record);
+      std::array<double, T::kSums> sums;
+      set_.sums_of(table, row, sums.data());
+      std::copy(sums.begin() + skipped_, sums.end(), record);
       if (!limited_) continue;
       record[T::kSums] = table.count[row];
       record[T::kSums + 1] = static_cast<double>(table.mass[row]);
     }
-    values_ = {records, stride_, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass)};
+    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass)};
     all_.assign(static_cast<std::size_t>(places_.sums), 0);
     for (int k = 0; k < T::kSums; ++k) all_[static_cast<std::size_t>(k)] = static_cast<double>(set_.all[k]);
     if (limited_) {
@@ -338,7 +341,8 @@ class SumStumps final : public StumpCosts {
           const double* const record = values_.records + sorted.order[i] * stride_;
           const bool is_low = std::bit_cast<u64>(record[stride_ - 1]) >> lane & 1;
           if (is_low != (side == 0)) continue;
-          for (std::size_t k = 0; k < low.size(); ++k) low[k] += record[k];
+          if (kernels_.unit) low[0] += 1;
+          for (std::size_t k = kernels_.unit ? 1 : 0; k < low.size(); ++k) low[k] += record[k - static_cast<std::size_t>(skipped_)];
         }
         for (std::size_t k = 0; k < low.size(); ++k) high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
         const double value = T::saved(T::split(low.data(), high.data()));
@@ -368,6 +372,7 @@ class SumStumps final : public StumpCosts {
   const SumPlaces places_;
   VectorBuffer records_, state_buffer_;
   std::size_t stride_ = 0;
+  std::ptrdiff_t skipped_ = 0;  // sums that records leave out
   SumRecords values_{};
   double* state_ = nullptr;
   typename Costs::Set set_;

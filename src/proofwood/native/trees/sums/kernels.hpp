@@ -15,13 +15,13 @@ namespace proofwood::trees {
 constexpr int kMostSumLanes = 8;
 
 struct SumRecords {
-  const double* records;  // by local row
-  std::size_t stride;     // doubles of a record; the last one holds the bits, as a whole number
+  const double* records;  // by local row; the last double of each holds the bits, as a whole number
   double min_rows, min_weight;
 };
 
 struct SumKernels {
   int lanes;
+  bool unit;  // records leave out the weight, which is 1
   // From the records: sums of both sides, and the leaf as the best stump so far. `all`: sums of all rows.
   void (*begin)(std::uint32_t n, const SumRecords&, const double* all, double* state);
   void (*walk)(const SortedRows&, const SumRecords&, double* state);
@@ -39,7 +39,7 @@ struct SumPlaces {
   constexpr int vectors() const { return 2 * side(); }
 };
 
-// `task`: its place in the list of tasks (tasks.hpp); `limited`: with a minimum of leaves.
-const SumKernels& sum_kernels(int isa, int task, bool limited);
+// `task`: its place in the list of tasks (tasks.hpp); `limited`: with a minimum of leaves; `unit`: all rows weigh 1.
+const SumKernels& sum_kernels(int isa, int task, bool limited, bool unit);
 
 }  // namespace proofwood::trees

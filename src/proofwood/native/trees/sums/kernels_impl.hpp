@@ -39,22 +39,27 @@ PROOFWOOD_PART V add_low(V sum, std::uint64_t mask, double value) {
 #endif
 }
 
-template <class T, bool kLimited>
+// `kUnit`: all rows weigh 1, and their records leave that out.
+template <class T, bool kLimited, bool kUnit>
 struct Walks {
   static constexpr int kSums = T::kSums + (kLimited ? 2 : 0);
   static constexpr SumPlaces kPlaces{kSums, T::kParts};
   using Best = typename T::template Best<V>;
 
-  PROOFWOOD_PART std::uint64_t bits(const double* record, const SumRecords& rows) {
-    return std::bit_cast<std::uint64_t>(record[rows.stride - 1]);
+  static constexpr std::size_t kStride = static_cast<std::size_t>(kSums) + (kUnit ? 0 : 1);
+
+  PROOFWOOD_PART std::uint64_t bits(const double* record) { return std::bit_cast<std::uint64_t>(record[kStride - 1]); }
+  PROOFWOOD_PART double number(const double* record, int k) {
+    if constexpr (kUnit) return k == 0 ? 1.0 : record[k - 1];
+    return record[k];
   }
 
   static void begin(std::uint32_t n, const SumRecords& rows, const double* all, double* state) {
     V sides[2][kSums]{};
     const double* record = rows.records;
-    for (std::uint32_t i = 0; i < n; ++i, record += rows.stride) {
-      const std::uint64_t mask = bits(record, rows);
-      for (int k = 0; k < kSums; ++k) sides[0][k] = add_low(sides[0][k], mask, record[k]);
+    for (std::uint32_t i = 0; i < n; ++i, record += kStride) {
+      const std::uint64_t mask = bits(record);
+      for (int k = 0; k < kSums; ++k) sides[0][k] = add_low(sides[0][k], mask, number(record, k));
     }
     for (int k = 0; k < kSums; ++k) sides[1][k] = all[k] - sides[0][k];
     const auto none = T::none();
@@ -85,7 +90,14 @@ struct Walks {
     for (int part = 0; part < T::kParts; ++part) best.part[part] = more != 0 ? here.part[part] : best.part[part];
   }
 
+  // Records of many rows outgrow the caches near a core: they are fetched ahead.
   static void walk(const SortedRows& sorted, const SumRecords& rows, double* state) {
+    constexpr std::uint32_t kFar = 1u << 15;
+    sorted.n < kFar ? walk_with<false>(sorted, rows, state) : walk_with<true>(sorted, rows, state);
+  }
+  template <bool kFetch>
+  static void walk_with(const SortedRows& sorted, const SumRecords& rows, double* state) {
+    constexpr std::uint32_t kAhead = 24;
     Best best[2], some[2];
     V low[kSums]{}, all[2][kSums];
     double seen[kSums]{};
@@ -99,11 +111,13 @@ struct Walks {
     const std::uint32_t* const order = sorted.order;
     for (std::uint32_t segment = 0, i = 0; segment + 1 < sorted.n_ends; ++segment) {
       for (const std::uint32_t end = sorted.ends[segment]; i < end; ++i) {
-        const double* const record = rows.records + order[i] * rows.stride;
-        const std::uint64_t mask = bits(record, rows);
+        if constexpr (kFetch)
+          __builtin_prefetch(rows.records + order[i + kAhead < sorted.n ? i + kAhead : i] * kStride);
+        const double* const record = rows.records + order[i] * kStride;
+        const std::uint64_t mask = bits(record);
         for (int k = 0; k < kSums; ++k) {
-          seen[k] += record[k];
-          low[k] = add_low(low[k], mask, record[k]);
+          seen[k] += number(record, k);
+          low[k] = add_low(low[k], mask, number(record, k));
         }
       }
       V high[kSums], rest[kSums];
@@ -124,15 +138,18 @@ struct Walks {
       }
   }
 
-  static constexpr SumKernels kKernels{kWide, &begin, &walk};
+  static constexpr SumKernels kKernels{kWide, kUnit, &begin, &walk};
 };
 
-#define PROOFWOOD_KERNELS_OF(name, ...) {Walks<__VA_ARGS__, false>::kKernels, Walks<__VA_ARGS__, true>::kKernels},
-constexpr SumKernels kTasks[][2] = {PROOFWOOD_SUM_TASKS(PROOFWOOD_KERNELS_OF)};
+// Without and with a minimum of leaves, and of rows that all weigh 1, where the first sum is the weight.
+#define PROOFWOOD_KERNELS_OF(name, ...)                                               \
+  {Walks<__VA_ARGS__, false, false>::kKernels, Walks<__VA_ARGS__, true, false>::kKernels, \
+   Walks<__VA_ARGS__, false, __VA_ARGS__::kWeightFirst>::kKernels},
+constexpr SumKernels kTasks[][3] = {PROOFWOOD_SUM_TASKS(PROOFWOOD_KERNELS_OF)};
 #undef PROOFWOOD_KERNELS_OF
 
 }  // namespace
 
-const SumKernels& sum_kernels(int task, bool limited) { return kTasks[task][limited]; }
+const SumKernels& sum_kernels(int task, bool limited, bool unit) { return kTasks[task][limited ? 1 : unit ? 2 : 0]; }
 
 }  // namespace proofwood::trees::PROOFWOOD_ISA

@@ -10,7 +10,7 @@ namespace proofwood::trees {
 template <int K>
 struct Policy {
   static constexpr int kTargets = K, kSums = K, kParts = 1, kRoundings = 0;
-  static constexpr bool kOwn = false;
+  static constexpr bool kOwn = false, kWeightFirst = false;
 
   Policy(const i64*, std::size_t) {}
 

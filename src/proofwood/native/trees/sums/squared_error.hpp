@@ -11,7 +11,7 @@ namespace proofwood::trees {
 template <int K>
 struct SquaredError {
   static constexpr int kTargets = K, kSums = 1 + K, kParts = 2, kRoundings = 14 + 2 * K;
-  static constexpr bool kOwn = true;
+  static constexpr bool kOwn = true, kWeightFirst = true;
 
   i64 least[K], most[K];  // of all y
 

@@ -48,7 +48,8 @@ concept SumTask = requires(const double* sums, const typename T::template Best<d
   { T::kSums } -> std::convertible_to<int>;
   { T::kParts } -> std::convertible_to<int>;      // doubles by which splits are compared
   { T::kRoundings } -> std::convertible_to<int>;  // `saved` is off by so many times 2^-53 of own; 0: costs are integers
-  { T::kOwn } -> std::convertible_to<bool>;       // rows have costs of their own
+  { T::kOwn } -> std::convertible_to<bool>;          // rows have costs of their own
+  { T::kWeightFirst } -> std::convertible_to<bool>;  // the first sum is the weight
   { T::sums(weight, targets, to) } -> std::same_as<void>;
   { T::own(weight, targets) } -> std::same_as<i128>;
   { task.reach(weight, targets) } -> std::same_as<i128>;  // what one more row costs a tree at most
