@@ -6,9 +6,8 @@ import numpy.typing as npt
 
 def solve_tree(
     x: npt.NDArray[np.float64],
-    labels: npt.NDArray[np.int32],
+    targets: dict[str, Any],
     weights: npt.NDArray[np.int64],
-    n_classes: int,
     settings: dict[str, Any],
     seconds: float | None,
     progress: Callable[[float, int, int], None] | None,
@@ -17,9 +16,8 @@ def solve_tree(
 
 def bound_sized_trees(
     x: npt.NDArray[np.float64],
-    labels: npt.NDArray[np.int32],
+    targets: dict[str, Any],
     weights: npt.NDArray[np.int64],
-    n_classes: int,
     settings: dict[str, Any],
     seconds: float | None,
 ) -> dict[str, Any]:

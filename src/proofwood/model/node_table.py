@@ -75,6 +75,7 @@ class NodeTable:
     missing_low : (n_nodes,) whether a missing value goes low
     levels : per node the set of level codes that go low, or None if the test is not a level test
     normals : coefficients of oblique tests
+    values : (n_nodes, k) numbers that are predicted if the walk stops at the node; None if it predicts its label alone
 
     Raises
     ------
@@ -93,11 +94,13 @@ class NodeTable:
     missing_low: BoolArray
     levels: tuple[frozenset[int] | None, ...] | None = field(default=None)
     normals: Normals | None = field(default=None)
+    values: FloatArray | None = field(default=None)
 
     def __post_init__(self) -> None:
         for name in _KINDS:
             self._freeze(name)
         self._freeze_levels()
+        self._freeze_values()
         self._check_shapes()
         self._check_tests()
         self._check_order()
@@ -144,6 +147,8 @@ class NodeTable:
             table._freeze(name)
         if "levels" in parts:
             table._freeze_levels()
+        if "values" in parts:
+            table._freeze_values()
         table._check_shapes()
         if parts.keys() & {"feature", "threshold", "levels", "normals"}:
             table._check_tests()
@@ -163,6 +168,10 @@ class NodeTable:
         sets = tuple(None if codes is None else frozenset(map(int, codes)) for codes in self.levels)
         none = len(sets) == self.feature.size and all(codes is None for codes in sets)
         object.__setattr__(self, "levels", None if none else sets)
+
+    def _freeze_values(self) -> None:
+        if self.values is not None:
+            object.__setattr__(self, "values", _frozen(self.values, np.float64))
 
     # ---------------------------------------------------------------- size
 
@@ -321,8 +330,11 @@ class NodeTable:
             raise ValueError(f"levels has {len(self.levels)} entries, expected {n}")
         if self.normals is not None and self.normals.indptr.size != n + 1:
             raise ValueError(f"normals.indptr has {self.normals.indptr.size} entries, expected {n + 1}")
-        if np.any(self.label < 0) or np.any(self.label >= self.weight.shape[1]):
-            raise ValueError(f"label has a value outside the class codes from 0 to {self.weight.shape[1] - 1}")
+        if self.values is not None and (self.values.ndim != 2 or self.values.shape[0] != n or not self.values.size):
+            raise ValueError(f"values has shape {self.values.shape}, expected ({n}, k)")
+        most = self.weight.shape[1] if self.values is None else max(self.weight.shape[1], self.values.shape[1])
+        if np.any(self.label < 0) or np.any(self.label >= most):
+            raise ValueError(f"label has a value outside the codes from 0 to {most - 1}")
         if np.any(self.rows < 0) or not np.all(np.isfinite(self.weight)) or np.any(self.weight < 0):
             raise ValueError("rows and weight must be finite and not negative")
 
@@ -372,7 +384,7 @@ _KINDS: dict[str, type] = {
     "rows": np.int64,
     "missing_low": np.bool_,
 }
-_COUNTED = frozenset({"label", "weight", "rows"})
+_COUNTED = frozenset({"label", "weight", "rows", "values"})
 _OF_TESTS = frozenset(
     {"by_levels", "walker", "depth", "node_depths", "is_tree", "parents", "n_columns", "tested_columns", "gap_comes"}
 )
@@ -391,4 +403,5 @@ def _as_plain(table: NodeTable) -> tuple[Any, ...]:
     rows = None if normals is None else (normals.indptr.tolist(), normals.indices.tolist(), normals.values.tolist())
     arrays = (table.feature, np.nan_to_num(table.threshold, nan=0.0), table.low, table.high, table.label)
     more = (table.weight, table.rows, table.missing_low)
-    return (*(a.tolist() for a in (*arrays, *more)), table.levels, rows)
+    values = None if table.values is None else table.values.tolist()
+    return (*(a.tolist() for a in (*arrays, *more)), table.levels, rows, values)

@@ -31,7 +31,7 @@ def preorder(table: NodeTable) -> NodeTable:
 
 
 def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
-    """Replace each split by a leaf if all leaves below it predict the same class.
+    """Replace each split by a leaf if all leaves below it predict the same class, and the same numbers if any.
 
     The new leaf has this class as its label and the weights of the split, so class probabilities become coarser.
 
@@ -43,6 +43,7 @@ def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
         predictions of rows that went to the empty side, but of no training row.
     """
     low, high, label = table.low.copy(), table.high.copy(), table.label.copy()
+    values = np.zeros((table.n_nodes, 1)) if table.values is None else table.values.copy()
     stands_for = np.arange(table.n_nodes)
     same = table.feature == LEAF  # every leaf below predicts label
     for node in reversed(list(table.splits())):
@@ -53,19 +54,21 @@ def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
             stands_for[node] = other
         elif empty and rows_high == 0 and rows_low > 0:
             stands_for[node] = one
-        elif same[one] and same[other] and label[one] == label[other]:
-            same[node], label[node] = True, label[one]
+        elif same[one] and same[other] and label[one] == label[other] and np.array_equal(values[one], values[other]):
+            same[node], label[node], values[node] = True, label[one], values[one]
             low[node] = high[node] = LEAF
     order = depth_first(low, high, root=int(stands_for[0]))
-    return _gather(table, order, low=low, high=high, label=label)
+    counted = {"label": label} if table.values is None else {"label": label, "values": values}
+    return _gather(table, order, low=low, high=high, **counted)
 
 
 def reduce(table: NodeTable) -> NodeTable:
     """Return the smallest diagram with the same tests: merge equal nodes, and remove tests with two equal sides.
 
-    Two leaves are equal if they predict the same class; two splits are equal if they have the same test and equal
-    children. This is the reduction of ordered decision diagrams [1]_; it is valid for any table. A merged node has the
-    summed weights and rows of its parts, so class probabilities become coarser; predictions do not change.
+    Two leaves are equal if they predict the same class, and the same numbers if any; two splits are equal if they have
+    the same test and equal children. This is the reduction of ordered decision diagrams [1]_; it is valid for every
+    table. A merged node has the summed weights and rows of its parts, so class probabilities become coarser;
+    predictions do not change.
 
     References
     ----------
@@ -77,7 +80,7 @@ def reduce(table: NodeTable) -> NodeTable:
     for node in range(table.n_nodes - 1, -1, -1):
         key: Hashable
         if table.feature[node] == LEAF:
-            key = int(table.label[node])
+            key = int(table.label[node]), None if table.values is None else tuple(table.values[node].tolist())
         else:
             low[node], high[node] = stands_for[low[node]], stands_for[high[node]]
             if low[node] == high[node]:
@@ -279,6 +282,8 @@ def _pick(
     """
     leaf = low == LEAF
     of_source: dict[str, Any] = {name: getattr(table, name)[source] for name in ("label", "weight", "rows")}
+    if table.values is not None:
+        of_source["values"] = table.values[source]
     return NodeTable(
         feature=np.where(leaf, LEAF, table.feature[source]),
         threshold=np.where(leaf, np.nan, table.threshold[source]),

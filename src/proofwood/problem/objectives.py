@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -169,6 +169,20 @@ class Prices:
         objective = float(self.in_weight(upper) / self.per)
         return objective, objective if lower == upper else rounded_down(self.least(lower))
 
+    def leaf_weight(self, share: float, *, surely: bool = False) -> int:
+        """Minimum integer weight of a leaf that must hold ``share`` of the total real weight, from 0 to 0.5.
+
+        If weights are rounded, some leaves that are too light reach this minimum. With ``surely``, no such leaf reaches
+        it, but some leaves that are heavy enough do not.
+        """
+        number = share_of(share)
+        if number is None or not 0 <= number <= Fraction(1, 2):
+            raise ValueError(
+                f"min_weight_fraction_leaf={share!r} is not a share of weight: expected a number from 0 to 0.5, "
+                "the share of the total weight that every leaf must hold"
+            )
+        return least_integer(number * self.real_total, self, surely=surely)
+
 
 @dataclass(frozen=True, slots=True)
 class TreeCost(Prices):
@@ -277,25 +291,116 @@ class TreeCost(Prices):
         permitted -= self.above + self.below + self.left_out * self.most  # what rounding may add to the gap
         return min(LARGEST_TOTAL, max(0, math.floor(permitted * self.error_price / self.unit)))
 
-    def leaf_weight(self, share: float, *, surely: bool = False) -> int:
-        """Minimum integer weight of a leaf that must hold ``share`` of the total real weight, from 0 to 0.5.
-
-        If weights are rounded, some leaves that are too light reach this minimum. With ``surely``, no such leaf reaches
-        it, but some leaves that are heavy enough do not.
-        """
-        number = share_of(share)
-        if number is None or not 0 <= number <= Fraction(1, 2):
-            raise ValueError(
-                f"min_weight_fraction_leaf={share!r} is not a share of weight: expected a number from 0 to 0.5, "
-                "the share of the total weight that every leaf must hold"
-            )
-        return least_integer(number * self.real_total, self, surely=surely)
-
     @property
     def name(self) -> str:
         """Name of the unit in which objectives are reported, such as ``"errors"``."""
         errors = "errors" if self.unit == 1 else "weighted errors"
         return errors if self.leaf_price == 0 and self.price is None else f"{errors} + price of {self.priced}"
+
+
+@dataclass(frozen=True)
+class SumCost(Prices):
+    """Cost of a tree of a target by sums: whole units, plus ``leaf_price`` units for each leaf beyond the first.
+
+    Parameters
+    ----------
+    total : sum of the integer weights of all rows
+    unit : real weight of one integer weight
+    cost_unit : real cost of one unit
+    named : name of the unit in which objectives are reported
+    leaf_price : integer
+    price : real cost of a leaf; None if ``leaf_price`` units are exactly that
+    above, below : these fields of the :class:`Rounding` of the weights
+    most : largest number of leaves beyond the first
+    slack : units by which the integer cost of a tree may fall short of its cost; 0 if costs are whole units
+    spread : the most that a row costs per unit of weight
+    distance : bound on the root of the squared distance by which rounding moved the numbers of all rows
+    shift : the most by which rounding changed the cost of a tree
+    """
+
+    total: int
+    unit: Fraction
+    cost_unit: Fraction
+    named: str
+    leaf_price: int = 0
+    price: Fraction | None = None
+    above: Fraction = Fraction(0)
+    below: Fraction = Fraction(0)
+    most: int = 2**20
+    slack: int = 0
+    spread: Fraction = Fraction(0)
+    distance: Fraction = Fraction(0)
+    shift: Fraction = Fraction(0)
+
+    @property
+    def error_price(self) -> int:  # type: ignore[override]
+        """1: a unit of cost is what the search counts."""
+        return 1
+
+    def at_share(self, alpha: float | Fraction, alone: Fraction, *, most: int) -> SumCost:
+        """The same cost with the price of a leaf: a share of what a single leaf costs."""
+        share = alpha if isinstance(alpha, Fraction) else share_of(alpha)
+        if share is None or not 0 <= share <= 1:
+            raise ValueError(
+                f"alpha={alpha!r} is not a price: expected a share of what a single leaf costs, from 0 (leaves are "
+                "free) to 1, such as 0.01"
+            )
+        price = share * alone
+        units = math.floor(price / self.cost_unit)
+        return replace(self, leaf_price=units, price=None if units * self.cost_unit == price else price, most=most)
+
+    def gap_of(self, max_gap: float, alone: Fraction) -> int:
+        """``max_gap``, a share in [0, 1) of what a single leaf costs, as an integer cost, rounded down."""
+        share = share_of(max_gap)
+        if share is None or isinstance(max_gap, bool) or not 0 <= share < 1:
+            raise ValueError(
+                f"max_gap={max_gap!r} is not a gap: expected a share of what a single leaf costs, from 0 to less than 1"
+            )
+        return math.floor(share * alone / self.cost_unit)
+
+    def of_tree(self, loss: int, n_leaves: int) -> int:
+        """Integer cost of a tree of ``n_leaves`` leaves that cost ``loss`` units."""
+        return loss + self.leaf_price * (n_leaves - 1)
+
+    @property
+    def size_price(self) -> int:
+        """Integer price of a leaf."""
+        return self.leaf_price
+
+    @property
+    def exact(self) -> bool:
+        """Whether integer costs equal real costs without rounding."""
+        return super().exact and not (self.slack or self.distance or self.shift)
+
+    def in_weight(self, cost: int) -> Fraction:
+        """Real cost of so many units."""
+        return cost * self.cost_unit
+
+    def least_weight(self, lower: int) -> Fraction:
+        """Lower bound on the real cost of all trees whose integer cost is at least ``lower``."""
+        least = self.in_weight(lower) - self.above * self.spread - self.shift
+        if self.distance and least > 0:  # sqrt(cost) is a distance, so that rounding moves it by no more
+            scale = 2**64
+            root = Fraction(math.isqrt(math.floor(least * scale**2)), scale) - self.distance
+            least = max(root, Fraction(0)) ** 2
+        return max(Fraction(0), least)
+
+    def most_weight(self, upper: int) -> Fraction:
+        """Upper bound on the real cost of a tree of the integer cost ``upper``."""
+        most = super().most_weight(upper + self.slack) + self.below * (self.spread - 1) + self.shift
+        if self.distance:
+            scale = 2**64
+            most = (Fraction(math.isqrt(math.ceil(most * scale**2)) + 1, scale) + self.distance) ** 2
+        return most
+
+    def real_cost(self, cost: Fraction, size: int) -> Fraction:
+        """Cost of a tree whose leaves cost ``cost`` and that has ``size`` leaves beyond the first."""
+        return cost + self.real_price * size
+
+    @property
+    def name(self) -> str:
+        """Name of the unit in which objectives are reported."""
+        return self.named if self.leaf_price == 0 and self.price is None else f"{self.named} + price of leaves"
 
 
 class Proof(NamedTuple):
@@ -416,13 +521,29 @@ def _as_whole_numbers(weights: FloatArray, total: Fraction) -> tuple[IntArray, F
 
 def _as_multiples(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
     """The weights as multiples of one power of two, and this power; None if the sum is too large."""
-    part, exponent = np.frexp(weights[weights > 0])
+    return multiples_of_a_power(weights, LARGEST_TOTAL, total)
+
+
+def multiples_of_a_power(
+    numbers: FloatArray, most: int, total: Fraction | None = None
+) -> tuple[IntArray, Fraction] | None:
+    """Numbers from 0 as multiples of the largest power of two that divides all of them, and this power.
+
+    Parameters
+    ----------
+    numbers : (n,) finite, not negative
+    most : ``total`` must be below this multiple of the power; else the answer is None
+    total : by default the largest of the numbers
+    """
+    if not numbers.any():
+        return np.zeros(numbers.size, dtype=np.int64), Fraction(1)
+    part, exponent = np.frexp(numbers[numbers > 0])
     whole = np.ldexp(part, 53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # place of the last bit that is set
     place = int((exponent + lowest).min()) - 53
-    if total >= LARGEST_TOTAL * Fraction(2) ** place:
+    if (Fraction(float(numbers.max())) if total is None else total) >= most * Fraction(2) ** place:
         return None
-    return np.ldexp(weights, -place).astype(np.int64), Fraction(2) ** place
+    return np.ldexp(numbers, -place).astype(np.int64), Fraction(2) ** place
 
 
 def _as_fractions(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
@@ -465,15 +586,15 @@ def _as_decimals(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fracti
         unit = Fraction(10) ** -digits
         if total >= LARGEST_TOTAL * unit * (1 - Fraction(1, 2**40)):
             continue
-        if not np.array_equal(_decimal_multiples(some, digits)[1], some):
+        if not np.array_equal(decimal_multiples(some, digits)[1], some):
             continue
-        values, again = _decimal_multiples(weights, digits)
+        values, again = decimal_multiples(weights, digits)
         if np.array_equal(again, weights) and int(values.sum()) < LARGEST_TOTAL:
             return values.astype(np.int64), unit
     return None
 
 
-def _decimal_multiples(weights: FloatArray, digits: int) -> tuple[FloatArray, FloatArray]:
+def decimal_multiples(weights: FloatArray, digits: int) -> tuple[FloatArray, FloatArray]:
     """The multiples of ``10**-digits`` nearest to the weights, as whole numbers, and the floats of these multiples."""
     power = 10.0 ** abs(digits)  # exact, so that the division rounds only once
     if digits < 0:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -10,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
-from proofwood.model.evaluate import apply, predict
+from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
-from proofwood.problem.objectives import Rounding, TreeCost, integer_weights, share_of
+from proofwood.problem.objectives import IntegerWeights, Rounding, SumCost, TreeCost, integer_weights, share_of
+from proofwood.problem.targets import BySums, Classes, Target
+from proofwood.problem.whole_numbers import exact_integers
 
 MAX_DEPTH = 20
 # The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
@@ -24,18 +27,17 @@ SETS_ANYWHERE = 12
 
 @dataclass(frozen=True, eq=False)
 class TreeProblem:
-    """Find the axis-aligned tree of least cost: weight of the wrong rows plus ``alpha`` per leaf beyond the first.
+    """Find the axis-aligned tree of least cost: what its leaves cost, plus ``alpha`` per leaf beyond the first.
 
-    Build it with :meth:`from_arrays`, which drops rows of weight 0 and scales the weights to integers once. Costs are
-    integers until they are reported, so that ``objective == lower_bound`` is a comparison of integers.
+    Build it with :meth:`from_arrays` or :meth:`of`, which drop rows of weight 0 and scale the weights to integers once.
+    Costs are integers until they are reported, so that bounds are compared as integers.
 
     Parameters
     ----------
     X : (n_rows, n_features) float64; infinities are below or above all numbers
-    codes : (n_rows,) class codes ``0..n_classes - 1``
+    target : what rows are to be told apart by, such as their classes
     weights : (n_rows,) positive int64; real weight = ``weights * cost.unit`` unless there is a ``rounding``
-    n_classes : int
-    cost : integer prices of a wrong row and of a leaf, and how they are reported
+    cost : integer prices of rows and of a leaf, and how they are reported
     max_depth : non-negative int; 0 permits only a single leaf
     min_samples_leaf : rows (unweighted) that every leaf must hold
     min_leaf_weight : integer weight that every leaf must hold
@@ -48,10 +50,9 @@ class TreeProblem:
     """
 
     X: FloatArray
-    codes: IntArray
+    target: Target
     weights: IntArray
-    n_classes: int
-    cost: TreeCost
+    cost: TreeCost | SumCost
     max_depth: int = 3
     min_samples_leaf: int = 1
     min_leaf_weight: int = 0
@@ -76,7 +77,7 @@ class TreeProblem:
         max_gap: float = 0,
         by_sets: Collection[int] = (),
     ) -> TreeProblem:
-        """Check the values, drop rows of weight 0, scale the weights.
+        """A problem of classes: check the values, drop rows of weight 0, scale the weights.
 
         Parameters
         ----------
@@ -97,25 +98,15 @@ class TreeProblem:
         ValueError
             If a value is outside its range; the message gives the range.
         """
-        X = np.asarray(X, dtype=np.float64)
         codes = np.asarray(codes, dtype=np.int64)
-        if X.ndim != 2 or codes.shape != (X.shape[0],):
-            raise ValueError(f"X has shape {X.shape} and codes {codes.shape}: expected (n, p) and (n,)")
-        if holds_nan(X):
-            raise ValueError(
-                "X holds NaN: put missing values below or above all values (Views), impute them, or drop these rows"
-            )
-        check_depth(max_depth)
-        check_min_samples_leaf(min_samples_leaf)
+        X, (kept, (weights, unit, rounding)) = _checked(X, codes.shape, sample_weight, max_depth, min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes
-        kept, (weights, unit, rounding) = integer_weights(sample_weight, X.shape[0]).positive()
         most = min(kept.size, 2 ** int(max_depth)) - 1
         cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit, rounding=rounding, most=most)
         return cls(
-            X=X if kept.size == X.shape[0] else X[kept],
-            codes=codes[kept],
+            X=X,
+            target=Classes(codes[kept], classes),
             weights=weights,
-            n_classes=classes,
             cost=cost,
             max_depth=int(max_depth),
             min_samples_leaf=int(min_samples_leaf),
@@ -124,6 +115,60 @@ class TreeProblem:
             kept=kept,
             rounding=rounding,
             by_sets=tuple(sorted(by_sets)),
+        )
+
+    @classmethod
+    def by_sums(
+        cls,
+        X: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        make: Callable[[FloatArray, IntArray], BySums],
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        max_depth: int = 3,
+        alpha: float | Fraction = 0.0,
+        min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_gap: float = 0.0,
+    ) -> TreeProblem:
+        """A problem of a target by sums, such as numbers.
+
+        Parameters
+        ----------
+        X, sample_weight, max_depth, min_samples_leaf, min_weight_fraction_leaf : as in :meth:`from_arrays`
+        targets : (n_samples,) or (n_samples, k) numbers
+        make : makes the target of numbers and integer weights, such as ``Numbers.of``
+        alpha : price of a leaf beyond the first as a share of what a single leaf costs, in [0, 1]
+        max_gap : a share of what a single leaf costs, in [0, 1)
+
+        Raises
+        ------
+        ValueError
+            If a value is outside its range; the message gives the range.
+        """
+        numbers = np.asarray(targets, dtype=np.float64)
+        X, (kept, (weights, unit, rounding)) = _checked(
+            X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf
+        )
+        target = make(numbers[kept], weights)
+        cost = target.prices(weights, unit, rounding, slack=2 ** max(0, int(max_depth) - 1))
+        problem = cls(
+            X=X,
+            target=target,
+            weights=weights,
+            cost=cost,
+            max_depth=int(max_depth),
+            min_samples_leaf=int(min_samples_leaf),
+            kept=kept,
+            rounding=rounding,
+        )
+        alone = problem.real_cost(target.refreshed(NodeTable.leaf(0, target.width), X, problem.real_weights))
+        cost = cost.at_share(alpha, alone, most=min(kept.size, 2 ** int(max_depth)) - 1)
+        return replace(
+            problem,
+            cost=cost,
+            min_leaf_weight=cost.leaf_weight(min_weight_fraction_leaf),
+            max_gap=cost.gap_of(max_gap, alone),
         )
 
     def capped(self, most: float) -> TreeProblem:
@@ -159,15 +204,15 @@ class TreeProblem:
 
     def integer_cost(self, table: NodeTable) -> int:
         """Cost of ``table`` in the integer unit of ``cost``, counted from the model itself, without an engine."""
-        wrong = int(self.weights[predict(table, self.X) != self.codes].sum())
-        return self.cost.of_tree(wrong, table.n_leaves)
+        loss = self.target.as_counted().loss(table, self.X, self.weights)
+        return self.cost.of_tree(math.floor(loss / self.target.unit), table.n_leaves)
 
     def real_cost(self, table: NodeTable) -> Fraction:
         """Cost of ``table`` in units of real weight, without rounding."""
-        wrong = predict(table, self.X) != self.codes
-        if self.rounding is None:
-            return self.cost.real_cost(int(self.weights[wrong].sum()) * self.cost.unit, table.n_leaves - 1)
-        return self.cost.real_cost(self.rounding.sum(wrong), table.n_leaves - 1)
+        weights, unit = self.weights, self.cost.unit
+        if self.rounding is not None:
+            weights, unit = exact_integers(self.rounding.weights)
+        return self.cost.real_cost(self.target.loss(table, self.X, weights) * unit, table.n_leaves - 1)
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
         """Whether every leaf holds at least ``share`` of the real weight, which rounded weights may misjudge.
@@ -183,6 +228,27 @@ class TreeProblem:
         leaves = exact_sums(self.rounding.weights, apply(table, self.X), table.n_nodes)
         lightest = min(leaves[node] for node in np.flatnonzero(table.feature == LEAF).tolist())
         return lightest >= number * self.rounding.total
+
+
+def _checked(
+    X: npt.ArrayLike,
+    shape: tuple[int, ...],
+    sample_weight: npt.ArrayLike | None,
+    max_depth: object,
+    min_samples_leaf: object,
+) -> tuple[FloatArray, tuple[IntArray, IntegerWeights]]:
+    """The rows of positive weight, their indices and their weights; ValueError if something cannot be used."""
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or shape != (X.shape[0],):
+        raise ValueError(f"X has shape {X.shape} and the targets {shape}: expected (n, p) and (n,)")
+    if holds_nan(X):
+        raise ValueError(
+            "X holds NaN: put missing values below or above all values (Views), impute them, or drop these rows"
+        )
+    check_depth(max_depth)
+    check_min_samples_leaf(min_samples_leaf)
+    kept, weights = integer_weights(sample_weight, X.shape[0]).positive()
+    return X if kept.size == X.shape[0] else X[kept], (kept, weights)
 
 
 def check_depth(max_depth: object) -> None:

@@ -162,10 +162,10 @@ def test_gaps_out_of_range(gap):
 def test_rows_of_weight_zero_are_dropped():
     problem = TreeProblem.from_arrays([[1], [2], [3]], [0, 1, 2], sample_weight=[1, 0, 2])
     assert problem.X.tolist() == [[1], [3]]
-    assert problem.codes.tolist() == [0, 2]
+    assert problem.target.codes.tolist() == [0, 2]
     assert problem.weights.tolist() == [1, 2]
     assert problem.kept.tolist() == [0, 2]
-    assert (problem.n_rows, problem.n_features, problem.n_classes) == (2, 1, 3)
+    assert (problem.n_rows, problem.n_features, problem.target.n_classes) == (2, 1, 3)
     assert problem.cost.total == 3
 
 

@@ -24,6 +24,7 @@ from proofwood.engines.trees.solve import bound
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.objectives import TreeCost
+from proofwood.problem.targets import Classes
 from proofwood.problem.tree import MAX_DEPTH, TreeProblem
 from proofwood.result import Limits, ProgressEvent
 
@@ -185,9 +186,8 @@ def _least_error(problem: MinimalTreeProblem, depth: int) -> TreeProblem:
     group, codes = np.nonzero(rows.groups[1])
     return TreeProblem(
         X=rows.ranks[rows.first_of_groups][group].astype(np.float64),
-        codes=codes.astype(np.int64),
+        target=Classes(codes.astype(np.int64), rows.n_classes),
         weights=rows.groups[1][group, codes],
-        n_classes=rows.n_classes,
         cost=TreeCost(total=rows.total, unit=Fraction(1)),
         max_depth=min(depth, MAX_DEPTH),
         kept=np.arange(group.size),

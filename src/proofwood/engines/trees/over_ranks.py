@@ -10,6 +10,7 @@ import numpy as np
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
+from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 
 
@@ -17,9 +18,8 @@ def tree_problem(rows: RankedRows, *, depth: int, error_price: int = 1, leaf_pri
     """The problem of the best tree of up to ``depth`` over the ranks of ``rows``; results count integer weight."""
     return TreeProblem(
         X=rows.ranks.astype(np.float64),
-        codes=rows.codes,
+        target=Classes(rows.codes, rows.n_classes),
         weights=rows.weights,
-        n_classes=rows.n_classes,
         cost=TreeCost(total=rows.total, unit=Fraction(1), error_price=error_price, leaf_price=leaf_price),
         max_depth=depth,
         kept=np.arange(rows.n_rows),

@@ -74,9 +74,8 @@ def bound_errors(
         raise ValueError(f"splits={splits!r}: expected an integer from 0 to {MOST_SPLITS}")
     found = _native.bound_sized_trees(
         np.ascontiguousarray(problem.X),
-        np.ascontiguousarray(problem.codes, dtype=np.int32),
+        problem.target.native(),
         problem.weights,
-        problem.n_classes,
         {
             "splits": splits,
             "depth": problem.max_depth,

@@ -25,10 +25,10 @@ from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.model.reshape import preorder, refresh, with_absent_levels
+from proofwood.model.reshape import preorder, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile, digest
-from proofwood.problem.objectives import TreeCost, proof
+from proofwood.problem.objectives import SumCost, TreeCost, proof
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
@@ -137,7 +137,7 @@ def _lightened(
         heaviest, capped = most, problem.capped(most)
         again = _search(capped, options, left_after(result, limits), None, None, checkpoint)
         assert again.model is not None
-        model = refresh(again.model, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
+        model = problem.target.refreshed(again.model, problem.X, problem.real_weights)
         cost = problem.real_cost(model)
         if cost > known:
             model, cost = result.model, known
@@ -193,14 +193,7 @@ def bound(
     stopped_by = STOPPED_BY[found["stopped"]]
     if not found.get("has_tree"):
         return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)
-    table = refresh(
-        _table(found["tree"], problem),
-        problem.X,
-        problem.codes,
-        problem.n_classes,
-        problem.real_weights,
-        relabel=True,
-    )
+    table = problem.target.refreshed(_table(found["tree"], problem), problem.X, problem.real_weights)
     return TreeBound(min(found["lower"], problem.integer_cost(table)), table, stopped_by)
 
 
@@ -231,7 +224,7 @@ def _run(
         return answer_of(
             _native.solve_tree,
             np.ascontiguousarray(problem.X),
-            {"labels": np.ascontiguousarray(problem.codes, dtype=np.int32), "n_classes": problem.n_classes},
+            problem.target.native(),
             problem.weights,
             settings,
             limits.seconds,
@@ -240,7 +233,7 @@ def _run(
         )
 
 
-def _reporter(progress: Progress | None, cost: TreeCost) -> Any:
+def _reporter(progress: Progress | None, cost: TreeCost | SumCost) -> Any:
     if progress is None:
         return None
 
@@ -275,12 +268,13 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
         table = start
     else:  # stopped before the rows were sorted
         table = _leaf(problem)
-    table = refresh(table, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
+    table = problem.target.refreshed(table, problem.X, problem.real_weights)
     upper = problem.integer_cost(table)
     counted = found["upper"]  # leaves may predict the class of the larger real weight and not of the larger integer
     if not found.get("has_tree") and counted is not None and counted < upper:  # no memory was left to write the tree
         counted, trace = None, []
-    if counted is not None and problem.rounding is None and upper > counted:
+    slack = cost.slack if isinstance(cost, SumCost) else 0
+    if counted is not None and problem.rounding is None and upper > counted + slack:
         raise AssertionError(f"the tree costs {upper}, but the search counted only {counted}")
     lower = min(lower, upper)
     gap = (upper if counted is None else min(upper, counted)) - lower
@@ -300,8 +294,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
 
 
 def _leaf(problem: TreeProblem) -> NodeTable:
-    label = int(np.argmax(np.bincount(problem.codes, problem.weights, problem.n_classes)))
-    return NodeTable.leaf(label, problem.n_classes).changed(rows=[problem.n_rows])
+    return NodeTable.leaf(0, problem.target.width)
 
 
 def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
@@ -310,7 +303,7 @@ def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeP
     feature, value, low, high = (np.array(column) for column in columns)
     levels = tuple(frozenset(map(int, codes)) if codes else None for codes in sets)
     threshold = np.where((feature == LEAF) | [codes is not None for codes in levels], np.nan, value)
-    table = NodeTable.uncounted(feature, threshold, low, high, problem.n_classes, levels=levels)
+    table = NodeTable.uncounted(feature, threshold, low, high, problem.target.width, levels=levels)
     if table.levels is not None:
         table = with_absent_levels(table, problem.X, problem.weights)
     return preorder(placed(table, problem.X, rule=ThresholdRule.MIDPOINT))

@@ -247,9 +247,10 @@ nb::dict solve_tree(const Matrix& x, const nb::dict& targets, const Weights& wei
   return result;
 }
 
-nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes,
-                           const nb::dict& given, std::optional<double> seconds) {
-  check_lengths(x, labels.shape(0), weights);
+nb::dict bound_sized_trees(const Matrix& x, const nb::dict& targets, const Weights& weights, const nb::dict& given,
+                           std::optional<double> seconds) {
+  const GivenTargets given_targets(targets);
+  check_lengths(x, given_targets.size(), weights);
   const std::size_t n = x.shape(0);
   trees::SizedSettings settings;
   proofwood::SettingsReader reader(given);
@@ -268,8 +269,8 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   i64 evaluated = 0;
   const auto work = [&] {
     trees::Table table;
-    const trees::Targets targets{labels.data(), static_cast<proofwood::u32>(n_classes), 1, nullptr};
-    if (!trees::prepare(table, x.data(), n, x.shape(1), targets, weights.data(), {}, true, false, settings.threads,
+    trees::SumRows sums;
+    if (!trees::prepare(table, x.data(), n, x.shape(1), given_targets.take(weights, 1, sums), weights.data(), {}, true, false, settings.threads,
                         stop))
       return;
     settings.below -= table.constant;
@@ -298,7 +299,7 @@ void proofwood::bind_trees(nb::module_& module) {
   module.def("solve_tree", &solve_tree, "x"_a, "targets"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
              "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
              "Optimal tree for (n_rows, n_features) float64 values, int64 weights, and int32 labels or int64 numbers.");
-  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
+  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "targets"_a, "weights"_a, "settings"_a,
              "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
   module.def("instruction_sets", &proofwood::instruction_sets,
              "Instruction sets of the kernels that this machine can run.");
