@@ -80,6 +80,18 @@ def exact_sum(weights: FloatArray) -> Fraction:
     return exact_sums(weights)[0]
 
 
+def root_below(value: Fraction) -> Fraction:
+    """A number that is at most the square root of ``value``, and closer to it than its 2**-60th part."""
+    places = max(0, 130 - value.numerator.bit_length() + value.denominator.bit_length()) // 2 + 1 if value else 0
+    return Fraction(math.isqrt(math.floor(value * 4**places)), 2**places)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """A number that is at least the square root of ``value``, and as close to it."""
+    below = root_below(value)
+    return below if below * below == value else below * (1 + Fraction(1, 2**60))
+
+
 def rounded_down(value: Fraction) -> float:
     """The largest float64 that is at most ``value``."""
     near = float(value)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from proofwood.arguments import is_integer
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.model.sums import exact_sum, rounded_down, rounded_up
+from proofwood.model.sums import exact_sum, root_above, root_below, rounded_down, rounded_up
 from proofwood.result import Status
 
 # Larger weights were cut silently, and a tree of cost 16 was "proved" optimal although 2 is possible:
@@ -307,9 +307,10 @@ class SumCost(Prices):
     total : sum of the integer weights of all rows
     unit : real weight of one integer weight
     cost_unit : real cost of one unit
+    largest : units that no tree costs more than, without the price of leaves; 0 if it does not matter
     named : name of the unit in which objectives are reported
-    leaf_price : integer
-    price : real cost of a leaf; None if ``leaf_price`` units are exactly that
+    error_price, leaf_price : integer price of a unit, and of a leaf
+    price : real cost of a leaf; None if ``leaf_price`` is exactly that
     above, below : these fields of the :class:`Rounding` of the weights
     most : largest number of leaves beyond the first
     slack : units by which the integer cost of a tree may fall short of its cost; 0 if costs are whole units
@@ -321,7 +322,9 @@ class SumCost(Prices):
     total: int
     unit: Fraction
     cost_unit: Fraction
+    largest: int
     named: str
+    error_price: int = 1
     leaf_price: int = 0
     price: Fraction | None = None
     above: Fraction = Fraction(0)
@@ -332,11 +335,6 @@ class SumCost(Prices):
     distance: Fraction = Fraction(0)
     shift: Fraction = Fraction(0)
 
-    @property
-    def error_price(self) -> int:  # type: ignore[override]
-        """1: a unit of cost is what the search counts."""
-        return 1
-
     def at_share(self, alpha: float | Fraction, alone: Fraction, *, most: int) -> SumCost:
         """The same cost with the price of a leaf: a share of what a single leaf costs."""
         share = alpha if isinstance(alpha, Fraction) else share_of(alpha)
@@ -346,8 +344,12 @@ class SumCost(Prices):
                 "free) to 1, such as 0.01"
             )
         price = share * alone
-        units = math.floor(price / self.cost_unit)
-        return replace(self, leaf_price=units, price=None if units * self.cost_unit == price else price, most=most)
+        error_price, leaf_price = 1, math.floor(price / self.cost_unit)
+        if self.largest:
+            error_price, leaf_price = integer_prices(price / self.cost_unit, self.largest, LARGEST_TOTAL)
+        exact = leaf_price * self.cost_unit == price * error_price
+        kept = None if exact else price
+        return replace(self, error_price=error_price, leaf_price=leaf_price, price=kept, most=most)
 
     def gap_of(self, max_gap: float, alone: Fraction) -> int:
         """``max_gap``, a share in [0, 1) of what a single leaf costs, as an integer cost, rounded down."""
@@ -356,11 +358,11 @@ class SumCost(Prices):
             raise ValueError(
                 f"max_gap={max_gap!r} is not a gap: expected a share of what a single leaf costs, from 0 to less than 1"
             )
-        return math.floor(share * alone / self.cost_unit)
+        return math.floor(share * alone * self.error_price / self.cost_unit)
 
     def of_tree(self, loss: int, n_leaves: int) -> int:
         """Integer cost of a tree of ``n_leaves`` leaves that cost ``loss`` units."""
-        return loss + self.leaf_price * (n_leaves - 1)
+        return self.error_price * loss + self.leaf_price * (n_leaves - 1)
 
     @property
     def size_price(self) -> int:
@@ -373,24 +375,21 @@ class SumCost(Prices):
         return super().exact and not (self.slack or self.distance or self.shift)
 
     def in_weight(self, cost: int) -> Fraction:
-        """Real cost of so many units."""
-        return cost * self.cost_unit
+        """Real cost of an integer cost, if nothing is rounded."""
+        return cost * self.cost_unit / self.error_price
 
     def least_weight(self, lower: int) -> Fraction:
         """Lower bound on the real cost of all trees whose integer cost is at least ``lower``."""
-        least = self.in_weight(lower) - self.above * self.spread - self.shift
+        least = self.in_weight(lower) - self.shift
         if self.distance and least > 0:  # sqrt(cost) is a distance, so that rounding moves it by no more
-            scale = 2**64
-            root = Fraction(math.isqrt(math.floor(least * scale**2)), scale) - self.distance
-            least = max(root, Fraction(0)) ** 2
-        return max(Fraction(0), least)
+            least = max(root_below(least) - self.distance, Fraction(0)) ** 2
+        return max(Fraction(0), least - self.above * self.spread)
 
     def most_weight(self, upper: int) -> Fraction:
         """Upper bound on the real cost of a tree of the integer cost ``upper``."""
         most = super().most_weight(upper + self.slack) + self.below * (self.spread - 1) + self.shift
         if self.distance:
-            scale = 2**64
-            most = (Fraction(math.isqrt(math.ceil(most * scale**2)) + 1, scale) + self.distance) ** 2
+            most = (root_above(most) + self.distance) ** 2
         return most
 
     def real_cost(self, cost: Fraction, size: int) -> Fraction:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,16 @@ import numpy.typing as npt
 from proofwood.model.evaluate import apply, predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
-from proofwood.problem.objectives import Rounding, SumCost
-from proofwood.problem.whole_numbers import WholeNumbers, exact_integers, whole_numbers, whole_weights
+from proofwood.model.sums import root_above
+from proofwood.problem.objectives import IntegerWeights, SumCost
+from proofwood.problem.whole_numbers import (
+    LARGEST_SUM,
+    WholeNumbers,
+    exact_integers,
+    power_of_two_above,
+    whole_numbers,
+    whole_weights,
+)
 
 UNIT_BITS = 46
 """A unit of rounded costs is at least 2 to this power times smaller than the cost of a single leaf: finer ones leave
@@ -41,20 +49,20 @@ class Target(ABC):
         """Columns of the weights of a node table: the number of classes, or 1."""
 
     @abstractmethod
-    def native(self) -> dict[str, Any]:
-        """The argument of the native search."""
+    def native(self, price: int = 1) -> dict[str, Any]:
+        """The argument of the native search; ``price`` multiplies costs, where the search does not do that itself."""
 
     @abstractmethod
     def refreshed(self, table: NodeTable, X: npt.ArrayLike, weights: FloatArray) -> NodeTable:
         """``table`` with weights, rows and the best prediction at each node, from rows of real weights."""
 
-    def as_counted(self) -> Self:
-        """The target as the native search has it, where that rounds numbers."""
-        return self
-
     @abstractmethod
     def loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> Fraction:
         """What rows of integer weights cost in ``table``, exactly, with the best prediction at each leaf."""
+
+    @abstractmethod
+    def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
+        """The same in units of the native search, as that counts it, rounded down once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +88,7 @@ class Classes(Target):
         """See the base class."""
         return self.n_classes
 
-    def native(self) -> dict[str, Any]:
+    def native(self, price: int = 1) -> dict[str, Any]:
         """See the base class."""
         return {"labels": np.ascontiguousarray(self.codes, dtype=np.int32), "n_classes": self.n_classes}
 
@@ -90,20 +98,39 @@ class Classes(Target):
 
     def loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> Fraction:
         """See the base class."""
-        return Fraction(int(weights[predict(table, X) != self.codes].sum()))
+        return Fraction(self.integer_loss(table, X, weights))
+
+    def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> int:
+        """See the base class."""
+        return int(weights[predict(table, X) != self.codes].sum())
 
 
 class Moved(NamedTuple):
-    """What rounding of numbers changed.
+    """What rounding changed, for rows of all weights.
 
     Parameters
     ----------
-    distance : bound on the root of the squared distance by which all rows moved
-    shift : the most by which the cost of a tree changed
+    distance : bound on the root of the weighted squared distance by which numbers moved
+    shift : the most by which the cost of a tree changed otherwise
     """
 
     distance: Fraction = Fraction(0)
     shift: Fraction = Fraction(0)
+
+
+class Weighted(NamedTuple):
+    """Numbers times weights, as the native search adds them up.
+
+    Parameters
+    ----------
+    values : (n_rows, k) int64
+    unit : of the numbers, for weights of 1
+    moved : what rounding changed
+    """
+
+    values: IntArray
+    unit: Fraction
+    moved: Moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +139,12 @@ class BySums(Target):
 
     Parameters
     ----------
-    whole : the numbers as whole numbers
+    numbers : (n_rows, k) finite
+    weights : the integer weights of the rows
     """
 
-    whole: WholeNumbers
+    numbers: FloatArray
+    weights: IntegerWeights
 
     task: ClassVar[str]
     """Name of the native task."""
@@ -125,49 +154,38 @@ class BySums(Target):
     """Whether costs of leaves are rounded down to whole units."""
 
     @property
+    def shift(self) -> int:
+        """A unit of the native search is 2 to this power."""
+        return 0
+
+    @property
+    def n_rows(self) -> int:
+        """See the base class."""
+        return int(self.numbers.shape[0])
+
+    @property
     def width(self) -> int:
         """See the base class."""
         return 1
 
-    def as_counted(self) -> Self:
-        """See the base class."""
-        return replace(self, whole=replace(self.whole, error=Fraction(0)))
+    @cached_property
+    def whole(self) -> WholeNumbers:
+        """The numbers as whole numbers, row after row."""
+        return whole_numbers(self.numbers.ravel(), int(self.weights.values.sum()))
+
+    @cached_property
+    @abstractmethod
+    def weighted(self) -> Weighted:
+        """The argument of the native search."""
 
     @property
     @abstractmethod
     def spread(self) -> Fraction:
-        """The most that a row of weight 1 can cost."""
-
-    def prices(self, weights: IntArray, unit: Fraction, rounding: Rounding | None, *, slack: int) -> SumCost:
-        """The cost of trees for rows of these weights, without a price of leaves.
-
-        Parameters
-        ----------
-        weights, unit, rounding : integer weights, the real weight of one of them, and their rounding
-        slack : number of cells of a tree whose costs are rounded down to whole units
-        """
-        none = Fraction(0)
-        moved = self.moved(int(weights.sum()) * unit)
-        return SumCost(
-            total=int(weights.sum()),
-            unit=unit,
-            cost_unit=self.unit * unit,
-            named=self.named,
-            above=none if rounding is None else rounding.above,
-            below=none if rounding is None else rounding.below,
-            slack=slack if self.rounded else 0,
-            spread=self.spread,
-            distance=moved.distance,
-            shift=moved.shift,
-        )
-
-    def moved(self, weight: Fraction) -> Moved:
-        """What rounding of the numbers changed, for rows of this total weight."""
-        return Moved()
+        """The most that a row of weight 1 can cost if its weight is rounded; 0 if weights are not rounded for costs."""
 
     @abstractmethod
     def row_sums(self) -> list[npt.NDArray[Any]]:
-        """(n_rows,) whole numbers, per sum, of rows of weight 1."""
+        """(n_rows,) whole numbers of ``exactly``, per sum, of rows of weight 1."""
 
     @abstractmethod
     def loss_of(self, weight: int, sums: list[int]) -> Fraction:
@@ -181,6 +199,51 @@ class BySums(Target):
         """The label of such a leaf: 0, if it predicts numbers."""
         return 0
 
+    @abstractmethod
+    def counted(self, leaf: IntArray, n_nodes: int) -> int:
+        """What a tree costs as the native search counts it, in its units and rounded down once.
+
+        Parameters
+        ----------
+        leaf : (n_rows,) node of each row
+        n_nodes : int
+        """
+
+    @cached_property
+    def exactly(self) -> tuple[npt.NDArray[Any], Fraction, int]:
+        """(n_rows, k) whole numbers without rounding, their unit, and their zero."""
+        if self.whole.error == 0:
+            return self.whole.values.reshape(self.numbers.shape), self.whole.unit, self.whole.zero
+        values, unit = exact_integers(self.numbers.ravel())
+        return values.reshape(self.numbers.shape), unit, 0
+
+    def native(self, price: int = 1) -> dict[str, Any]:
+        """See the base class."""
+        return {"task": self.task, "numbers": np.ascontiguousarray(self.weighted.values * price), "shift": self.shift}
+
+    def prices(self, *, slack: int) -> SumCost:
+        """The cost of trees, without a price of leaves.
+
+        Parameters
+        ----------
+        slack : number of parts of a tree whose costs are rounded down to whole units
+        """
+        values, unit, rounding = self.weights
+        none = Fraction(0)
+        return SumCost(
+            total=int(values.sum()),
+            unit=unit,
+            cost_unit=self.unit * unit,
+            largest=0 if self.rounded else max(1, int(self.weighted.values.max(axis=1).sum())),
+            named=self.named,
+            above=none if rounding is None else rounding.above,
+            below=none if rounding is None else rounding.below,
+            slack=slack if self.rounded else 0,
+            spread=self.spread,
+            distance=self.weighted.moved.distance,
+            shift=self.weighted.moved.shift,
+        )
+
     def sums_at(
         self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]
     ) -> tuple[list[int], list[list[int]]]:
@@ -188,13 +251,10 @@ class BySums(Target):
         leaf = apply(table, X)
         at_nodes = []
         for numbers in (np.ones(self.n_rows, dtype=np.int64), *self.row_sums()):
-            at = np.zeros(table.n_nodes, dtype=object)
-            for node in np.unique(leaf).tolist():
-                there = leaf == node
-                at[node] = _exact_dot(numbers[there], weights[there])
+            at = exact_dots(numbers, weights, leaf, table.n_nodes)
             for node in reversed(list(table.splits())):
                 at[node] = at[table.low[node]] + at[table.high[node]]
-            at_nodes.append(at.tolist())
+            at_nodes.append(at)
         weight, *sums = at_nodes
         return weight, [list(of_node) for of_node in zip(*sums, strict=True)]
 
@@ -203,6 +263,10 @@ class BySums(Target):
         weight, sums = self.sums_at(table, X, weights)
         leaves = np.flatnonzero(table.feature == LEAF).tolist()
         return sum((self.loss_of(weight[leaf], sums[leaf]) for leaf in leaves if weight[leaf]), Fraction(0))
+
+    def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
+        """See the base class."""
+        return self.counted(apply(table, X), table.n_nodes)
 
     def refreshed(self, table: NodeTable, X: npt.ArrayLike, weights: FloatArray) -> NodeTable:
         """See the base class."""
@@ -214,164 +278,144 @@ class BySums(Target):
         return counted.changed(values=np.array(values), label=[self.label_of(s) for s in sums])
 
 
-def _exact_dot(numbers: npt.NDArray[Any], weights: npt.NDArray[Any]) -> int:
-    """The sum of products of whole numbers, which may exceed 64 bits."""
-    if numbers.dtype != object and weights.dtype != object:
-        largest = int(np.abs(numbers).max(initial=0)) * int(np.abs(weights).max(initial=0))
-        if largest * max(1, numbers.size) < 2**63:
-            return int(numbers @ weights)
-    return int(np.dot(numbers.astype(object), weights.astype(object)))
+def exact_dots(numbers: npt.NDArray[Any], weights: npt.NDArray[Any], cell: IntArray, n_cells: int) -> list[int]:
+    """The sums of products of whole numbers in each cell, which may exceed 64 bits."""
+    largest = [int(max(array.max(initial=0), -array.min(initial=0))) for array in (numbers, weights)]
+    small = largest[0] * largest[1] * max(1, numbers.size) < 2**63
+    products = numbers.astype(np.int64 if small else object) * weights.astype(np.int64 if small else object)
+    sums = np.zeros(n_cells, dtype=products.dtype)
+    np.add.at(sums, cell, products)
+    return [int(total) for total in sums]
 
 
 # ------------------------------------------------------------------------------------------------------- numbers
 
 
-@dataclass(frozen=True, eq=False)
 class Numbers(BySums):
-    """Numbers: a row costs the square of its distance from the mean of its leaf.
-
-    Parameters
-    ----------
-    whole : the numbers as whole numbers
-    y : (n_rows,) finite
-    weights : (n_rows,) integer weights, by which ``shift`` is chosen
-    """
-
-    y: FloatArray
-    weights: IntArray
+    """Numbers: a row costs the square of its distance from the mean of its leaf."""
 
     task = "squared_error"
     named = "squared error"
     rounded = True
 
-    @classmethod
-    def of(cls, y: FloatArray, weights: IntArray) -> Self:
-        """The target of these numbers, for rows of these integer weights."""
-        return cls(whole_numbers(y, int(weights.sum())), y, weights)
-
-    @property
-    def n_rows(self) -> int:
+    @cached_property
+    def weighted(self) -> Weighted:
         """See the base class."""
-        return int(self.y.size)
+        values, weights = self.whole.values, self.weights.values
+        if self.whole.error == 0 and self.weights.rounding is None:
+            return Weighted((values * weights).reshape(-1, 1), self.whole.unit, Moved())
+        middle = float(self.whole.real(Fraction(0)))
+        products = (self.numbers[:, 0] - middle) * weights.astype(np.float64)
+        unit = power_of_two_above(Fraction(float(np.abs(products).sum())) / (LARGEST_SUM // 2))
+        rounded = np.rint(products / float(unit)).astype(np.int64)
+        # Each number moves by a unit or less, over its weight; its own cost is rounded up.
+        squared = unit**2 * Fraction(float(np.sum(1 / weights.astype(np.float64)) * (1 + 1e-9)))
+        squared *= self.weights.unit
+        own = self.unit_of_numbers(unit) * self.n_rows * self.weights.unit
+        return Weighted(rounded.reshape(-1, 1), unit, Moved(root_above(squared), own))
+
+    @staticmethod
+    def unit_of_numbers(unit: Fraction) -> Fraction:
+        """The cost of a row that is one unit away from its mean."""
+        return unit**2
 
     @cached_property
     def shift(self) -> int:
-        """A unit of the native search is 2 to this power, in squares of whole numbers."""
-        total, numbers = int(self.weights.sum()), self.whole.values
-        squares, plain = _exact_dot(numbers.astype(object) ** 2, self.weights), _exact_dot(numbers, self.weights)
-        root = squares - plain**2 // max(total, 1)
-        return min(LARGEST_SHIFT, max(-LARGEST_SHIFT, root.bit_length() - UNIT_BITS))
+        """A unit of the native search is 2 to this power."""
+        root = self._counted_at(np.zeros(self.n_rows, dtype=np.int64), 1)
+        bits = math.floor(root).bit_length()
+        return min(LARGEST_SHIFT, max(-LARGEST_SHIFT, bits - UNIT_BITS))
+
+    def _counted_at(self, leaf: IntArray, n_nodes: int) -> Fraction:
+        """What a tree costs, in squares of the unit of the weighted numbers."""
+        weights, z = self.weights.values, self.weighted.values[:, 0]
+        large = z.astype(object) if int(np.abs(z).max(initial=0)) >= 2**31 else z
+        own = (large * large + (weights - 1)) // weights
+        ones = np.ones(self.n_rows, dtype=np.int64)
+        total = Fraction(sum(exact_dots(own, ones, leaf, n_nodes)))
+        sums, sizes = exact_dots(z, ones, leaf, n_nodes), exact_dots(weights, ones, leaf, n_nodes)
+        return total - sum((Fraction(s * s, w) for s, w in zip(sums, sizes, strict=True) if w), Fraction(0))
+
+    def counted(self, leaf: IntArray, n_nodes: int) -> int:
+        """See the base class."""
+        return math.floor(self._counted_at(leaf, n_nodes) / Fraction(2) ** self.shift)
 
     @property
     def unit(self) -> Fraction:  # type: ignore[override]
         """See the base class."""
-        return Fraction(2) ** self.shift * self.whole.unit**2
-
-    def native(self) -> dict[str, Any]:
-        """See the base class."""
-        return {"task": self.task, "numbers": self.whole.values.reshape(-1, 1), "shift": self.shift}
-
-    @cached_property
-    def _exactly(self) -> tuple[npt.NDArray[Any], Fraction]:
-        """The numbers as integers and their unit, without rounding."""
-        return (self.whole.values, self.whole.unit) if self.whole.error == 0 else exact_integers(self.y)
+        return Fraction(2) ** self.shift * self.weighted.unit**2
 
     def row_sums(self) -> list[npt.NDArray[Any]]:
         """See the base class."""
-        numbers = self._exactly[0]
+        numbers = self.exactly[0][:, 0]
         small = numbers.dtype != object and int(np.abs(numbers).max(initial=0)) < 2**31
         return [numbers, (numbers if small else numbers.astype(object)) ** 2]
 
     def loss_of(self, weight: int, sums: list[int]) -> Fraction:
         """See the base class."""
-        return (sums[1] - Fraction(sums[0] ** 2, weight)) * self._exactly[1] ** 2
+        return (sums[1] - Fraction(sums[0] ** 2, weight)) * self.exactly[1] ** 2
 
     def values_of(self, weight: int, sums: list[int]) -> list[float]:
         """See the base class."""
-        zero = self.whole.zero if self.whole.error == 0 else 0
-        return [float((Fraction(sums[0], weight) + zero) * self._exactly[1])]
-
-    def moved(self, weight: Fraction) -> Moved:
-        """See the base class."""
-        if not self.whole.error:
-            return Moved()
-        scale = 2**64
-        squared = math.ceil(weight * self.whole.error**2 * scale**2)
-        return Moved(distance=Fraction(math.isqrt(squared) + 1, scale))
+        _, unit, zero = self.exactly
+        return [float((Fraction(sums[0], weight) + zero) * unit)]
 
     @property
     def spread(self) -> Fraction:
-        """The most that a row of weight 1 can cost."""
-        numbers, unit = self._exactly
+        """See the base class."""
+        numbers, unit, _ = self.exactly
         return Fraction(int(numbers.max()) - int(numbers.min())) ** 2 * unit**2
 
 
-@dataclass(frozen=True, eq=False)
 class Rewards(BySums):
-    """Rewards of actions: a row costs the reward of its best action less that of the action of its leaf.
-
-    Parameters
-    ----------
-    whole : the rewards as whole numbers, row after row
-    rewards : (n_rows, n_actions) finite
-    """
-
-    rewards: FloatArray
+    """Rewards of actions: a row costs the reward of its best action less that of the action of its leaf."""
 
     task = "policy"
     named = "lost reward"
 
-    @classmethod
-    def of(cls, rewards: FloatArray, weights: IntArray) -> Self:
-        """The target of these rewards, for rows of these integer weights."""
-        return cls(whole_numbers(rewards.ravel(), int(weights.sum())), rewards)
-
-    def moved(self, weight: Fraction) -> Moved:
+    @cached_property
+    def weighted(self) -> Weighted:
         """See the base class."""
-        return Moved(shift=2 * self.whole.error * weight)
+        if self.whole.error == 0 and self.weights.rounding is None:
+            numbers = self.whole.values.reshape(self.numbers.shape)
+            losses = numbers.max(axis=1, keepdims=True) - numbers
+            return Weighted(losses * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
+        rounding = self.weights.rounding
+        weights = self.weights.values.astype(np.float64) if rounding is None else rounding.weights
+        losses = (self.numbers.max(axis=1, keepdims=True) - self.numbers) * weights[:, np.newaxis]
+        unit = power_of_two_above(Fraction(float(losses.max(axis=1).sum())) / (LARGEST_SUM // 2))
+        values = np.rint(losses / float(unit)).astype(np.int64)
+        # half a unit by rounding, and less than that by the two operations in float64
+        per_weight = unit * (self.weights.unit if rounding is None else 1)
+        unit = unit if rounding is None else unit / self.weights.unit
+        return Weighted(values, unit, Moved(shift=2 * per_weight * self.n_rows))
 
     @property
     def unit(self) -> Fraction:  # type: ignore[override]
         """See the base class."""
-        return self.whole.unit
+        return self.weighted.unit
 
-    @property
-    def n_rows(self) -> int:
+    def counted(self, leaf: IntArray, n_nodes: int) -> int:
         """See the base class."""
-        return int(self.rewards.shape[0])
-
-    @property
-    def n_actions(self) -> int:
-        """Number of actions."""
-        return int(self.rewards.shape[1])
-
-    def native(self) -> dict[str, Any]:
-        """See the base class."""
-        numbers = self.whole.values.reshape(self.rewards.shape)
-        losses = np.ascontiguousarray(numbers.max(axis=1, keepdims=True) - numbers)
-        return {"task": self.task, "numbers": losses, "shift": 0}
-
-    @cached_property
-    def _exactly(self) -> tuple[npt.NDArray[Any], Fraction]:
-        numbers, unit = (
-            (self.whole.values, self.whole.unit) if self.whole.error == 0 else exact_integers(self.rewards.ravel())
+        ones = np.ones(self.n_rows, dtype=np.int64)
+        return sum(
+            map(min, zip(*(exact_dots(losses, ones, leaf, n_nodes) for losses in self.weighted.values.T), strict=True))
         )
-        return numbers.reshape(self.rewards.shape), unit
 
     def row_sums(self) -> list[npt.NDArray[Any]]:
         """See the base class."""
-        numbers = self._exactly[0]
+        numbers = self.exactly[0]
         return [numbers.max(axis=1), *numbers.T]
 
     def loss_of(self, weight: int, sums: list[int]) -> Fraction:
         """See the base class."""
         best, *actions = sums
-        return (best - max(actions)) * self._exactly[1]
+        return (best - max(actions)) * self.exactly[1]
 
     def values_of(self, weight: int, sums: list[int]) -> list[float]:
         """See the base class."""
-        zero = self.whole.zero if self.whole.error == 0 else 0
-        return [float((Fraction(total, weight) + zero) * self._exactly[1]) for total in sums[1:]]
+        _, unit, zero = self.exactly
+        return [float((Fraction(total, weight) + zero) * unit) for total in sums[1:]]
 
     def label_of(self, sums: list[int]) -> int:
         """See the base class."""
@@ -379,6 +423,5 @@ class Rewards(BySums):
 
     @property
     def spread(self) -> Fraction:
-        """The most that a row of weight 1 can cost."""
-        numbers, unit = self._exactly
-        return Fraction(int((numbers.max(axis=1) - numbers.min(axis=1)).max())) * unit
+        """See the base class."""
+        return Fraction(0)

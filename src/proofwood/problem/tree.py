@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -122,7 +121,7 @@ class TreeProblem:
         cls,
         X: npt.ArrayLike,
         targets: npt.ArrayLike,
-        make: Callable[[FloatArray, IntArray], BySums],
+        make: type[BySums],
         *,
         sample_weight: npt.ArrayLike | None = None,
         max_depth: int = 3,
@@ -137,7 +136,7 @@ class TreeProblem:
         ----------
         X, sample_weight, max_depth, min_samples_leaf, min_weight_fraction_leaf : as in :meth:`from_arrays`
         targets : (n_samples,) or (n_samples, k) numbers
-        make : makes the target of numbers and integer weights, such as ``Numbers.of``
+        make : the kind of target, such as ``Numbers``
         alpha : price of a leaf beyond the first as a share of what a single leaf costs, in [0, 1]
         max_gap : a share of what a single leaf costs, in [0, 1)
 
@@ -147,20 +146,18 @@ class TreeProblem:
             If a value is outside its range; the message gives the range.
         """
         numbers = np.asarray(targets, dtype=np.float64)
-        X, (kept, (weights, unit, rounding)) = _checked(
-            X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf
-        )
-        target = make(numbers[kept], weights)
-        cost = target.prices(weights, unit, rounding, slack=2 ** max(0, int(max_depth) - 1))
+        X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
+        target = make(numbers[kept].reshape(kept.size, -1), weights)
+        cost = target.prices(slack=2 ** max(0, int(max_depth) - 1))
         problem = cls(
             X=X,
             target=target,
-            weights=weights,
+            weights=weights.values,
             cost=cost,
             max_depth=int(max_depth),
             min_samples_leaf=int(min_samples_leaf),
             kept=kept,
-            rounding=rounding,
+            rounding=weights.rounding,
         )
         alone = problem.real_cost(target.refreshed(NodeTable.leaf(0, target.width), X, problem.real_weights))
         cost = cost.at_share(alpha, alone, most=min(kept.size, 2 ** int(max_depth)) - 1)
@@ -204,8 +201,7 @@ class TreeProblem:
 
     def integer_cost(self, table: NodeTable) -> int:
         """Cost of ``table`` in the integer unit of ``cost``, counted from the model itself, without an engine."""
-        loss = self.target.as_counted().loss(table, self.X, self.weights)
-        return self.cost.of_tree(math.floor(loss / self.target.unit), table.n_leaves)
+        return self.cost.of_tree(self.target.integer_loss(table, self.X, self.weights), table.n_leaves)
 
     def real_cost(self, table: NodeTable) -> Fraction:
         """Cost of ``table`` in units of real weight, without rounding."""

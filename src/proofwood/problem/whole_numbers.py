@@ -72,7 +72,7 @@ def whole_numbers(numbers: FloatArray, total: int) -> WholeNumbers:
             zero = (least + most) // 2
             return WholeNumbers(values - zero, unit * divisor, zero, Fraction(0))
     needed = Fraction(total) * (Fraction(high) - Fraction(low)) / (LARGEST_SUM - total)
-    unit = Fraction(2) ** ((needed.numerator.bit_length() - needed.denominator.bit_length()) + 1)
+    unit = power_of_two_above(needed)
     middle = round((Fraction(low) + Fraction(high)) / 2 / unit)
     start = float(middle * unit)  # a multiple of a power of two between two floats of the same sign, or small
     values = np.rint((numbers - start) / float(unit)).astype(np.int64)
@@ -91,6 +91,13 @@ def _as_decimals(numbers: FloatArray) -> tuple[IntArray, Fraction] | None:
         if np.array_equal(again, numbers):
             return values.astype(np.int64), Fraction(10) ** -digits
     return None
+
+
+def power_of_two_above(value: Fraction) -> Fraction:
+    """A power of two that is at least ``value`` and at most four times that; 1 for 0."""
+    if value == 0:
+        return Fraction(1)
+    return Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() + 1)
 
 
 def whole_weights(weights: FloatArray) -> npt.NDArray[Any]:

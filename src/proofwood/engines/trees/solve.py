@@ -29,6 +29,7 @@ from proofwood.model.reshape import preorder, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.objectives import SumCost, TreeCost, proof
+from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
@@ -120,12 +121,14 @@ def _lightened(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """Return ``result``. If rounded weights left it unproved, improve it by searches with cut weights of heavy rows.
+    """Return ``result``. If rounded weights of classes left it unproved, improve it by searches with cut weights.
 
     If a tree of cost ``U`` is known, a cheaper tree misclassifies no row of weight ``U`` or more. So the weights of
     these rows can be cut to ``U``: cheaper trees keep their cost, all others still cost at least ``U``, and light rows
     lose less to rounding.
     """
+    if not isinstance(problem.target, Classes):
+        return result
     heaviest = float(problem.real_weights.max())
     while result.status is Status.WITHIN_GAP and problem.rounding is not None and result.model is not None:
         known = problem.real_cost(result.model)
@@ -201,7 +204,7 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
     cost = problem.cost
     return {
         "max_depth": problem.max_depth,
-        "error_price": cost.error_price,
+        "error_price": cost.error_price if isinstance(problem.target, Classes) else 1,
         "leaf_price": cost.leaf_price,
         "min_rows": min(problem.min_samples_leaf, 2**31 - 1),
         "min_weight": problem.min_leaf_weight,
@@ -224,7 +227,7 @@ def _run(
         return answer_of(
             _native.solve_tree,
             np.ascontiguousarray(problem.X),
-            problem.target.native(),
+            problem.target.native(problem.cost.error_price),
             problem.weights,
             settings,
             limits.seconds,

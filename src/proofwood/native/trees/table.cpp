@@ -336,6 +336,7 @@ void merge_sums(Table& table, const MergedRows& merged, SumRows& rows) {
       if (!rows.own.empty()) table.own[merged.of[i]] += rows.own[i];
     }
   }
+  table.rounded = rows.rounded;
   table.similar = !rows.reach.empty();
   if (!table.similar) return;
   table.weight.assign(merged.count, 0);

@@ -76,6 +76,7 @@ struct Table {
   std::vector<std::vector<double>> sums;  // per sum, per row
   std::vector<i128> own;                  // per row; empty where rows have no costs of their own
   bool similar = true;                    // whether `weight` is known
+  bool rounded = false;                   // whether costs of leaves are rounded down
   bool unweighted = false;                // whether all rows weigh 1
 
   const double* x = nullptr;  // the caller's values, (rows of the caller, n_columns), and a row of the caller per row

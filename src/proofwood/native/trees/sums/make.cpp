@@ -2,6 +2,8 @@
 #include "trees/sums/make.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "trees/sums/costs.hpp"
@@ -11,7 +13,8 @@ namespace proofwood::trees {
 
 namespace {
 
-constexpr i128 kMostSum = i128{1} << 53, kMostReach = i128{1} << 58;
+constexpr i128 kMostSum = i128{1} << 53;
+constexpr double kMostReach = 0x1p58;
 
 template <SumTask T>
 SumRows gather(int place, const i64* given, std::size_t width, const i64* weights, std::size_t n, Unit unit) {
@@ -24,13 +27,14 @@ SumRows gather(int place, const i64* given, std::size_t width, const i64* weight
         padded[i * T::kTargets + k] = given[i * width + (k < width ? k : 0)];
     targets = padded.data();
   }
-  const T task(targets, n);
+  const T task(targets, weights, n);
   SumRows rows;
   rows.sums.assign(T::kSums, std::vector<double>(n));
   if (T::kOwn) rows.own.resize(n);
   rows.reach.resize(n);
   i128 total[T::kSums]{}, reaches = 0;
-  const i128 one = i128{1} << std::max(unit.shift, 0);
+  // an integer below 2^53 is exact; what is rounded may be off by some units in the last place
+  const double scale = std::ldexp(T::kRoundings == 0 ? 1 : 1 + 0x1p-40, -unit.shift);
   for (std::size_t i = 0; i < n; ++i) {
     const i64* const of = targets + i * T::kTargets;
     i64 sums[T::kSums];
@@ -40,14 +44,19 @@ SumRows gather(int place, const i64* given, std::size_t width, const i64* weight
       total[k] += sums[k] < 0 ? -i128{sums[k]} : i128{sums[k]};
     }
     if (T::kOwn) rows.own[i] = T::own(weights[i], of);
-    const i128 reach = task.reach(weights[i], of) << std::max(-unit.shift, 0);
-    const i128 units = (reach + one - 1) / one;
-    reaches += std::min(units, kMostReach);
-    rows.reach[i] = static_cast<i64>(std::min(units, kMostReach));
+    rows.reach[i] = static_cast<i64>(std::min(std::ceil(task.reach(weights[i], of) * scale), kMostReach));
+    reaches += rows.reach[i];
   }
   if (std::any_of(total, total + T::kSums, [](i128 sum) { return sum >= kMostSum; }))
     throw std::invalid_argument("the weighted numbers of all rows sum to more than 2^53");
-  if (reaches >= kMostReach) rows.reach.clear();
+  i128 own = 0;
+  for (const i128 of_row : rows.own) own += of_row;
+  double sums[T::kSums];
+  for (std::size_t k = 0; k < T::kSums; ++k) sums[k] = std::accumulate(rows.sums[k].begin(), rows.sums[k].end(), 0.0);
+  if ((static_cast<double>(own) - T::saved(T::leaf(sums))) * scale >= kMostReach)
+    throw std::invalid_argument("the unit of cost is too small for the cost of a single leaf");
+  if (reaches >= static_cast<i128>(kMostReach)) rows.reach.clear();
+  rows.rounded = T::kRoundings > 0;
   rows.task = std::make_shared<SumCosts<T>>(place, unit);
   return rows;
 }

@@ -1,4 +1,5 @@
-// The best of K actions: a row loses something by each of them, nothing by the best one; a leaf takes one action for all.
+// The best of K actions: a row loses something by each of them, nothing by the best one; a leaf takes one action for
+// all. A row is given by its losses times its weight.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +13,11 @@ struct Policy {
   static constexpr int kTargets = K, kSums = K, kParts = 1, kRoundings = 0;
   static constexpr bool kOwn = false, kWeightFirst = false;
 
-  Policy(const i64*, std::size_t) {}
+  Policy(const i64*, const i64*, std::size_t) {}
 
-  static void sums(i64 weight, const i64* losses, i64* to) {
-    for (int k = 0; k < K; ++k) to[k] = weight * losses[k];
-  }
+  static void sums(i64, const i64* losses, i64* to) { std::copy(losses, losses + K, to); }
   static i128 own(i64, const i64*) { return 0; }
-  i128 reach(i64 weight, const i64* losses) const { return i128{weight} * *std::max_element(losses, losses + K); }
+  double reach(i64, const i64* losses) const { return static_cast<double>(*std::max_element(losses, losses + K)); }
 
   template <class V>
   struct Best {

@@ -1,8 +1,10 @@
-// Squared distance from the mean of the leaf: sum w y^2 - (sum w y)^2 / sum w, for K numbers y of a row.
+// Squared distance from the mean of the leaf: sum w y^2 - (sum w y)^2 / sum w, for K numbers y of a row. A row is given by
+// z = w y, which is a whole number; y need not be one. Its own cost z^2 / w is rounded up, which adds a constant to the
+// costs of all trees.
 #pragma once
 
 #include <algorithm>
-#include <vector>
+#include <limits>
 
 #include "trees/sums/sum_task.hpp"
 
@@ -13,33 +15,39 @@ struct SquaredError {
   static constexpr int kTargets = K, kSums = 1 + K, kParts = 2, kRoundings = 14 + 2 * K;
   static constexpr bool kOwn = true, kWeightFirst = true;
 
-  i64 least[K], most[K];  // of all y
+  double least[K], most[K];  // of all y
 
-  SquaredError(const i64* targets, std::size_t n) {
-    for (int k = 0; k < K; ++k) least[k] = most[k] = n > 0 ? targets[k] : 0;
-    for (std::size_t i = 0; i < n * K; ++i) {
-      least[i % K] = std::min(least[i % K], targets[i]);
-      most[i % K] = std::max(most[i % K], targets[i]);
+  SquaredError(const i64* targets, const i64* weights, std::size_t n) {
+    for (int k = 0; k < K; ++k) {
+      least[k] = std::numeric_limits<double>::infinity();
+      most[k] = -least[k];
     }
+    for (std::size_t i = 0; i < n; ++i)
+      for (int k = 0; k < K; ++k) {
+        const double y = number(targets[i * K + static_cast<std::size_t>(k)], weights[i]);
+        least[k] = std::min(least[k], y);
+        most[k] = std::max(most[k], y);
+      }
   }
+  static double number(i64 z, i64 weight) { return static_cast<double>(z) / static_cast<double>(weight); }
 
-  static void sums(i64 weight, const i64* y, i64* to) {
+  static void sums(i64 weight, const i64* z, i64* to) {
     to[0] = weight;
-    for (int k = 0; k < K; ++k) to[1 + k] = weight * y[k];
+    std::copy(z, z + K, to + 1);
   }
-  static i128 own(i64 weight, const i64* y) {
+  static i128 own(i64 weight, const i64* z) {
     i128 squares = 0;
-    for (int k = 0; k < K; ++k) squares += i128{y[k]} * y[k];
-    return weight * squares;
+    for (int k = 0; k < K; ++k) squares += i128{z[k]} * z[k];
+    return (squares + weight - 1) / weight;
   }
   // Means of leaves lie between the least and the most.
-  i128 reach(i64 weight, const i64* y) const {
-    i128 squares = 0;
+  double reach(i64 weight, const i64* z) const {
+    double squares = 0;
     for (int k = 0; k < K; ++k) {
-      const i128 apart = std::max(most[k] - y[k], y[k] - least[k]);
+      const double y = number(z[k], weight), apart = std::max(most[k] - y, y - least[k]);
       squares += apart * apart;
     }
-    return weight * squares;
+    return static_cast<double>(weight) * squares + 1;  // own costs are rounded up
   }
 
   static i64 centre(const i64* sums)

@@ -44,7 +44,7 @@ inline bool at_least(i128 own, const Quotient& quotient, Unit unit, i64 units) {
 template <class T>
 concept SumTask = requires(const double* sums, const typename T::template Best<double>& best, i64 weight,
                            const i64* targets, i64* to, const T& task, const LeafSums& leaves, i128 own, Unit unit) {
-  { T::kTargets } -> std::convertible_to<int>;    // numbers of a row
+  { T::kTargets } -> std::convertible_to<int>;    // numbers of a row, times its weight
   { T::kSums } -> std::convertible_to<int>;
   { T::kParts } -> std::convertible_to<int>;      // doubles by which splits are compared
   { T::kRoundings } -> std::convertible_to<int>;  // `saved` is off by so many times 2^-53 of own; 0: costs are integers
@@ -52,7 +52,7 @@ concept SumTask = requires(const double* sums, const typename T::template Best<d
   { T::kWeightFirst } -> std::convertible_to<bool>;  // the first sum is the weight
   { T::sums(weight, targets, to) } -> std::same_as<void>;
   { T::own(weight, targets) } -> std::same_as<i128>;
-  { task.reach(weight, targets) } -> std::same_as<i128>;  // what one more row costs a tree at most
+  { task.reach(weight, targets) } -> std::same_as<double>;  // what one more row costs a tree at most, by doubles
   { T::leaf(sums) } -> std::same_as<typename T::template Best<double>>;
   { T::split(sums, sums) } -> std::same_as<typename T::template Best<double>>;
   { T::none() } -> std::same_as<typename T::template Best<double>>;  // saves less than all others

@@ -1,0 +1,168 @@
+"""Trees of numbers and of rewards against brute force in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proofwood import _native
+from proofwood.engines.switches import switches
+from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.options import INSTRUCTION_SETS
+from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.problem.objectives import decimal
+from proofwood.problem.targets import BySums, Numbers, Rewards
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Status
+from tests.naive_targets import Naive, lost_reward, random_table, squared_error
+
+RULES = ("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "cache", "affordable", "depth_two")
+
+
+def native(X: FloatArray, targets: dict[str, Any], weights: Any, options: SearchOptions, **settings: Any) -> Any:
+    """The answer of the native search."""
+    given = {
+        "max_depth": 2,
+        "error_price": 1,
+        "leaf_price": 0,
+        "min_rows": 1,
+        "min_weight": 0,
+        "gap": 0,
+        "threads": 1,
+        "isa": INSTRUCTION_SETS[options.simd],
+        "lane_bits": 0,
+        "eta": 1e9,
+        "block_work": options.block_work,
+        "by_sets": [],
+        "sets_anywhere": 12,
+        **{name: getattr(options, name) for name in switches(SearchOptions())},
+    }
+    return _native.solve_tree(X, targets, np.asarray(weights, dtype=np.int64), given | settings, None, None)
+
+
+def some_options(rng: np.random.Generator) -> SearchOptions:
+    """Rules on and off, and any instruction set."""
+    rules = {name: bool(rng.integers(2)) for name in (*RULES, "blocks", "merge_rows", "canonical")}
+    simd = str(rng.choice(_native.instruction_sets()))
+    return SearchOptions(simd=simd, block_work=int(rng.choice([0, 1_000_000])), **rules)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_units_are_those_of_brute_force_with_rules_on_and_off(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    depth = int(rng.choice([1, 2, 2, 3]))
+    n_rows = int(rng.integers(2, 25 if depth < 3 else 11))
+    X, weights = random_table(rng, n_rows), rng.integers(1, 4, n_rows) ** int(rng.integers(2))
+    policy = bool(rng.integers(2))
+    numbers = (
+        rng.integers(0, 20, (n_rows, int(rng.integers(2, 6)))) if policy else rng.integers(-9999, 9999, (n_rows, 1))
+    )
+    cost = lost_reward if policy else squared_error
+    exactly = [[Fraction(int(number)) for number in row] for row in numbers]
+    real = [Fraction(int(weight)) for weight in weights]
+    everyone = list(range(n_rows))
+    alone = cost(exactly, real, everyone)
+    shift = 0 if policy else int(alone).bit_length() - int(rng.choice([10, 38, 46, 52]))
+    unit = Fraction(2) ** shift
+    price = int(alone / unit / 40) * int(rng.integers(2))
+    least_rows = int(rng.choice([1, 1, 2, 3]))
+    naive = Naive(X, lambda rows: cost(exactly, real, rows) / unit, Fraction(price), least_rows)
+    losses = numbers.max(axis=1, keepdims=True) - numbers if policy else numbers
+    targets = {
+        "task": "policy" if policy else "squared_error",
+        "numbers": np.ascontiguousarray(losses * weights[:, np.newaxis]),
+        "shift": shift,
+    }
+    settings = {"max_depth": depth, "leaf_price": price, "min_rows": least_rows, "threads": int(rng.integers(1, 3))}
+    answer = native(X, targets, weights, some_options(rng), **settings)
+    assert answer["upper"] == answer["lower"] == naive.units(everyone, depth)
+
+
+def read(number: float, *, as_decimal: bool) -> Fraction:
+    shown = decimal(number)
+    assert shown is not None
+    return shown if as_decimal else Fraction(number)
+
+
+@pytest.mark.parametrize("kind", [Numbers, Rewards])
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_hold_and_are_close_for_numbers_of_any_size(kind: type[BySums], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    depth = int(rng.choice([0, 1, 2, 2, 3]))
+    n_rows = int(rng.integers(1, 16 if depth < 3 else 9))
+    X = random_table(rng, n_rows)
+    width = 1 if kind is Numbers else int(rng.integers(1, 5))
+    as_decimal, scale, zero = bool(rng.integers(2)), 10.0 ** int(rng.integers(-9, 9)), float(rng.choice([0, 0, 1e6]))
+    given = rng.normal(size=(n_rows, width)) * scale + zero
+    if as_decimal:
+        given = np.round(rng.normal(size=(n_rows, width)), 2)
+    heavy = rng.choice([None, "whole", "real"])
+    weights = None if heavy is None else rng.integers(1, 9, n_rows) / (1 if heavy == "whole" else 10)
+    alpha, least_rows = float(rng.choice([0, 0, 0.01, 0.1])), int(rng.choice([1, 1, 2]))
+    limits = {"max_depth": depth, "alpha": alpha, "min_samples_leaf": least_rows}
+    problem = TreeProblem.by_sums(X, given, kind, sample_weight=weights, **limits)
+    result = solve(problem, options=some_options(rng))
+    numbers = [[read(number, as_decimal=as_decimal) for number in row] for row in given.tolist()]
+    real = [Fraction(1)] * n_rows if weights is None else [read(w, as_decimal=True) for w in weights.tolist()]
+    cost, everyone = squared_error if kind is Numbers else lost_reward, list(range(n_rows))
+    alone = cost(numbers, real, everyone)
+    price = read(alpha, as_decimal=True) * alone
+    best = Naive(X, lambda rows: cost(numbers, real, rows), price, least_rows).best(everyone, depth)
+    spread = (
+        alone if kind is Numbers else alone + sum(w * (max(r) - min(r)) for w, r in zip(real, numbers, strict=True))
+    )
+    near = spread * Fraction(1, 10**9)
+    ulp = best * Fraction(1, 2**52)
+    assert Fraction(result.lower_bound) <= best + ulp
+    assert best - ulp <= Fraction(result.objective) <= best + near
+    assert best - Fraction(result.lower_bound) <= near
+    assert result.status in (Status.OPTIMAL, Status.WITHIN_GAP)
+    assert float(problem.real_cost(result.model)) == result.objective
+
+
+def test_leaves_predict_means_and_the_best_action() -> None:
+    X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    numbers = solve(TreeProblem.by_sums(X, [0.1, 0.3, 5.0, 7.0], Numbers, max_depth=1)).model
+    assert numbers.values[:, 0].tolist() == [3.1, 0.2, 6.0]
+    assert numbers.label.tolist() == [0, 0, 0]
+    rewards = [[1.0, 0.0], [3.0, 0.0], [0.0, 8.0], [0.0, 1.0]]
+    policy = solve(TreeProblem.by_sums(X, rewards, Rewards, max_depth=1))
+    assert policy.model.label[policy.model.feature == LEAF].tolist() == [0, 1]
+    assert policy.model.values.tolist() == [[1.0, 2.25], [2.0, 0.0], [0.0, 4.5]]
+    assert (policy.objective, policy.lower_bound, policy.status) == (0.0, 0.0, Status.OPTIMAL)
+
+
+def test_a_perfect_tree_of_numbers_costs_nothing() -> None:
+    X = np.arange(8.0).reshape(-1, 1)
+    result = solve(TreeProblem.by_sums(X, X[:, 0] // 2, Numbers, max_depth=2))
+    assert (result.objective, result.lower_bound, result.status) == (0.0, 0.0, Status.OPTIMAL)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"alpha": 2}, "share of what a single leaf costs"),
+        ({"max_gap": 1}, "share of what a single leaf costs"),
+        ({"targets": [1.0, 2.0]}, "targets"),
+        ({"targets": [1e308, -1e308, 0.0]}, "divide it by a power of ten"),
+        ({"min_weight_fraction_leaf": 0.9}, "from 0 to 0.5"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(changed: dict[str, Any], said: str) -> None:
+    given = {"X": [[1.0], [2.0], [3.0]], "targets": [1.0, 2.0, 3.0], "make": Numbers}
+    with pytest.raises(ValueError, match=said):
+        TreeProblem.by_sums(**(given | changed))
+
+
+def test_native_refuses_what_it_cannot_count() -> None:
+    X, ones = np.array([[1.0], [2.0]]), [1, 1]
+    options = SearchOptions()
+    with pytest.raises(ValueError, match="no task"):
+        native(X, {"task": "unheard of", "numbers": np.ones((2, 1), dtype=np.int64), "shift": 0}, ones, options)
+    with pytest.raises(ValueError, match="2\\^53"):
+        native(X, {"task": "squared_error", "numbers": np.full((2, 1), 2**52), "shift": 0}, ones, options)
+    with pytest.raises(ValueError, match="unit of cost"):
+        native(X, {"task": "squared_error", "numbers": np.array([[0], [2**40]]), "shift": 0}, ones, options)
