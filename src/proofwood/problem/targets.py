@@ -28,7 +28,7 @@ from proofwood.problem.whole_numbers import (
 
 UNIT_BITS = 46
 """A unit of rounded costs is at least 2 to this power times smaller than the cost of a single leaf: finer ones leave
-more sides open to rounding, coarser ones a wider gap."""
+more sides open to rounding, coarser ones a wider gap: decisions/0093-tasks."""
 LARGEST_SHIFT = 60
 
 
@@ -134,7 +134,7 @@ class Weighted(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BySums(Target):
+class SumTarget(Target):
     """A target whose costs follow from sums over the rows of a leaf, which predicts numbers: ``values`` of a table.
 
     Parameters
@@ -291,7 +291,7 @@ def exact_dots(numbers: npt.NDArray[Any], weights: npt.NDArray[Any], cell: IntAr
 # ------------------------------------------------------------------------------------------------------- numbers
 
 
-class Numbers(BySums):
+class Numbers(SumTarget):
     """Numbers: a row costs the square of its distance from the mean of its leaf."""
 
     task = "squared_error"
@@ -367,7 +367,7 @@ class Numbers(BySums):
         return Fraction(int(numbers.max()) - int(numbers.min())) ** 2 * unit**2
 
 
-class Rewards(BySums):
+class Rewards(SumTarget):
     """Rewards of actions: a row costs the reward of its best action less that of the action of its leaf."""
 
     task = "policy"

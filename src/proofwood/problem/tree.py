@@ -14,7 +14,7 @@ from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
 from proofwood.problem.objectives import IntegerWeights, Rounding, SumCost, TreeCost, integer_weights, share_of
-from proofwood.problem.targets import BySums, Classes, Target
+from proofwood.problem.targets import SumTarget, Classes, Target
 from proofwood.problem.whole_numbers import exact_integers
 
 MAX_DEPTH = 20
@@ -121,7 +121,7 @@ class TreeProblem:
         cls,
         X: npt.ArrayLike,
         targets: npt.ArrayLike,
-        make: type[BySums],
+        make: type[SumTarget],
         *,
         sample_weight: npt.ArrayLike | None = None,
         max_depth: int = 3,

@@ -14,7 +14,7 @@ from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import INSTRUCTION_SETS
 from proofwood.model.node_table import LEAF, FloatArray
 from proofwood.problem.objectives import decimal
-from proofwood.problem.targets import BySums, Numbers, Rewards
+from proofwood.problem.targets import SumTarget, Numbers, Rewards
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
 from tests.naive_targets import Naive, lost_reward, random_table, squared_error
@@ -89,7 +89,7 @@ def read(number: float, *, as_decimal: bool) -> Fraction:
 
 @pytest.mark.parametrize("kind", [Numbers, Rewards])
 @pytest.mark.parametrize("seed", range(40))
-def test_bounds_hold_and_are_close_for_numbers_of_any_size(kind: type[BySums], seed: int) -> None:
+def test_bounds_hold_and_are_close_for_numbers_of_any_size(kind: type[SumTarget], seed: int) -> None:
     rng = np.random.default_rng(seed)
     depth = int(rng.choice([0, 1, 2, 2, 3]))
     n_rows = int(rng.integers(1, 16 if depth < 3 else 9))

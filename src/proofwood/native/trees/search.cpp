@@ -22,7 +22,7 @@ Settings for_table(Settings settings, const Table& table) {
   if (settings.start_upper < kInfinite) settings.start_upper -= settings.prices.error * table.constant;
   Rules& rules = settings.rules;
   if (table.by_sums()) rules.packed = rules.greedy_tree = rules.polish = rules.beam = rules.local_search = false;
-  // Rounded down, a tree may cost a unit less where more levels are left, without more splits.
+  // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.similarity = rules.feature_bounds = rules.blocks = false;
   return settings;
