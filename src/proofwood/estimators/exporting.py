@@ -179,7 +179,7 @@ class Exporting:
 
         return to_r(self._for_raw_rows())
 
-    def to_excel(self, cells: Mapping[Any, str] | None = None) -> str:
+    def to_excel(self, cells: Mapping[Any, str] | Sequence[str] | None = None) -> str:
         """Return a formula of Excel or LibreOffice that gives the class of the row beside it; copy it down.
 
         Blank cells are missing values, dates are dates, booleans are ``TRUE`` and ``FALSE``. Names of functions are
@@ -189,12 +189,14 @@ class Exporting:
         Parameters
         ----------
         cells : cell of a column in the first row, by the name of the column (by its number, if training had no names);
-            by default ``A2``, ``B2``, ... in the order of the training columns
+            by default ``A2``, ``B2``, ... in the order of the training columns, which is not that of a sheet with the
+            target among them. Or row 1 of the sheet as it stands, such as ``list(frame.columns)``, from cell A1
 
         Raises
         ------
         ValueError
-            If the formula is too long for a cell, or a spreadsheet cannot hold the model; the message says what to do.
+            If the sheet lacks a column that the model tests, the formula is too long for a cell, or a spreadsheet
+            cannot hold the model; the message says what to do.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.excel import to_excel

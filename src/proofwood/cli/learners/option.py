@@ -27,7 +27,7 @@ class Option:
     read : function that parses the typed value; ValueError if it cannot
     needs_table : whether the value names columns or labels, so that :attr:`LearnerOptions.with_table` parses it
     values : all permitted values, if the option takes one of a few words; else empty
-    alone : of an option of whole numbers, the value if it is typed without one, and what it counts; None if it needs one
+    alone : for an option of whole numbers that may be typed without one, the number that it means, and of what
     """
 
     name: str

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.printable import shown
 from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import (
     Exported,
@@ -40,20 +41,22 @@ _FIRST_DAY = -25_508  # 1900-03-01: Excel has a day before it that did not exist
 _DAY = 86_400_000_000
 
 
-def to_excel(model: Exported, cells: Mapping[Any, str] | None = None) -> str:
+def to_excel(model: Exported, cells: Mapping[Any, str] | Sequence[str] | None = None) -> str:
     """The formula of one cell.
 
     Parameters
     ----------
     model : the model
-    cells : cell of each column, by its name (its number, if training had no names); by default A2, B2, ...
+    cells : cell of each column, by its name (its number, if training had no names); by default A2, B2, ...; or the
+        header of the sheet, whose first cell is A1
 
     Raises
     ------
     ExportError
         If the formula would be too long, or cannot hold the model.
     """
-    formulas = Formulas(model, _cells(model, cells or {}))
+    named = isinstance(cells, Mapping) or cells is None
+    formulas = Formulas(model, _cells(model, cells or {}) if named else _below(model, list(cells)))
     if formulas.steps:
         total = len(formulas.prediction) + sum(map(len, formulas.steps))
         raise ExportError(
@@ -83,6 +86,24 @@ def _cells(model: Exported, given: Mapping[Any, str]) -> dict[int, str]:
             raise ExportError(
                 f"the columns {names[0]!r} and {names[1]!r} have the same cell {found[j]!r}: change cells"
             )
+    return found
+
+
+def _below(model: Exported, header: Sequence[str]) -> dict[int, str]:
+    """The cell of each tested column, below a header. Raise ExportError if it is not there once."""
+    if not model.by_name:
+        raise ExportError("training had no names of columns: pass their cells by number, such as {0: 'C2'}")
+    found = {}
+    for j in model.used:
+        name = model.columns[j].name
+        places = [place for place, title in enumerate(header) if str(title).strip() == name.strip()]
+        if len(places) != 1:
+            has = "has more than once" if places else "does not have"
+            raise ExportError(
+                f"the model tests the column {name!r}, which the header of the sheet {has} ({shown(header, 20)}): give "
+                "the names as they stand in row 1, each tested column once"
+            )
+        found[j] = f"{letters(places[0])}2"
     return found
 
 
