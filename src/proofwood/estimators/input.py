@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -215,18 +215,32 @@ def _require_distinct_names(frame: Any) -> None:
 
 
 def _require_columns(estimator: BaseEstimator, frame: Any) -> None:
-    """Raise scikit-learn's error about names; if columns are missing, it also says which of them the model tests."""
+    """Raise scikit-learn's error about names, with what is known of the columns that are missing or too many."""
     try:
         validate_data(estimator, _with_names(frame), reset=False, skip_check_array=True)
     except ValueError as error:
-        given = {str(name) for name in frame.columns}
-        missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
-        if not missing:
+        more = [*_of_missing_columns(estimator, frame), *_of_target(estimator, frame)]
+        if not more:
             raise
+        raise ValueError("\n".join([str(error).rstrip(), *more])) from error
+
+
+def _of_missing_columns(estimator: Any, frame: Any) -> Iterator[str]:
+    """Which of the columns that a frame lacks the model tests."""
+    given = {str(name) for name in frame.columns}
+    missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
+    if missing:
         tested = [name for name in missing if name in estimator.tested_columns_]
         told = f"tests {shown(tested, 20)}" if tested else "tests none, so any values will do"
-        more = f"Of the missing columns, the model {told} (tested_columns_)."
-        raise ValueError(f"{str(error).rstrip()}\n{more}") from error
+        yield f"Of the missing columns, the model {told} (tested_columns_)."
+
+
+def _of_target(estimator: Any, frame: Any) -> Iterator[str]:
+    """How to drop the target of the fit from a frame that holds it."""
+    target = estimator.target_name_
+    if target in map(str, frame.columns) and target not in getattr(estimator, "feature_names_in_", ()):
+        how = f"X.drop(columns={target!r})" if is_pandas(frame) else f"X.drop({target!r})"
+        yield f"The column {target!r} is the target, which the model predicts: drop it, for example with {how}."
 
 
 def _with_names(frame: Any) -> Any:
