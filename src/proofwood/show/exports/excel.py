@@ -55,8 +55,8 @@ def to_excel(model: Exported, cells: Mapping[Any, str] | Sequence[str] | None = 
     ExportError
         If the formula would be too long, or cannot hold the model.
     """
-    named = isinstance(cells, Mapping) or cells is None
-    formulas = Formulas(model, _cells(model, cells or {}) if named else _below(model, list(cells)))
+    given = {} if cells is None else cells
+    formulas = Formulas(model, _cells(model, given) if isinstance(given, Mapping) else _below(model, given))
     if formulas.steps:
         total = len(formulas.prediction) + sum(map(len, formulas.steps))
         raise ExportError(
