@@ -6,6 +6,8 @@ import numbers
 
 from joblib import cpu_count, effective_n_jobs
 
+from proofwood.hints import parameter
+
 MOST_LEFT_OUT = 1024
 """The largest number of cores that a negative ``n_jobs`` may leave unused."""
 
@@ -23,9 +25,11 @@ def require_jobs(n_jobs: object, worker: str = "thread") -> None:
     if n_jobs is None:
         return
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} is not a number of {several}: {expected}")
+        raise ValueError(f"{parameter('n_jobs', n_jobs)} is not a number of {several}: {expected}")
     if n_jobs < -MOST_LEFT_OUT:
-        raise ValueError(f"n_jobs={n_jobs!r} would leave more than {MOST_LEFT_OUT} cores unused: {expected}")
+        raise ValueError(
+            f"{parameter('n_jobs', n_jobs)} would leave more than {MOST_LEFT_OUT} cores unused: {expected}"
+        )
 
 
 def jobs_of(n_jobs: int | None, worker: str = "thread") -> int:

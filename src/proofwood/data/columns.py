@@ -23,6 +23,7 @@ from proofwood.data import moments
 from proofwood.data.kinds import CATEGORIES, MOMENTS, NUMBERS, Kind, LevelType
 from proofwood.data.text_forms import NumberForm, form_from, numbers_like
 from proofwood.exceptions import DataError
+from proofwood.hints import parameter
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import holds_infinity
 from proofwood.printable import first_line, is_word, shown
@@ -214,7 +215,7 @@ def as_dense(data: Any) -> Any:
             f"X is a sparse matrix with {n_rows:,} rows, {n_columns:,} columns and {data.nnz:,} stored values. As a "
             f"dense array, which the learners need, it takes {memory.shown(needed)}, but only {memory.shown(room)} may "
             "be used: keep fewer columns, for example with sklearn.feature_selection.SelectKBest, use fewer rows, or "
-            "raise memory_limit"
+            f"raise {parameter('memory_limit')}"
         )
     return data.toarray()
 

@@ -7,7 +7,6 @@ read by the form of training.
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +31,7 @@ from proofwood.data.text_forms import (
     saved_form,
     what,
 )
-from proofwood.hints import About, Hint
+from proofwood.hints import About, Hint, repeated
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 
@@ -171,7 +170,7 @@ def _open(name: str, found: Found) -> Hint:
         (name,),
         f"{name!r} is text of {what(found.forms[0])}, written like {' or '.join(examples)}, and was not read",
         f"say which, such as written_as={{{name!r}: {examples[0]!r}}}",
-        f"say which, such as --written-as {shlex.quote(f'{name}={examples[0]}')}{commas}",
+        f"say which, such as {repeated('--written-as', [f'{name}={examples[0]}'])}{commas}",
     )
 
 
@@ -183,5 +182,5 @@ def _in_the_way(name: str, form: Form, others: Sequence[str]) -> Hint:
         f"{name!r} is text of {what(form)} written like {form.example}, but for {shown(others, 5)}, and was not read",
         f"correct {'it' if len(others) == 1 else 'them'}, or pass missing_values={ {name: list(others[:5])}!r} if {it}",
         f"correct {'it' if len(others) == 1 else 'them'}, or say "
-        f"{' '.join('--missing ' + shlex.quote(f'{name}={text}') for text in others[:5])} if {it}",
+        f"{repeated('--missing', [f'{name}={text}' for text in others[:5]])} if {it}",
     )

@@ -20,6 +20,7 @@ import numpy as np
 from proofwood.data import moments
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
+from proofwood.hints import repeated, way_out
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 
@@ -480,12 +481,14 @@ def numbers_of(texts: Sequence[str], form: Form, name: str) -> list[Number]:
         else:
             numbers.append(number)
     if others:
+        pairs = [f"{name}={text}" for text in others[:3]]
+        absent = way_out(f"missing_values={others[:3]!r}", repeated("--missing", pairs))
+        otherwise = way_out(f"written_as={{{name!r}: ...}}", repeated("--written-as", [f"{name}=..."]))
         mark = " (training did not show the decimal mark)" if _is_open(form) else ""
         raise DataError(
             f"column {name!r} holds {shown(others, 3)}: expected {what(form)} written like {form.example}{mark}. "
-            "Correct the "
-            f"cells, or fit with missing_values={others[:3]!r} if they stand for missing values, with written_as="
-            f"{{{name!r}: ...}} if the column is written otherwise (--missing, --written-as)"
+            f"Correct the cells, or fit with {absent} if they stand for missing values, with {otherwise} if the column "
+            "is written otherwise"
         )
     return numbers
 

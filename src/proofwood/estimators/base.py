@@ -34,7 +34,7 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
-from proofwood.hints import Hint
+from proofwood.hints import Hint, parameter
 from proofwood.jobs import jobs_of
 from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -93,7 +93,8 @@ def fit_within(memory_limit: int | str | None) -> Iterator[None]:
         except MemoryError as error:
             raise memory.MemoryLimitError(
                 f"fit ran out of memory before it had a model ({str(error) or 'an allocation failed'}): raise "
-                "memory_limit or the limits of the process, use fewer rows or columns, or set n_jobs=1"
+                f"{parameter('memory_limit')} or the limits of the process, use fewer rows or columns, or set "
+                f"{parameter('n_jobs', 1)}"
             ) from error
 
 
@@ -355,7 +356,7 @@ class ProvedClassifier(FittedClassifier):
         n_rows, n_columns = given.columns.shape
         raise TimeoutError(
             f"the time limit of {limit:g} s was reached while {n_rows:,} rows with {n_columns:,} columns were "
-            "prepared: raise time_limit"
+            f"prepared: raise {parameter('time_limit')}"
         ) from None
 
     def _reported(self, solve: Callable[[Progress | None], Result], limit: float | None) -> Result:

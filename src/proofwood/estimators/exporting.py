@@ -15,6 +15,7 @@ from proofwood.data.columns import is_number
 from proofwood.data.kinds import NUMBERS, Kind
 from proofwood.data.schema import Schema
 from proofwood.files import write_whole
+from proofwood.hints import way_out
 from proofwood.model.node_table import NodeTable
 from proofwood.printable import shown
 
@@ -62,10 +63,12 @@ class Exporting:
                 converts and column.kind in NUMBERS and not column.form and all(map(math.isfinite, map(float, absent)))
             )
             if absent and not known:
+                others = way_out("missing_values={'age': [999]}", "--missing age=999")
+                what = way_out("missing_values", "--missing")
                 raise ExportError(
-                    f"column {column.name!r} has missing_values {shown(absent, 3)}, which an export reads as values: "
-                    "replace them by missing values in the training table, or name them only for other columns, such "
-                    "as missing_values={'age': [999]}, and fit again"
+                    f"column {column.name!r} has {what} {shown(absent, 3)}, which an export reads as values: replace "
+                    "them by missing values in the training table, or name them only for other columns, such as "
+                    f"{others}, and fit again"
                 )
         return found
 

@@ -53,6 +53,7 @@ from proofwood.estimators.posed_diagram import (
 from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
+from proofwood.hints import parameter, way_out
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, NodeTable
@@ -446,7 +447,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise_ended(result.stats.stopped_by)
-            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
+            more = parameter("time_limit")
+            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise {more}")
         model = self._lifted(result.model, problem)
         require_as_reported(model, problem, result)
         result = of_fewer_tests(dataclasses.replace(result, model=model), problem)
@@ -584,7 +586,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
 
     def _less(self) -> str:
-        return "a larger alpha, smaller widths, MaxSplits, or fewer tests with max_thresholds"
+        splits = way_out("MaxSplits", "--max-splits")
+        return f"a larger alpha, smaller widths, {splits}, or fewer tests with {parameter('max_thresholds')}"
 
     # ------------------------------------------------------------------------------------------------------ saving
 
