@@ -159,11 +159,13 @@ def _cells(estimator: Any, header: list[str] | None) -> str:
     """Which cells the formula reads, in words: the file of training has the target, too, so that its letters differ."""
     from proofwood.printable import printable
     from proofwood.show.exports.excel import letters
+    from proofwood.show.exports.source import conversion
 
     schema, tested = estimator.schema_, estimator.model_.tested_columns
     names = {j: schema.columns[j].name for j in sorted(tested)}
     places = {j: j if header is None else header.index(name) for j, name in names.items()}
-    cells = [f"{printable(name)} in {letters(places[j])}2" for j, name in names.items()]
+    told = {j: printable(conversion(schema.columns[j])) for j in names}
+    cells = [f"{printable(name)} in {letters(places[j])}2{told[j] and f' ({told[j]})'}" for j, name in names.items()]
     if not cells:
         return "note: the formula reads no cell"
     if header is not None:

@@ -15,12 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.hints import way_out
 from proofwood.printable import shown
 from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import (
     Exported,
     ExportError,
     exact,
+    export_a_program,
     instant,
     require_one_type,
     require_utf8,
@@ -58,10 +60,11 @@ def to_excel(model: Exported, cells: Mapping[Any, str] | Sequence[str] | None = 
     given = {} if cells is None else cells
     formulas = Formulas(model, _cells(model, given) if isinstance(given, Mapping) else _below(model, given))
     if formulas.steps:
+        book = way_out("to_xlsx('model.xlsx')", "--to xlsx --out model.xlsx")
         total = len(formulas.prediction) + sum(map(len, formulas.steps))
         raise ExportError(
             f"the formula would have {total:,} characters, but one cell is sure to hold only {LONGEST:,} and {DEEPEST} "
-            f"nested IF: write a workbook, which has room for the steps between, with to_xlsx('model.xlsx')"
+            f"nested IF: write a workbook, which has room for the steps between, with {book}"
         )
     return f"={formulas.prediction}"
 
@@ -190,8 +193,8 @@ class Formulas:
         assert threshold is not None
         if len(terms) > MOST_TERMS:
             raise ExportError(
-                f"a weighted sum has {len(terms):,} terms, but a formula may have at most {MOST_TERMS}: export a "
-                "program, with to_python(), to_r() or to_java()"
+                f"a weighted sum has {len(terms):,} terms, but a formula may have at most {MOST_TERMS}: "
+                + export_a_program()
             )
         total = "+".join(f"{number(value)}*{self.cells[column]}" for column, value in terms)
         return self._guarded(f"{total}<={number(threshold)}", branch)
