@@ -19,14 +19,13 @@ import numpy.typing as npt
 from proofwood.data.columns import (
     Column,
     Columns,
-    as_frame,
     as_levels,
-    is_frame,
     read_columns,
     require_exact_integers,
     require_no_infinity,
     require_told_apart,
 )
+from proofwood.data.frames import as_frame, is_frame
 from proofwood.data.from_text import read_from_text
 from proofwood.data.kinds import CATEGORIES, MOMENTS, NUMBERS, Kind, LevelType, Taken
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, hints_of

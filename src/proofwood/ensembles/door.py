@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_pandas
+from proofwood.data.frames import is_pandas
 from proofwood.data.kinds import CATEGORIES, Kind
 from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers.given import Given, Header, numbers_alone, row_of, value_of, with_value

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import arguments
-from proofwood.data.columns import as_table
+from proofwood.data.frames import as_table
 from proofwood.data.kinds import Kind
 from proofwood.ensembles import door
 from proofwood.ensembles.door import Admitted

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
-from proofwood.data.columns import as_dense, is_sparse
+from proofwood.data.frames import as_dense, is_sparse
 from proofwood.data.schema import training_table
 from proofwood.data.table_hints import class_hints, rare_hints, target_hints
 from proofwood.data.targets import banded

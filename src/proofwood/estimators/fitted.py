@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer, one_row
-from proofwood.data.columns import Column, as_dense, is_frame
+from proofwood.data.columns import Column
+from proofwood.data.frames import as_dense, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.targets import Bands
 from proofwood.data.thresholds import ThresholdRule

@@ -15,7 +15,8 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, is_sparse, require_no_infinity
+from proofwood.data.columns import require_no_infinity
+from proofwood.data.frames import as_dense, as_frame, is_frame, is_pandas, is_sparse
 from proofwood.data.targets import require_classes
 from proofwood.exceptions import DataError, DataWarning
 from proofwood.hints import About, Hint

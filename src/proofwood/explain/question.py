@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import arguments
-from proofwood.data.columns import as_frame, is_frame, is_sparse
+from proofwood.data.frames import as_frame, is_frame, is_sparse
 from proofwood.engines.run import Clock
 from proofwood.ensembles.door import Admitted
 from proofwood.ensembles.explained import Explained

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, is_polars, is_sparse
+from proofwood.data.frames import as_dense, as_frame, is_frame, is_pandas, is_polars, is_sparse
 from proofwood.exceptions import DataError
 from proofwood.printable import shown
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_frame, is_pandas, read_columns
+from proofwood.data.columns import read_columns
+from proofwood.data.frames import is_frame, is_pandas
 from proofwood.data.kinds import Kind, Taken
 from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers.given import Header

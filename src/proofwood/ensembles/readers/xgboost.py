@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_pandas
+from proofwood.data.frames import is_pandas
 from proofwood.ensembles.forest import (
     LINKED,
     NO_CLASSES,
