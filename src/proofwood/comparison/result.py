@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from proofwood.markup import escaped
+from proofwood.markup import table
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
 from proofwood.show.comparison import plot_intervals
@@ -211,9 +211,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         head, rows = self._texts()
-        cells = "".join(f"<th>{escaped(text)}</th>" for text in head)
-        body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        return table(rows, head=head)
 
 
 def _shown(interval: Interval, *, signed: bool = False) -> str:
