@@ -26,7 +26,8 @@ from proofwood.report.measures import (
     interval,
     operating_points,
 )
-from proofwood.report.words import Words, percent
+from proofwood.report.words import Words
+from proofwood.show.labels import percent
 
 MOST_IN_MATRIX = 60
 """The most classes for a confusion matrix. With more classes, a report lists only the most frequent confusions."""
