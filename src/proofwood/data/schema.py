@@ -101,7 +101,7 @@ class Schema:
             (column.name, *_kind_and_values(column), f"{column.missing:,}" if column.missing else "", self._note(j))
             for j, column in enumerate(self.columns)
         ]
-        return titled(title, "", ("column", "kind", "in training", "missing", ""), lines, scroll=True)
+        return titled(title, "", ("column", "kind", "in training", "missing", "note"), lines, scroll=True)
 
     def _note(self, j: int) -> str:
         """What else a reader should know of how a column was read."""

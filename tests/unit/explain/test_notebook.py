@@ -138,7 +138,7 @@ def test_rules_are_a_table(table, tree):
 def test_what_a_class_depends_on_is_shown_by_two_rows(explainer):
     found = explainer.independent_of("age")
     lines = told(found)
-    assert lines[0] == ["", *(f"predicted {label}" for label in found.classes)]
+    assert lines[0] == ["feature", *(f"predicted {label}" for label in found.classes)]
     assert lines[1][0] == "age"
     assert [line[1] == line[2] for line in lines[1:]] == [False, *(True for _ in lines[2:])]
     never = explainer.independent_of(HEBREW)

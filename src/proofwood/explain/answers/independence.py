@@ -94,7 +94,7 @@ class Independence(Kept):
         ]
         texts.sort(key=lambda line: line[0] != self.feature)
         told = f"the class depends on {self.feature}{limits_text(self.model, self.limits)}"
-        head = ("", *(f"predicted {label}" for label in self.classes))
+        head = ("feature", *(f"predicted {label}" for label in self.classes))
         return titled(told, "two rows that differ in this feature alone", head, texts, scroll=True)
 
 
