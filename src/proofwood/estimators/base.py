@@ -35,7 +35,7 @@ from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.hints import Hint, parameter
-from proofwood.jobs import jobs_of
+from proofwood.jobs import jobs_of, this_run
 from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.ranked import OutOfTime
@@ -368,6 +368,7 @@ class ProvedClassifier(FittedClassifier):
         self.model_ = model
         self.result_ = result
         self.loaded_ = False
+        self._proved_in = this_run()
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap

@@ -25,6 +25,7 @@ from proofwood.explain.nearest.measure import Metric, measure_of
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told
 from proofwood.explain.show.plot import plot_explanation
+from proofwood.markup import titled
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
@@ -422,7 +423,7 @@ class Explanation(Rejoined):
 
         All texts are escaped.
         """
-        return told.as_html(self.rule(), self._summary() + self._space(), *self._table())
+        return titled(self.rule(), self._summary() + self._space(), *self._table())
 
     def _space(self) -> str:
         """Text after a claim that names the rows it is about; empty if it is about all rows."""

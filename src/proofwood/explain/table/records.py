@@ -23,12 +23,15 @@ from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.nearest.measure import measure_of
 from proofwood.explain.question import features_of
+from proofwood.markup import titled
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_SHOWN = 200
+"""Most rows of a table that a notebook shows."""
 CHANGES = ("contrastive", "counterfactual")
 """Kinds that propose a change: in columns of integer types, integers change only to integers."""
 
@@ -259,6 +262,14 @@ class Explanations(Rejoined, Sequence[Explanation]):
     def __repr__(self) -> str:
         told = "" if self.reading == CHECKED else f", reading {self.reading}"
         return f"<{type(self).__name__}: {len(self)} {self.kind}{told}>"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (r["row"], r["prediction"], r.get("text") or r["rule"], r["status"]) for r in self.records[:MOST_SHOWN]
+        ]
+        more = len(self) - len(lines)
+        note = f"the first {len(lines)}; to_frame() has {more:,} more" if more else ""
+        return titled(repr(self).strip("<>"), note, ("row", "predicted", "explanation", "status"), lines, scroll=True)
 
     def to_frame(self) -> pl.DataFrame:
         """A polars data frame with the columns listed below, one row per explanation.
