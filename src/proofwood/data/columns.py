@@ -113,7 +113,10 @@ class Columns:
 
 def is_frame(data: object) -> bool:
     """Whether ``data`` is a frame of pandas, polars (also lazy), Arrow, DuckDB, or another library for narwhals."""
-    return is_pandas(data) or is_polars(data) or (_may_be_frame(data) and _is_other_frame(data))
+    if isinstance(data, (np.ndarray, list, tuple, np.generic)):
+        return False
+    may_be = hasattr(data, "collect") or hasattr(data, "columns") or hasattr(data, "column_names")
+    return is_pandas(data) or is_polars(data) or (may_be and _is_other_frame(data))
 
 
 def is_pandas(data: object) -> bool:
@@ -126,13 +129,6 @@ def is_polars(data: object) -> bool:
     """Whether ``data`` is a polars data frame; this does not import polars."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(data, polars.DataFrame)
-
-
-def _may_be_frame(data: object) -> bool:
-    """Whether ``data`` might be a frame of some library; arrays and lists are not."""
-    return not isinstance(data, (np.ndarray, list, tuple, np.generic)) and (
-        hasattr(data, "collect") or hasattr(data, "columns") or hasattr(data, "column_names")
-    )
 
 
 def _is_other_frame(data: object) -> bool:

@@ -16,11 +16,11 @@ from proofwood.data.kinds import Kind
 from proofwood.decimals import DIGITS, at_least, at_most
 from proofwood.engines.run import Clock
 from proofwood.ensembles.considered import among_rows
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, model_of
 from proofwood.ensembles.fingerprint import plain
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.nearest.measure import Metric, measure_of
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told

@@ -14,11 +14,11 @@ from proofwood import arguments, memory
 from proofwood.decimals import DIGITS
 from proofwood.engines.run import Clock
 from proofwood.ensembles.considered import among_rows
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, explained, model_of
 from proofwood.ensembles.kept import Kept, Rejoined
 from proofwood.ensembles.outcomes import Within
 from proofwood.ensembles.outline import Outline
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.checked import CheckedOracle

@@ -360,8 +360,7 @@ def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
         return [_kind_of_column(table.iloc[:, j]) for j in columns]
     if is_frame(table):
         return [_kind_of_polars(table.dtypes[j]) for j in columns]
-    kind = _kind_of_dtype(table.dtype) if isinstance(table, np.ndarray) else Kind.NUMERIC
-    return [kind] * len(columns)
+    return [_kind_of_dtype(table.dtype) if isinstance(table, np.ndarray) else Kind.NUMERIC] * len(columns)
 
 
 def _kind_of_column(column: Any) -> Kind:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.fingerprint import fingerprint, plain
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.nearest.measure import measure_of
