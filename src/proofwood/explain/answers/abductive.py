@@ -10,7 +10,7 @@ from proofwood.ensembles.regions import in_region, units
 from proofwood.ensembles.space import Key
 from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.question import Question
+from proofwood.explain.question import Question, features_of
 from proofwood.explain.search.extract import Found, NotSufficientError
 from proofwood.explain.search.extract import abductive as find_abductive
 from proofwood.explain.search.inflate import Inflated
@@ -39,15 +39,15 @@ def abductive(
     q.require_plausible()
     if certificate:
         uncertified(q.model)
-    given = [] if order is None else q.features(order, "order")
-    kept, left_free = q.features(keep, "keep"), q.features(free, "free")
-    first = None if start is None else q.features(start, "start")
+    given = [] if order is None else features_of(q.model, order, "order")
+    kept, left_free = features_of(q.model, keep, "keep"), features_of(q.model, free, "free")
+    first = None if start is None else features_of(q.model, start, "start")
     strict = given if order is not None and not smallest else None
     found = _one(q, strict, kept, left_free, first)
     status, lower = status_of(found, "sufficient"), float("nan")
     if smallest and found.proved:
         found, status, lower = _smallest(q, found, kept, left_free)
-    low, high = q.box(found.features)
+    low, high = q.scores.box(q.cells, found.features)
     result = q.explanation(
         "abductive",
         found.features,

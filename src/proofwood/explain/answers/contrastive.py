@@ -21,7 +21,7 @@ from proofwood.explain.nearest.search import TOLERANCE, Nearest, cheapest, neare
 from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.refute import NoCertificateError
-from proofwood.explain.question import Question
+from proofwood.explain.question import Question, features_of
 from proofwood.explain.search.extract import Found
 from proofwood.explain.search.extract import contrastive as find_contrastive
 from proofwood.explain.search.questions import members
@@ -37,8 +37,8 @@ def contrastive(
     arguments.flags(smallest=smallest, certificate=certificate)
     if certificate:
         uncertified(q.model)
-    fixed = q.features(immutable, "immutable")
-    given = None if order is None or smallest else q.features(order, "order")
+    fixed = features_of(q.model, immutable, "immutable")
+    given = None if order is None or smallest else features_of(q.model, order, "order")
     lower = float("nan")
     found = find_contrastive(q, order=given, immutable=fixed)
     if smallest and found is not None and found.proved:
@@ -58,7 +58,7 @@ def _smallest(q: Question, fixed: list[int], start: Found) -> Found:
     """The fewest features whose change can change the class, from a nearest row if prices can count features."""
     prices = count_prices(q.model, q.cells) if isinstance(q.oracle, SearchOracle) else None
     if prices is not None:
-        near = cheapest(q, prices, q.box(fixed), starts=[next(iter(start.witnesses.values()))])
+        near = cheapest(q, prices, q.scores.box(q.cells, fixed), starts=[next(iter(start.witnesses.values()))])
         lower = math.ceil(near.lower_bound - TOLERANCE)
         features = frozenset(members(0 if near.cells is None else q.learn_witness(near.cells)))
         if near.cells is not None and features and (len(features) < len(start.features) or len(features) <= lower):
@@ -94,7 +94,7 @@ def counterfactual(
         raise ValueError(
             "weights are not for metric='changes', which counts 1 for each changed feature: use metric='l1'"
         )
-    fixed = q.features(immutable, "immutable")
+    fixed = features_of(q.model, immutable, "immutable")
     measure = measure_of(q.model, q.row, q.cells, metric, weights, within=within, fixed=fixed)
     if certificate:
         uncertified(q.model, linear, measure)

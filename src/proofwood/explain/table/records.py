@@ -146,7 +146,7 @@ def explanation_of(
         witness_cells=dict(sorted(witnesses.items())),
         targets=None if targets is None else tuple(targets),
         keep=tuple(record.get("keep", ())),
-        immutable=tuple(features_of(model.feature_names, options.get("immutable") or (), "immutable")),
+        immutable=tuple(features_of(model, options.get("immutable") or (), "immutable")),
         distance=record.get("distance", math.nan),
         lower_bound=record.get("lower_bound", math.nan),
         prices=None if measure is None else measure.prices,
