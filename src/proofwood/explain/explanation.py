@@ -262,7 +262,7 @@ class Explanation(Rejoined):
         parts = []
         for feature in self.features:
             columns = self.model.inputs_of(feature)
-            if self.model.is_choice(feature):
+            if feature in self.model.choices:
                 parts.append(Fraction(1))
                 continue
             for j in columns:
@@ -287,7 +287,8 @@ class Explanation(Rejoined):
         made: dict[int, FloatArray] = {}
         for feature, cells in self.witness_cells.items():
             if id(cells) not in made:
-                made[id(cells)] = self.model.row(cells, like=self.row) if self.found_row is None else self.found_row
+                found = self.found_row
+                made[id(cells)] = self.model.grid.row(cells, like=self.row) if found is None else found
             rows[feature] = made[id(cells)]
         return rows
 

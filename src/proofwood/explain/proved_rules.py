@@ -258,7 +258,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
             region = rule.region
             answer = oracle.ask_region(region.low, region.high, region.label, clock=clock)
             if answer.witness is not None:
-                row = self.model.row(answer.witness, like=np.zeros(len(self.model.inputs)))
+                row = self.model.grid.row(answer.witness, like=np.zeros(len(self.model.inputs)))
                 return CheckedRules(len(self), number, number, row)
             if answer.changes is None:
                 return CheckedRules(len(self), number)

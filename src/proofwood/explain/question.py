@@ -99,12 +99,10 @@ class Question(Questions):
         self.filled = tuple(np.flatnonzero(given.filled[0]).tolist())
         codes = self.model.predict_codes(given.values) if self.model.is_relative else given.codes
         cells, label = self.model.grid.cells_of(given.values)[0], int(codes[0])
-        targets = _codes_of(self.model, target, label)
+        targets = None if target is None else _codes_of(self.model, target, label)
         known = engines.known(cells, label, targets)
         super().__init__(engines.oracle, cells, label, targets=targets, clock=clock, known=known)
         self._since, self._turns = clock, SURE_TURNS
-        every = range(self.scores.n_classes) if targets is None else targets
-        self._others = [k for k in every if k != label]
         self.stated: Mapping[str, Any] = {}
 
     @property
@@ -181,16 +179,16 @@ class Question(Questions):
         known = [self._by_sums(cells) for cells in many]
         open_ = [i for i, one in enumerate(known) if None in one and False not in one]
         if open_:
-            rows = self.model.rows([many[i] for i in open_], like=self.row)
+            rows = self.model.grid.rows([many[i] for i in open_], like=self.row)
             codes, shown = self.model.predict_codes(rows).tolist(), self.model.are_plausible(rows).tolist()
             for i, code, is_plausible in zip(open_, codes, shown, strict=True):
                 has, may = known[i]
-                known[i] = [code in self._others if has is None else has, is_plausible if may is None else may]
+                known[i] = [code in self.others if has is None else has, is_plausible if may is None else may]
         return [all(one) for one in known]
 
     def is_counted(self, row: FloatArray) -> bool:
         """Whether a row (n_inputs,) is plausible, and the model itself gives it another (target) class."""
-        return int(self.model.predict_codes(row[np.newaxis])[0]) in self._others and bool(
+        return int(self.model.predict_codes(row[np.newaxis])[0]) in self.others and bool(
             self.model.are_plausible(row[np.newaxis])[0]
         )
 
@@ -200,11 +198,11 @@ class Question(Questions):
         has: bool | None = None
         may: bool | None = True
         if scores.margin == 0:
-            has = scores.winner(cells) in self._others
+            has = scores.winner(cells) in self.others
         elif self.targets is None:
             sums = scores.sums(cells)
-            least = [scores.threshold_of_win(k, self.label, margin=False) + scores.margin for k in self._others]
-            has = True if (sums[self._others] - sums[self.label] >= least).any() else None
+            least = [scores.threshold_of_win(k, self.label, margin=False) + scores.margin for k in self.others]
+            has = True if (sums[self.others] - sums[self.label] >= least).any() else None
         if beside is not None:
             lead = int(beside.sums(cells) @ [-1, 1])
             beyond = lead - beside.threshold_of_win(1, 0, margin=False)
@@ -243,10 +241,8 @@ class Question(Questions):
         return shown
 
 
-def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...] | None:
-    """Codes of the target classes that the user names; None for all other classes."""
-    if target is None:
-        return None
+def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...]:
+    """Codes of the target classes that the user names."""
     classes = model.classes.tolist()
     codes = []
     for name in arguments.classes_of(target):
@@ -307,14 +303,15 @@ def as_table(x: Any) -> Any:
 
             return pl.DataFrame(row)
         return pd.DataFrame(row)
-    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a pandas series
-        return x.to_frame().T.infer_objects()
-    if is_sparse(x):
-        return x if len(x.shape) == 2 else x.reshape(1, -1)
-    if is_frame(x):
-        return as_frame(x) if not hasattr(x, "shape") else x
     if isinstance(x, list | tuple):
         nested = len(x) > 0 and all(isinstance(row, list | tuple | np.ndarray) for row in x)
         return [list(row) for row in x] if nested else [list(x)]
+    if not isinstance(x, np.ndarray):
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a pandas series
+            return x.to_frame().T.infer_objects()
+        if is_sparse(x):
+            return x if len(x.shape) == 2 else x.reshape(1, -1)
+        if is_frame(x):
+            return as_frame(x) if not hasattr(x, "shape") else x
     array = x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
     return array[np.newaxis] if array.ndim == 1 else array

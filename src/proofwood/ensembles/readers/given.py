@@ -100,6 +100,8 @@ class Header:
                 "missing values"
             )
         every = tuple(range(len(self.names)))
+        if isinstance(X, np.ndarray) or not (is_sparse(X) or is_frame(X)):
+            return Given(X if table else None, X, "place", every)
         if is_sparse(X):
             if not self._takes_sparse:
                 raise DataError(
@@ -109,8 +111,6 @@ class Header:
                 )
             X = X if len(X.shape) == 2 else X.reshape(1, -1)  # a row of a sparse array
             return Given(X, _dense(X, self.gap), "place", every)
-        if not is_frame(X):
-            return Given(X if table else None, X, "place", every)
         frame = as_frame(X)
         rows = X if hasattr(X, "schema") and hasattr(X, "to_batches") else frame  # a table of Arrow, which some take
         columns = [str(name) for name in frame.columns]

@@ -110,7 +110,7 @@ def column_names(known: Sequence[str] | None, n_columns: int, given: Sequence[st
 
 def numbers(X: Any, names: Sequence[str]) -> FloatArray:
     """A table of numbers as float64 columns in the order of ``names``; a frame is read by name."""
-    if is_frame(X):
+    if not isinstance(X, np.ndarray) and is_frame(X):
         columns = read_columns(in_order(X, names))
         for column in columns.columns:
             if column.kind in (Kind.NOMINAL, Kind.ORDERED):
@@ -356,11 +356,13 @@ def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
     table : a frame or an array-like with the columns of the model
     columns : indices of columns in it
     """
+    if isinstance(table, np.ndarray):
+        return [_kind_of_dtype(table.dtype)] * len(columns)
     if is_pandas(table):
         return [_kind_of_column(table.iloc[:, j]) for j in columns]
     if is_frame(table):
         return [_kind_of_polars(table.dtypes[j]) for j in columns]
-    return [_kind_of_dtype(table.dtype) if isinstance(table, np.ndarray) else Kind.NUMERIC] * len(columns)
+    return [Kind.NUMERIC] * len(columns)
 
 
 def _kind_of_column(column: Any) -> Kind:

@@ -88,7 +88,7 @@ def _one(
     except NotSufficientError as error:
         names = [q.model.feature_names[feature] for feature in free]
         cells = q.changing[q.change_of(q.all & ~mask_of(free))]
-        witness = q.model.row(cells, like=q.row)
+        witness = q.model.grid.row(cells, like=q.row)
         raise NotSufficientError(
             f"free={names}: a change of only these features can change the class, as in the row {witness.tolist()}. "
             "Every explanation needs at least one of them: remove some of them from free.",

@@ -87,7 +87,7 @@ def counterfactual(
     If there is a time limit and a certificate is asked for, the search gets half of the time.
     """
     arguments.choice(metric, "metric", get_args(Metric))
-    linear = read_constraints(constraints, q.model.inputs)
+    linear = () if constraints is None else read_constraints(constraints, q.model.inputs)
     q.stated = {"weights": weights, "within": within}
     arguments.flags(certificate=certificate)
     if metric == "changes" and weights is not None:
@@ -151,7 +151,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         differs = ~((row == q.row) | (np.isnan(row) & np.isnan(q.row)))
         features = [f for f in range(q.scores.n_features) if differs[q.model.inputs_of(f)].any()]
         length = measure.length(best.distance)
-    simply = np.array_equal(row, q.model.row(best.cells, like=q.row), equal_nan=True)  # the cells say which row it is
+    plain = q.model.grid.row(best.cells, like=q.row)  # the cells say which row this is
     return q.explanation(
         "counterfactual",
         features,
@@ -159,7 +159,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         dict.fromkeys(features, best.cells),
         distance=length,
         lower_bound=min(length, lower),
-        found_row=row if constraints or not simply else None,
+        found_row=row if constraints or not np.array_equal(row, plain, equal_nan=True) else None,
         **stated,
     )
 

@@ -58,11 +58,6 @@ class Measure:
     fixed: tuple[int, ...]
 
     @property
-    def box(self) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of the rows that do not change the features ``fixed``."""
-        return self.model.scores.box(self.cells, self.fixed)
-
-    @property
     def is_sum(self) -> bool:
         """Whether the prices of a row add up."""
         return self.metric != "linf"
@@ -84,7 +79,7 @@ class Measure:
         Among categories that the model does not distinguish, the row has the cheapest permitted one.
         """
         model, tariff, permitted = self.model, self.tariff, self.permitted
-        found = model.row(cells, like=self.row)
+        found = model.grid.row(cells, like=self.row)
         if self.metric != "changes":  # no value becomes missing; an unknown category is in the same cells
             lost = np.isnan(found) & ~np.isnan(self.row)
             found[lost] = [len(model.inputs[j].levels) for j in np.flatnonzero(lost).tolist()]
@@ -128,7 +123,9 @@ def measure_of(
     prices = count_prices(model, cells) if counted else cell_prices(model, tariff, cells, metric)
     if prices is None:
         return None
-    permitted = _forbid(model, row, cells, prices, within or {}, None if counted else tariff, metric)
+    permitted: Permitted = {}
+    if within:
+        permitted = _forbid(model, row, cells, prices, within, None if counted else tariff, metric)
     return Measure(model, row, cells, metric, tariff, tuple(prices), permitted, tuple(fixed))
 
 
@@ -141,7 +138,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
     which has all thresholds, has prices.
     """
     row = tariff.row
-    of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
+    of_choice = {j: tariff.choices.get(f) for f in model.choices for j in model.inputs_of(f)}
     prices = []
     for g, column in enumerate(model.grid.columns):
         j, own = column.column, int(cells[g])
@@ -212,19 +209,17 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
         price[:] = raised(stated, metric)
     else:
         for part, away, rate in (
-            (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], tariff.rate(j, True)),
-            (np.s_[:own], tariff.row[j] - high[:own], tariff.rate(j, False)),
+            (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], float(tariff.up[j])),
+            (np.s_[:own], tariff.row[j] - high[:own], float(tariff.down[j])),
         ):
-            price[part] = math.inf if math.isinf(rate) else raised(_times(rate, np.maximum(0.0, away)), metric)
+            price[part] = math.inf
+            if not math.isinf(rate):
+                with np.errstate(over="ignore"):
+                    paid = np.minimum(rate * np.clip(away, 0.0, sys.float_info.max), sys.float_info.max)
+                price[part] = raised(paid, metric)
     price[own:] = np.maximum.accumulate(price[own:])
     price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
     return price
-
-
-def _times(rate: float, away: FloatArray) -> FloatArray:
-    """Prices of changes of numbers, limited to the greatest float64."""
-    with np.errstate(over="ignore"):
-        return np.minimum(rate * np.minimum(away, sys.float_info.max), sys.float_info.max)
 
 
 def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
@@ -267,7 +262,7 @@ def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells
     roles = [model.grid.columns[g].role for g in columns]
     if len(columns) == 1 and roles[0] == "value":
         _price_others(made[0], int(cells[columns[0]]))
-    elif model.is_choice(feature) or all(role == "codes" for role in roles):
+    elif feature in model.choices or all(role == "codes" for role in roles):
         single = [i for i, g in enumerate(columns) if roles[i] == "value" or model.grid.columns[g].single]
         leaving = [i for i in single if cells[columns[i]] == 1]
         for i in leaving or single:  # the current category becomes 0; without one, another becomes 1
@@ -404,7 +399,7 @@ def _forbid_categories(
 def _forbid_choices(
     model: Explained, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
 ) -> None:
-    if not model.is_choice(feature):
+    if feature not in model.choices:
         raise ValueError(
             f"within[{name!r}]: the columns of this feature can change independently: name each column instead"
         )
@@ -421,7 +416,7 @@ def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tari
     total, dearest = 0.0, 0.0
     halves: set[int] = set()
     tables: set[int] = set()
-    for feature in _choices(model):
+    for feature in model.choices:
         columns = model.inputs_of(feature)
         table = tariff.choices.get(feature)
         if table is None:
@@ -455,8 +450,3 @@ def raised(price: Some, metric: Metric) -> Some:
             "changes"
         )
     return found
-
-
-def _choices(model: Explained) -> list[int]:
-    """Indices of the features that are a group of 0/1 columns, at most one of which is 1."""
-    return [f for f in range(model.scores.n_features) if model.is_choice(f)]

@@ -91,11 +91,7 @@ class Tariff:
             return float(self.up[j])
         if j in self.values:
             return self.values[j](then)
-        return self.rate(j, then > now) * abs(then - now)
-
-    def rate(self, j: int, more: bool) -> float:
-        """Price of a column per unit in one direction."""
-        return float(self.up[j] if more else self.down[j])
+        return float(self.up[j] if then > now else self.down[j]) * abs(then - now)
 
 
 def _finite(price: float) -> float | None:
@@ -131,8 +127,10 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
     TypeError, ValueError
         If a price is negative or not a number, or a column or category does not exist.
     """
-    if isinstance(weights, numbers.Real):
-        every = np.full(len(model.inputs), arguments.weight(weights, "weights"))
+    if weights is None or isinstance(weights, numbers.Real):
+        every = weights_of(model)
+        if weights is not None:
+            every[:] = arguments.weight(weights, "weights")
         return Tariff(row, every, every.copy())
     reader = _Reader(model, row)
     for key, value in arguments.mapping(weights, "weights", EXAMPLE).items():
@@ -161,7 +159,7 @@ class _Reader:
             columns = model.inputs_of(feature)
             if isinstance(value, numbers.Real):
                 self.down[columns] = self.up[columns] = arguments.price(value, what)
-            elif model.is_choice(feature):
+            elif feature in model.choices:
                 self._take_choice(feature, columns, value, what)
             else:
                 raise ValueError(
@@ -174,7 +172,7 @@ class _Reader:
             self.down[j] = self.up[j] = arguments.price(value, what)
         elif model.inputs[j].kind is Kind.NOMINAL:
             self._take_categories(j, value, what)
-        elif any(j in model.inputs_of(f) for f in range(model.scores.n_features) if model.is_choice(f)):
+        elif any(j in model.inputs_of(f) for f in model.choices):
             raise ValueError(
                 f"{what}={value!r}: the column is one of a group of 0/1 columns: expected a number, or prices for the "
                 "group by its name"

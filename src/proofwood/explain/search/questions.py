@@ -174,6 +174,7 @@ class Questions:
 
     Attributes
     ----------
+    others : codes of the classes that count as another class, ascending
     calls : number of questions that reached the oracle
     sufficient, changing : as in :class:`Known`
     """
@@ -203,6 +204,8 @@ class Questions:
             raise ValueError(f"targets={targets!r}: expected class codes from 0 to {self.scores.n_classes - 1}")
         if self.targets is not None and self.label in self.targets:
             raise ValueError(f"the row already has the class {self.label}: expected other classes as targets")
+        every = range(self.scores.n_classes) if self.targets is None else sorted(set(self.targets))
+        self.others = [k for k in every if k != self.label]
         self.n = self.scores.n_features
         self.all = (1 << self.n) - 1
         self.calls = 0
