@@ -50,7 +50,7 @@ from proofwood.estimators.posed_diagram import (
     share_of,
     without_bounds,
 )
-from proofwood.estimators.scope import in_words, limits_of
+from proofwood.estimators.scope import scope_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
 from proofwood.memory import MemoryLimitError
@@ -273,7 +273,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         try:
             if self.splits == "oblique":
                 tests, rows, columns = self._scaled(given)
-                scope = in_words(limits_of(self.schema_, self._views(given.columns)), self.schema_)
+                scope = scope_of(self.schema_, self._views(given.columns))
             else:
                 tests, rows, incomplete, scope = self._tests(given)
         except (OutOfTime, MemoryError) as error:

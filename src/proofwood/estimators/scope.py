@@ -5,7 +5,7 @@ Without such a text, the proof is about all models of the requested shape, over 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 
@@ -35,42 +35,31 @@ WORDS = {
 """The text for each limit, in the order of the texts of a scope."""
 
 
-def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> Mapping[Limit, Collection[int]]:
-    """The columns for which a search does not consider every test, by the kind of limit.
+def scope_of(
+    schema: Schema, views: Views, tests: Binarizer | None = None, *, few: int = 0, most: int | None = None
+) -> tuple[str, ...]:
+    """The limits of a search in words, one text per kind of limit; empty if the search considered every test.
 
     Parameters
     ----------
     schema : schema of the table
     views : views of its columns
     tests : tests of the columns, if the search is over tests and not over views
+    few : levels with fewer rows are pooled
+    most : most thresholds per column
     """
-    found = {**views.limits, Limit.LEFT_OUT: schema.unread}
+    found: dict[Limit, Collection[int]] = {**views.limits, Limit.LEFT_OUT: schema.unread}
     if tests is not None:
         of_levels = [int(tests.feature[i]) for i, levels in enumerate(tests.levels) if levels is not None]
         columns, counts = np.unique(np.array(of_levels, dtype=np.int64), return_counts=True)
         partial = found.get(Limit.FREQUENT, ())
         found[Limit.SINGLE] = [j for j in columns[counts > FEW_LEVELS].tolist() if j not in partial]
         found[Limit.THRESHOLDS] = sorted(tests.thinned)
-    return {limit: columns for limit, columns in found.items() if len(columns)}
-
-
-def in_words(
-    limits: Mapping[Limit, Collection[int]], schema: Schema, *, few: int = 0, most: int | None = None
-) -> tuple[str, ...]:
-    """The limits of a search in words, one text per kind of limit; empty if the search considered every test.
-
-    Parameters
-    ----------
-    limits : result of :func:`limits_of`
-    schema : schema of the table
-    few : levels with fewer rows are pooled
-    most : most thresholds per column
-    """
     numbers = {"few": few, "most": most, "s": "" if most == 1 else "s"}
     return tuple(
-        words.format(columns=_named(schema, limits[limit]), **numbers)
+        words.format(columns=_named(schema, found[limit]), **numbers)
         for limit, words in WORDS.items()
-        if limit in limits
+        if len(found.get(limit, ()))
     )
 
 
