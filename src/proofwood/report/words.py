@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from proofwood.show.labels import (
     tells_missing,
 )
 
+FOLDER = Path(__file__).parent
+"""The folder of the template, style and script of all pages."""
 LONGEST = 60
 """The most characters of a name in a sentence; longer names are shortened."""
 MOST_LEVELS = 12

@@ -44,7 +44,7 @@ def abductive(
     first = None if start is None else features_of(q.model, start, "start")
     strict = given if order is not None and not smallest else None
     found = _one(q, strict, kept, left_free, first)
-    status, lower = status_of(found, "sufficient"), float("nan")
+    status, lower = found.status("sufficient"), float("nan")
     if smallest and found.proved:
         found, status, lower = _smallest(q, found, kept, left_free)
     low, high = q.scores.box(q.cells, found.features)
@@ -63,13 +63,6 @@ def abductive(
     if inflate and found.proved:
         result, maximal = _inflated(q, result, given)
     return certified(q, result, left_free, maximal) if certificate else result
-
-
-def status_of(found: Found, incomplete: str) -> str:
-    """The status of a search result; ``incomplete`` is the status if it is correct but perhaps not minimal."""
-    if not found.proved:
-        return "unknown"
-    return "minimal" if found.complete else incomplete
 
 
 def _one(
@@ -104,7 +97,7 @@ def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tu
     best = find_smallest(q, keep=keep, free=free, start=found)
     assert best is not None, "some set suffices"
     lower = float(best.lower_bound)
-    status = "smallest" if best.smallest else status_of(best, "sufficient")
+    status = "smallest" if best.smallest else best.status("sufficient")
     if best.smallest and q.scores.margin and (real := _least_size(q, keep, free)) < lower:
         status, lower = status + UP_TO_ROUNDING, float(real)
     return best, status, lower

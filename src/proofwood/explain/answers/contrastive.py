@@ -12,7 +12,6 @@ import numpy as np
 from proofwood import arguments
 from proofwood.ensembles.linear import Constraint, read_constraints
 from proofwood.ensembles.space import Key
-from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.certified import certified, certified_distance, uncertified
 from proofwood.explain.answers.constrained import constrained
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
@@ -47,7 +46,7 @@ def contrastive(
     if found is None:
         result = q.explanation("contrastive", (), "none", {}, immutable=tuple(fixed))
     else:
-        status = "smallest" if smallest and found.smallest else status_of(found, "changing")
+        status = "smallest" if smallest and found.smallest else found.status("changing")
         result = q.explanation(
             "contrastive", found.features, status, found.witnesses, lower_bound=lower, immutable=tuple(fixed)
         )

@@ -17,8 +17,8 @@ import numpy as np
 
 from proofwood import arguments
 from proofwood.data.kinds import Kind
-from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.forest import OTHER
+from proofwood.ensembles.outline import Space
 from proofwood.ensembles.space import Key, position
 from proofwood.explain.nearest.tariffs import Choice, Tariff, Weights, read_tariff
 from proofwood.model.node_table import FloatArray, IntArray
@@ -36,7 +36,7 @@ class Measure:
 
     Parameters
     ----------
-    model : Explained
+    model : the columns of the model
     row : (n_inputs,) the row
     cells : (n_columns,) cells of the row
     metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares),
@@ -48,7 +48,7 @@ class Measure:
     fixed : features that do not change
     """
 
-    model: Explained
+    model: Space
     row: FloatArray
     cells: IntArray
     metric: Metric
@@ -94,7 +94,7 @@ class Measure:
 
 
 def measure_of(
-    model: Explained,
+    model: Space,
     row: FloatArray,
     cells: IntArray,
     metric: Metric,
@@ -129,7 +129,7 @@ def measure_of(
     return Measure(model, row, cells, metric, tariff, tuple(prices), permitted, tuple(fixed))
 
 
-def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metric = "l1") -> list[FloatArray]:
+def cell_prices(model: Space, tariff: Tariff, cells: IntArray, metric: Metric = "l1") -> list[FloatArray]:
     """For each grid column, the least price of a value in each cell.
 
     Unless a mapping or a function sets prices, a number costs the weight of its column per unit of change, and another
@@ -162,7 +162,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
     return prices
 
 
-def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
+def _price_of_codes(model: Space, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
     """Price of the cell that the row is not in, for a 0/1 grid column that stands for categories."""
     column = model.grid.columns[g]
     j = column.column
@@ -175,7 +175,7 @@ def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: 
     return share * (1.0 if missing else float(raised(float(tariff.up[j]), metric)))
 
 
-def _codes_of(model: Explained, g: int) -> list[int]:
+def _codes_of(model: Space, g: int) -> list[int]:
     """Codes of the categories for which a 0/1 grid column is 1; ``n_levels`` is the code of an unknown category."""
     given, codes = model.inputs[model.grid.columns[g].column], model.grid.columns[g].codes
     found = sorted(code for code in codes if code != OTHER)
@@ -197,7 +197,7 @@ def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
     return coming if metric == "linf" or math.isinf(coming) else coming - none
 
 
-def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
+def _prices_of_numbers(model: Space, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
     """Prices of the cells of a numeric column: for each cell, the price of its value that is nearest to the row."""
     j = model.grid.columns[g].column
     low, high = model.grid.ends(g)
@@ -222,7 +222,7 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
     return price
 
 
-def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
+def _check_order(model: Space, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
     """Raise ValueError if prices decrease with the distance from the row."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity
         steps = np.diff(stated)
@@ -238,12 +238,12 @@ def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArra
         )
 
 
-def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
+def count_prices(model: Space, cells: IntArray) -> list[FloatArray] | None:
     """Prices of cells whose sum is the number of changed features; None if no such prices exist.
 
     Parameters
     ----------
-    model : Explained
+    model : the columns of the model
     cells : (n_columns,) cells of the row
     """
     prices: list[FloatArray] = []
@@ -256,7 +256,7 @@ def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
     return [prices[at] for at in order.tolist()]
 
 
-def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells: IntArray) -> list[FloatArray] | None:
+def _count_feature(model: Space, feature: int, columns: Sequence[int], cells: IntArray) -> list[FloatArray] | None:
     """Prices for the grid columns of a feature that add up to 1 for every change of the feature; None if impossible."""
     made = [np.zeros(int(model.scores.n_thresholds[g]) + 1) for g in columns]
     roles = [model.grid.columns[g].role for g in columns]
@@ -285,7 +285,7 @@ def _price_others(price: FloatArray, own: int) -> None:
 
 
 def _forbid(
-    model: Explained,
+    model: Space,
     row: FloatArray,
     cells: IntArray,
     prices: Sequence[FloatArray],
@@ -315,7 +315,7 @@ def _forbid(
     return permitted
 
 
-def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
+def permitted_codes(model: Space, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
     """Mapping from columns of categories to the codes that ``within`` permits, including the row's own."""
     names = [given.name for given in model.inputs]
     positions = {key: position(key, names, "within") for key in within if key in names or not isinstance(key, str)}
@@ -326,7 +326,7 @@ def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, obje
     }
 
 
-def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
+def permitted_numbers(model: Space, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
     """The least and greatest number that ``within`` permits in a column; raises ValueError if it does not fit."""
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
     if isinstance(allowed, str) and allowed in ("up", "down"):
@@ -348,7 +348,7 @@ def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object
 
 
 def _forbid_numbers(
-    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
+    model: Space, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
 ) -> None:
     low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
@@ -365,7 +365,7 @@ def _forbid_numbers(
                 prices[g][cell] = np.inf
 
 
-def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
+def _permitted_codes(model: Space, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
     """Codes of the categories that ``within`` names, and the code of the row's own category."""
     given = model.inputs[j]
     named = arguments.several(allowed, f"within[{given.name!r}]")
@@ -377,7 +377,7 @@ def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object)
 
 
 def _forbid_categories(
-    model: Explained,
+    model: Space,
     j: int,
     cells: IntArray,
     permitted: frozenset[int],
@@ -397,7 +397,7 @@ def _forbid_categories(
 
 
 def _forbid_choices(
-    model: Explained, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
+    model: Space, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
 ) -> None:
     if feature not in model.choices:
         raise ValueError(
@@ -411,7 +411,7 @@ def _forbid_choices(
                 prices[g][1:] = np.inf
 
 
-def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
+def _distance(model: Space, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
     """The distance from one row to another, with the prices of :func:`cell_prices`."""
     total, dearest = 0.0, 0.0
     halves: set[int] = set()

@@ -16,7 +16,7 @@ import numpy as np
 
 from proofwood import arguments
 from proofwood.data.kinds import Kind
-from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.outline import Space
 from proofwood.ensembles.space import Key, position, shown
 from proofwood.model.node_table import FloatArray
 
@@ -78,7 +78,7 @@ class Tariff:
                 found.append(_finite(up) if down == up else [_finite(down), _finite(up)])
         return found
 
-    def of(self, model: Explained, j: int, then: float) -> float:
+    def of(self, model: Space, j: int, then: float) -> float:
         """The price of the value ``then`` in a column that is not in ``choices``; 1 if the row has no value there."""
         now = float(self.row[j])
         if then == now or (math.isnan(now) and math.isnan(then)):
@@ -98,7 +98,7 @@ def _finite(price: float) -> float | None:
     return price if math.isfinite(price) else None
 
 
-def weights_of(model: Explained) -> FloatArray:
+def weights_of(model: Space) -> FloatArray:
     """(n_inputs,) default price per unit of each column: 1 divided by the range of the trees' thresholds."""
     per_unit = np.ones(len(model.inputs))
     for j, given in enumerate(model.inputs):
@@ -111,12 +111,12 @@ def weights_of(model: Explained) -> FloatArray:
     return per_unit
 
 
-def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> Tariff:
+def read_tariff(model: Space, row: FloatArray, weights: Weights | None) -> Tariff:
     """Read the prices that a user states, for one row.
 
     Parameters
     ----------
-    model : Explained
+    model : the columns of the model
     row : (n_inputs,) the row
     weights : one price per unit for all columns, or a mapping from columns or features to prices. Each price is a
         number; two numbers (down, up); a mapping from categories, or from pairs of categories, to numbers; or a
@@ -141,7 +141,7 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
 class _Reader:
     """Reads the prices for one row, column by column."""
 
-    def __init__(self, model: Explained, row: FloatArray) -> None:
+    def __init__(self, model: Space, row: FloatArray) -> None:
         self.model, self.row = model, row
         self.names = [given.name for given in model.inputs]
         self.down = weights_of(model)
