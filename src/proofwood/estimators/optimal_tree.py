@@ -16,12 +16,11 @@ import numpy as np
 
 from proofwood.arguments import is_integer
 from proofwood.data.schema import Schema
-from proofwood.data.views import Limit, View, Views, class_shares, level_order, pooled, set_ranks
+from proofwood.data.views import Limit, View, Views, class_shares, level_order, pooled, scope_of, set_ranks
 from proofwood.engines.interrupts import left_after
 from proofwood.engines.trees import solve
 from proofwood.estimators.base import ProvedClassifier, TrainingRows
 from proofwood.estimators.parameters import check_checkpoint
-from proofwood.estimators.scope import scope_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.parallel.search_file import SearchFile, recorded_rows

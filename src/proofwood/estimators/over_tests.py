@@ -9,9 +9,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from proofwood.data.binarize import Binarizer, check_max_thresholds
-from proofwood.data.views import Views
+from proofwood.data.views import Views, scope_of
 from proofwood.estimators.base import ProvedClassifier, TrainingRows
-from proofwood.estimators.scope import scope_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows
