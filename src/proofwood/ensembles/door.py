@@ -31,8 +31,7 @@ from proofwood.ensembles.readers.given import (
     value_of,
     with_value,
 )
-from proofwood.ensembles.readers.outputs import codes_from, column_of, floats_from, greatest
-from proofwood.ensembles.readers.reading import Adapted, absent
+from proofwood.ensembles.readers.reading import Adapted, absent, codes_from, column_of, floats_from, greatest
 from proofwood.ensembles.readers.targets import OneTarget
 from proofwood.ensembles.readers.voting import shares_of_votes, votes
 from proofwood.ensembles.space import Input
