@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -233,7 +233,13 @@ def available() -> int | None:
 
     None if the system does not report them.
     """
-    rooms = [room for room in (_free_memory(), *_group_rooms()) if room is not None]
+    rooms = _group_rooms()
+    found = re.search(r"^MemAvailable: +(\d+) kB$", _read(Path("/proc/meminfo")) or "", re.MULTILINE)
+    if found:
+        rooms.append(int(found[1]) * 1024)
+    else:  # other systems do not report free memory: use half of the memory of the machine
+        with suppress(AttributeError, OSError, ValueError):
+            rooms.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     return max(0, min(rooms)) if rooms else None
 
 
@@ -271,46 +277,26 @@ def _limit_room(name: str, used: int) -> int | None:
     return None if soft == resource.RLIM_INFINITY else max(0, soft - used)
 
 
-def _free_memory() -> int | None:
-    meminfo = _read(Path("/proc/meminfo"))
-    if meminfo is not None:
-        for line in meminfo.splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    try:  # other systems do not report free memory: use half of the memory of the machine
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int | None]:
+def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int]:
     """The bytes left in each Linux control group (version 1 or 2) that contains the process."""
-    rooms: list[int | None] = []
+    rooms: list[int] = []
     for line in (_read(own) or "").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0" and not controllers:
-            base, names = root, ("memory.max", "memory.current", "inactive_file")
+            base, names, cache = root, ("memory.max", "memory.current"), "inactive_file"
         elif "memory" in controllers.split(","):
-            base = root / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            base, cache = root / "memory", "total_inactive_file"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
         else:
             continue
         group = base / path.strip("/")
-        groups = [group, *group.parents]
-        rooms += [_group_room(folder, *names) for folder in groups if folder == base or base in folder.parents]
+        for folder in (folder for folder in (group, *group.parents) if folder == base or base in folder.parents):
+            limit, used = (_read(folder / name) for name in names)
+            if limit is None or used is None or not limit.strip().isdigit() or int(limit) >= 2**60:
+                continue
+            reclaimable = re.search(rf"^{cache} (\d+)$", _read(folder / "memory.stat") or "", re.MULTILINE)
+            rooms.append(int(limit) - max(0, int(used) - (int(reclaimable[1]) if reclaimable else 0)))
     return rooms
-
-
-def _group_room(folder: Path, limit_name: str, used_name: str, cache_name: str) -> int | None:
-    limit, used = _read(folder / limit_name), _read(folder / used_name)
-    if limit is None or used is None or not limit.strip().isdigit() or int(limit) >= 2**60:
-        return None
-    reclaimable = 0
-    for line in (_read(folder / "memory.stat") or "").splitlines():
-        name, _, number = line.partition(" ")
-        if name == cache_name:
-            reclaimable = int(number)
-    return int(limit) - max(0, int(used) - reclaimable)
 
 
 def _read(path: Path) -> str | None:

@@ -419,9 +419,11 @@ class Explained(Space):
         X : (n_rows, n_inputs) as :meth:`read` returns it
         kinds : kinds of inputs by the types of the rows, so that integers stay integers
         """
+        # Only integers, categories and missing values can lie outside of the space. The usual row enters no further
+        # code: decisions/0092-short-routes.
         plain = not kinds and all(given.kind is Kind.NUMERIC for given in self.grid.inputs)
         if plain and not np.isnan(X).any():
-            return self  # only integers, categories and missing values can lie outside of the space
+            return self
         gaps = _gaps(X, self.inputs, self.adapted, self._takes_missing) & self._tested
         wanted = {j: kind for j, kind in (kinds or {}).items() if self._tested[j]}
         broken = {j: Kind.NUMERIC for j in self._fractions(X).tolist() if self._tested[j]}

@@ -1,7 +1,7 @@
-"""The user's rows: which columns of a container a model needs, and in which forms the model may accept them.
+"""The user's rows: which columns of a container a model needs, and what the model itself predicts for the container.
 
 :meth:`Header.opened` opens each container once. Its result has the table for the readers, and the rows as the user gave
-them, for which the model itself predicts (:mod:`proofwood.ensembles.door`).
+them. :meth:`Header.ask` calls the model with these; :mod:`proofwood.ensembles.door` explains why.
 """
 
 from __future__ import annotations

@@ -71,7 +71,28 @@ class Measure:
         if self.metric == "changes":
             differs = ~((self.row == row) | (np.isnan(self.row) & np.isnan(row)))
             return float(sum(differs[self.model.inputs_of(f)].any() for f in range(self.model.scores.n_features)))
-        return _distance(self.model, self.row, row, self.tariff, self.metric)
+        model, tariff, metric = self.model, self.tariff, self.metric
+        total, dearest = 0.0, 0.0
+        halves: set[int] = set()
+        tables: set[int] = set()
+        for feature in model.choices:
+            columns = model.inputs_of(feature)
+            table = tariff.choices.get(feature)
+            if table is None:
+                halves.update(columns)
+                continue
+            tables.update(columns)
+            if np.array_equal(self.row[columns], row[columns]):
+                continue
+            one = next((table.coming[j] for j in columns if row[j] == 1), table.none)
+            total, dearest = total + float(raised(one, metric)), max(dearest, one)
+        for j in range(len(model.inputs)):
+            if j not in tables:
+                one = tariff.of(model, j, float(row[j]))
+                share = 0.5 if j in halves and not (np.isnan(self.row[j]) or np.isnan(row[j])) else 1.0
+                total += share * float(raised(one, metric))
+                dearest = max(dearest, one)
+        return float(dearest) if metric == "linf" else self.length(total)
 
     def nearest_in(self, cells: IntArray) -> FloatArray:
         """The nearest row (n_inputs,) with given cells (n_columns,).
@@ -409,31 +430,6 @@ def _forbid_choices(
         if j not in permitted and row[j] == 0:
             for g in model.grid.of_input[j]:
                 prices[g][1:] = np.inf
-
-
-def _distance(model: Space, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
-    """The distance from one row to another, with the prices of :func:`cell_prices`."""
-    total, dearest = 0.0, 0.0
-    halves: set[int] = set()
-    tables: set[int] = set()
-    for feature in model.choices:
-        columns = model.inputs_of(feature)
-        table = tariff.choices.get(feature)
-        if table is None:
-            halves.update(columns)
-            continue
-        tables.update(columns)
-        if np.array_equal(row[columns], other[columns]):
-            continue
-        one = next((table.coming[j] for j in columns if other[j] == 1), table.none)
-        total, dearest = total + float(raised(one, metric)), max(dearest, one)
-    for j in range(len(model.inputs)):
-        if j not in tables:
-            one = tariff.of(model, j, float(other[j]))
-            share = 0.5 if j in halves and not (np.isnan(row[j]) or np.isnan(other[j])) else 1.0
-            total += share * float(raised(one, metric))
-            dearest = max(dearest, one)
-    return float(dearest) if metric == "linf" else math.sqrt(total) if metric == "l2" else float(total)
 
 
 Some = TypeVar("Some", float, FloatArray)
