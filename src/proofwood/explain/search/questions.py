@@ -71,7 +71,11 @@ class TreeBounds:
         false = np.flatnonzero(~scores.holds(scores.needs, cells)) if scores.needs.size else np.zeros(0, np.int64)
         feature, leaf = scores.feature_of[scores.column_of[scores.needs[false] >> 1]], scores.leaf_of[false]
         n_leaves = len(scores.scores)
-        feature, leaf = np.divmod(np.unique(feature * n_leaves + leaf), n_leaves)
+        order = np.argsort(feature, kind="stable")  # leaves ascend within a feature
+        feature, leaf = feature[order], leaf[order]
+        first = np.ones(leaf.size, dtype=bool)
+        first[1:] = (leaf[1:] != leaf[:-1]) | (feature[1:] != feature[:-1])
+        feature, leaf = feature[first], leaf[first]
         self.leaves_against = np.split(leaf, np.searchsorted(feature, np.arange(1, scores.n_features)))
         self.reached = np.bincount(leaf, minlength=n_leaves) == 0
 
