@@ -15,7 +15,7 @@ from sklearn.tree import export_text, plot_tree
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load
 from proofwood.memory import MemoryLimitError
 from proofwood.model import evaluate
-from proofwood.model.impurity import low_weights
+from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import LEAF
 from proofwood.model.reshape import unroll
 from proofwood.model.thresholds import PrecisionError

@@ -27,6 +27,8 @@ EXPECTED_VALUES = (
 
 def is_frame(data: object) -> bool:
     """Whether ``data`` is a frame of pandas, polars (also lazy), Arrow, DuckDB, or another library for narwhals."""
+    if isinstance(data, (np.ndarray, list, tuple, np.generic)):
+        return False
     return is_pandas(data) or is_polars(data) or (_may_be_frame(data) and _is_other_frame(data))
 
 

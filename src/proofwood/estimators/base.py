@@ -28,15 +28,21 @@ from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import classes_and_codes, features_and_labels, order_hints, target_name, training_data
+from proofwood.estimators.input import (
+    classes_and_codes,
+    features_and_labels,
+    order_hints,
+    row_weights,
+    target_name,
+    training_data,
+)
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tested_columns import tested_columns
-from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.hints import Hint, parameter
 from proofwood.jobs import jobs_of, this_run
-from proofwood.model.impurity import low_weights
+from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.ranked import OutOfTime
 from proofwood.result import Limits, Progress, Result, Status, unproved

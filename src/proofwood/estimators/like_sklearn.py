@@ -13,7 +13,7 @@ from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.model import evaluate
 from proofwood.model.convert import Sets, to_sklearn
-from proofwood.model.impurity import importances, low_weights_of_tree
+from proofwood.model.evaluate import importances, low_weights_of_tree
 from proofwood.model.node_table import OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.thresholds import PrecisionError
 

@@ -19,7 +19,7 @@ from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import refuse
 from proofwood.data.kinds import CATEGORIES
 from proofwood.data.scale import Scaling
-from proofwood.data.views import Limit
+from proofwood.data.views import Limit, scope_of
 from proofwood.engines.diagram.oblique.bounds import BY_MARGIN
 from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.run import LEAVES_ONLY, UNCONFIRMED
@@ -50,7 +50,6 @@ from proofwood.estimators.posed_diagram import (
     share_of,
     without_bounds,
 )
-from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
 from proofwood.hints import parameter, way_out
@@ -274,7 +273,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         try:
             if self.splits == "oblique":
                 tests, rows, columns = self._scaled(given)
-                scope = in_words(limits_of(self.schema_, self._views(given.columns)), self.schema_)
+                scope = scope_of(self.schema_, self._views(given.columns))
             else:
                 tests, rows, incomplete, scope = self._tests(given)
         except (OutOfTime, MemoryError) as error:

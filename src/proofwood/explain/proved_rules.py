@@ -14,11 +14,11 @@ from proofwood import arguments, memory
 from proofwood.decimals import DIGITS
 from proofwood.engines.run import Clock
 from proofwood.ensembles.considered import among_rows
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, explained, model_of
 from proofwood.ensembles.kept import Kept, Rejoined
 from proofwood.ensembles.outcomes import Within
 from proofwood.ensembles.outline import Outline
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.checked import CheckedOracle
@@ -264,7 +264,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
             region = rule.region
             answer = oracle.ask_region(region.low, region.high, region.label, clock=clock)
             if answer.witness is not None:
-                row = self.model.row(answer.witness, like=np.zeros(len(self.model.inputs)))
+                row = self.model.grid.row(answer.witness, like=np.zeros(len(self.model.inputs)))
                 return CheckedRules(len(self), number, number, row)
             if answer.changes is None:
                 return CheckedRules(len(self), number)

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.evaluate import node_probabilities
-from proofwood.model.impurity import low_weights_of_tree
+from proofwood.model.evaluate import low_weights_of_tree, node_probabilities
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import depth_first, preorder, refresh, unroll_from
 from proofwood.model.set_columns import sets_as_columns, transformer

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from proofwood.show.labels import (
     tells_missing,
 )
 
+FOLDER = Path(__file__).parent
+"""The folder of the template, style and script of all pages."""
 LONGEST = 60
 """The most characters of a name in a sentence; longer names are shortened."""
 MOST_LEVELS = 12

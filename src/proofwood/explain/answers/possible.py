@@ -171,7 +171,7 @@ class Region:
             for j, given in enumerate(self.model.inputs):
                 limits = self.limits.get(j, (given.low, given.high))
                 like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
-        row = self.model.row(cells, like=like)
+        row = self.model.grid.row(cells, like=like)
         for j, limits in self.limits.items():  # choose a permitted category among those that the model treats alike
             if isinstance(limits, frozenset) and row[j] not in limits:
                 for code in sorted(limits):

@@ -79,7 +79,7 @@ def lines(
             value, then = change_texts(model, row, changed, feature, digits)
         treated = treated_text(model, row, feature, filled)
         known = treated is None and plain_value(model, row, feature) is not None
-        if model.is_choice(feature):
+        if feature in model.choices:
             known = True
         found.append(Line(model.feature_names[feature], value if known else None, treated, then, asked))
     return found
