@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from proofwood.data.columns import Column
 from proofwood.data.kinds import NUMBERS, Kind, LevelType
 from proofwood.data.text_forms import GAPS, MISSING_MARKS
-from proofwood.hints import About, Hint
+from proofwood.hints import About, Hint, repeated
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import shown
 
@@ -71,7 +70,7 @@ def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
         return []
     seen = f"{shown(found, None)} rise{'s' if len(found) == 1 else ''} from row to row, like row numbers"
     if_so = f"if {'it has' if len(found) == 1 else 'they have'} no meaning for new rows"
-    options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
+    options = repeated("--drop", found)
     return [Hint(About.ROW_NUMBERS, tuple(found), seen, f"pass drop={found!r} {if_so}", f"say {options} {if_so}")]
 
 
@@ -111,7 +110,7 @@ def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column])
     told = ", ".join(f"{name!r} ({shown(several, 3)})" for name, several in found.items())
     seen = f"values that often stand for a missing one, in {told}"
     pairs = [f"{name}={value}" for name, several in found.items() for value in several]
-    options = " ".join(f"--missing {shlex.quote(pair)}" for pair in pairs)
+    options = repeated("--missing", pairs)
     return [
         Hint(About.GAPS, tuple(found), seen, f"pass missing_values={found!r} if these do", f"say {options} if these do")
     ]
@@ -172,7 +171,7 @@ def target_hints(
     todo = (
         f"leave {'them' if several else 'it'} out unless {'they are' if several else 'it is'} known before the target"
     )
-    options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
+    options = repeated("--drop", found)
     return [Hint(About.TARGET, tuple(found), seen, f"{todo} (drop={found!r})", f"{todo} ({options})")]
 
 

@@ -16,6 +16,7 @@ from proofwood.drift.exact import differs, has_new_levels, holm, is_beyond
 from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding
 from proofwood.drift.rows import TestedRows, new_rows
 from proofwood.estimators.input import codes_of, features_and_labels, labels_of
+from proofwood.hints import parameter, way_out
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable, Normals
 from proofwood.printable import printable, shown
@@ -128,9 +129,10 @@ def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted:
         yield "training rows had weights: rows are counted without them, and errors in training are shares of weight"
     if errors is not None and errors.source in ("", OF_BASELINE, OF_TRAINING):
         which = "only a large rise of errors raises an" if errors.source else "errors raise no"
+        given, chosen = parameter("expected_error"), way_out("OptimalTreeCV", "fit --cv")
         yield (
-            f"{which} alarm, because the model keeps no figure of held-out rows: pass expected_error, such as the "
-            "error on a test set, or choose the size by cross-validation (OptimalTreeCV, fit --cv)"
+            f"{which} alarm, because the model keeps no figure of held-out rows: pass {given}, such as the error on a "
+            f"test set, or choose the size by cross-validation ({chosen})"
         )
 
 

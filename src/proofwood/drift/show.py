@@ -15,8 +15,8 @@ from markupsafe import Markup
 from proofwood import __version__
 from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share
 from proofwood.printable import cut, printable
+from proofwood.report.words import FOLDER as REPORT
 from proofwood.report.words import share
-from proofwood.report.write import FOLDER as REPORT
 
 MOST_LEAVES = 40
 """Most leaves in a text; a page has all."""

@@ -16,7 +16,7 @@ from proofwood.arguments import is_integer
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS
-from proofwood.hints import About, Hint
+from proofwood.hints import About, Hint, parameter
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import nearest, shown
 
@@ -139,7 +139,7 @@ def require_score(scoring: Any, classes: npt.NDArray[Any]) -> None:
     if scoring not in names:
         near = nearest(scoring, names)
         hint = f": did you mean {near!r}?" if near else ": expected a name of sklearn.metrics.get_scorer_names()"
-        raise ValueError(f"scoring={scoring!r} is not a score of scikit-learn{hint}")
+        raise ValueError(f"{parameter('scoring', scoring)} is not a score of scikit-learn{hint}")
     of_two = scoring == "roc_auc"
     if (of_two or f"{scoring}_macro" in names) and not (classes.size == 2 and (of_two or 1 in classes.tolist())):
         wanted = "two classes" if of_two else "the classes 0 and 1"

@@ -29,9 +29,9 @@ from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import measured
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data
-from proofwood.report.words import Words, count, percent, share
+from proofwood.report.words import Words, at_name, count, share
 from proofwood.result import Figures, ProgressEvent, Result, Status
-from proofwood.show.labels import wrong_weight
+from proofwood.show.labels import percent, wrong_weight
 from proofwood.show.palette import Palette, class_colours, hexadecimal
 from proofwood.show.spread import node_counts, spreads
 from proofwood.show.svg import model_svg
@@ -385,7 +385,7 @@ def _rule(
     right = float(weight[label]) / (float(weight.sum()) or 1.0)
     rule = {
         "no": number,
-        "if": conditions,
+        "if": [at_name(condition, words.tested_names) for condition in conditions],
         "then": words.asks(node),
         "code": label,
         "rows": int(table.rows[node]),

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +18,12 @@ from proofwood.estimators.input import rows_and_codes
 from proofwood.files import require_page, require_writable, write_whole
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content
+from proofwood.report.words import FOLDER
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
     from proofwood.show.palette import Palette
 
-FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
 MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
 """The most nodes, classes and depth of a model that can have a report."""

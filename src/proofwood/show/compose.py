@@ -11,7 +11,7 @@ import numpy as np
 
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable
-from proofwood.show.labels import Labels, amount, heading, rows_texts, side
+from proofwood.show.labels import Labels, amount, heading, percent, rows_texts, side, with_share
 from proofwood.show.layout import Layout, arrange
 from proofwood.show.spread import Spread
 
@@ -190,7 +190,8 @@ def _box(
 ) -> Box:
     counts = rows_texts(table, node)
     if table.feature[node] == LEAF:
-        return Box([labels.said(int(table.label[node]), width)], "", [*counts, *_fresh(table, node, fresh)], ([], []))
+        lines = [*with_share(table, node, counts), *_fresh(table, node, fresh)]
+        return Box([labels.said(int(table.label[node]), width)], "", lines, ([], []))
     head = _filled(heading(table, node, labels, width=width, terms=TERMS))
     sides = [_filled(_side(table, node, labels, low, width), _SIDE_WIDTH) for low in (True, False)]
     if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD:
@@ -203,7 +204,7 @@ def _fresh(table: NodeTable, node: int, fresh: IntArray | None) -> list[str]:
     if fresh is None:
         return []
     rows, right = int(fresh[node].sum()), int(fresh[node, table.label[node]])
-    return ["new: no rows" if rows == 0 else f"new: {amount(rows)}, {amount(rows - right)} wrong"]
+    return ["new: no rows" if rows == 0 else f"new: {percent(right / rows)} of {amount(rows)}"]
 
 
 def _side(table: NodeTable, node: int, labels: Labels, low: bool, width: int | None) -> str:

@@ -14,7 +14,7 @@ from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import INSTRUCTION_SETS
 from proofwood.model.node_table import LEAF, FloatArray
 from proofwood.problem.objectives import decimal
-from proofwood.problem.targets import SumTarget, Numbers, Rewards
+from proofwood.problem.targets import Numbers, Rewards, SumTarget
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
 from tests.naive_targets import Naive, lost_reward, random_table, squared_error
