@@ -29,6 +29,7 @@ from proofwood import Explainer
 from proofwood.certificates.content import digest
 from proofwood.certificates.drup import CertificateError
 from proofwood.certificates.sets import hitting_clauses, map_clauses
+from proofwood.certificates.space import CHOICES
 from proofwood.ensembles.space import Group
 from proofwood.explain.proofs.certificate import (
     NoCertificateError,
@@ -295,6 +296,13 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
     if found.kind == "counterfactual" and found.status == "optimal" and found.distance > 0:
         half = found.distance / 2
         yield "half", replace(found, distance=half)
+        if found.metric != "changes" and found.witness is not None:
+            moved = np.flatnonzero(found.row != found.witness)  # a feasible row that `within` does not permit
+            inputs = [(found.model.inputs[j], float(found.row[j])) for j in moved.tolist()]
+            ends = {one.name: (now, now) for one, now in inputs if not one.levels and not math.isnan(now)}
+            if ends and not any(found.model.group_of(str(name))[1] in CHOICES for name in found.names):
+                asked = {**found.asked, "within": ends}
+                yield "not permitted", replace(found, status="feasible", lower_bound=0.0, asked=asked)
         yield "half of both", replace(found, distance=half, lower_bound=half)
         yield "raised", replace(found, lower_bound=found.distance * 2 + 1)
         yield "stays", replace(found, immutable=found.features[:1])
@@ -310,6 +318,12 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
         yield "dropped", replace(found, features=some, lower_bound=math.nan, low=None, high=None)
         yield "its own row", replace(found, witness_cells=dict.fromkeys(found.features, found.cells))
         yield "status", replace(found, status="right")
+        free = [f for f in range(len(found.model.feature_names)) if f not in found.features]
+        for status in ("minimal up to rounding", "smallest up to rounding") if free else ():
+            more = tuple(sorted([*found.features, free[0]]))  # one that can go whatever rounding does
+            box = dict(zip(("low", "high"), found.model.scores.box(found.cells, more), strict=True))
+            spare = {**box, "ranges": ""} if found.kind == "abductive" else {}
+            yield f"added, {status}", replace(found, features=more, lower_bound=math.nan, status=status, **spare)
         if found.kind == "contrastive":
             yield "stays", replace(found, immutable=found.features[:1])
             yield "none", replace(found, status="none", features=(), witness_cells={})
@@ -319,6 +333,13 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
                 replace(found, kind="counterfactual", status="optimal", distance=float(len(found.features))),
             )
         elif found.low is not None:
+            yield "free", replace(found, free=found.features[:1])
+            yield "ranges", replace(found, ranges="widest of all")
+            if found.ranges == "widest":
+                own = found.model.scores.box(found.cells, found.features)
+                if not (np.array_equal(own[0], found.low) and np.array_equal(own[1], found.high)):
+                    narrow = {"low": own[0], "high": own[1], "ranges": "widest up to rounding"}
+                    yield "as narrow as the row", replace(found, **narrow)
             wide = {"low": np.zeros_like(found.low), "high": np.asarray(found.model.scores.n_thresholds)}
             yield "wider", replace(found, **wide, ranges="wide")
             yield "no conditions", replace(found, low=None, high=None)
