@@ -379,6 +379,35 @@ def test_a_farther_row_is_not_the_nearest_where_no_bound_is_told() -> None:
     assert "is claimed, but only" in second.problems[0]
 
 
+def test_a_row_that_constraints_lead_beyond_what_is_permitted_is_refuted() -> None:
+    X = np.column_stack([np.arange(20.0), np.arange(20.0) % 7])
+    made = Explainer(DecisionTreeClassifier(random_state=0).fit(X, X[:, 0] > 10), feature_names=["a", "b"])
+    found = made.counterfactual([2.0, 3.0], constraints=["a - b >= 9"])
+    assert found.witness is not None
+    assert found.witness.tolist() == [12.0, 3.0]
+    assert found.verify().status == "not checked"
+    some = replace(found, status="feasible", lower_bound=0.0)
+    assert some.verify().ok
+    for within, right in ({"a": (2, 12)}, True), ({"a": (2, 11)}, False), ({"a": "down"}, False), ({"b": "up"}, True):
+        second = replace(some, asked={**found.asked, "within": within}).verify()
+        assert second.ok is right, within
+        assert right or "values that are not permitted in 'a'" in second.problems[0]
+
+
+def test_prices_are_those_that_are_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).round(1)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, X.sum(axis=1) > 0)
+    made = Explainer(model, feature_groups={"g": Group(("1", "2"), "together")}, feature_names=list("012"))
+    found = made.counterfactual(X[0], metric="linf")
+    assert found.verify().ok
+    assert found.distance != len(found.features)
+    assert not replace(found, metric="changes").verify().ok  # has no prices here, so that features are counted
+    far = replace(found, row=X[1], cells=made.model.cells(X[1]), label=int(made.model.predict_codes(X[1:2])[0]))
+    forbidden = replace(far, asked={**found.asked, "weights": dict.fromkeys("012", math.inf)})
+    assert forbidden.verify().status == "refuted"
+
+
 def test_rows_whose_class_rounding_decides_are_shown_to_the_model() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(50, 20, size=(150, 3)).round(0)

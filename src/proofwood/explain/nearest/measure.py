@@ -331,6 +331,26 @@ def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, obje
     }
 
 
+def not_permitted(model: Explained, row: FloatArray, other: FloatArray, within: Mapping[Key, object]) -> list[str]:
+    """The columns of ``within`` in which another row has a value that it does not permit."""
+    names, columns = [given.name for given in model.inputs], dict[int, bool]()
+    for key, allowed in within.items():
+        if isinstance(key, str) and key not in names and key in model.feature_names:
+            chosen = {position(one, names, f"within[{key!r}]") for one in arguments.several(allowed, "within")}
+            columns |= {j: j in chosen or other[j] == 0 for j in model.inputs_of(model.feature_names.index(key))}
+            continue
+        j = position(key, names, "within")
+        if model.inputs[j].kind is Kind.NOMINAL:
+            known = not np.isnan(other[j])
+            code = min(int(other[j]), len(model.inputs[j].levels)) if known else -1
+            columns[j] = code in _permitted_codes(model, row, j, allowed)
+        else:
+            low, high = permitted_numbers(model, row, j, allowed)
+            columns[j] = bool(low <= other[j] <= high)
+    same = (row == other) | (np.isnan(row) & np.isnan(other))
+    return [names[j] for j, permitted in columns.items() if not permitted and not same[j]]
+
+
 def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
     """The least and greatest number that ``within`` permits in a column; raises ValueError if it does not fit."""
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels

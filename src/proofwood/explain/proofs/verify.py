@@ -22,7 +22,7 @@ from proofwood.certificates.stated import Stated, limits_in
 from proofwood.engines.run import Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.linear import read_constraints
-from proofwood.explain.nearest.measure import Metric, count_prices, measure_of, permitted_codes
+from proofwood.explain.nearest.measure import Metric, count_prices, measure_of, not_permitted, permitted_codes
 from proofwood.explain.nearest.tariffs import read_tariff
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.certificate import NONE, Certifier
@@ -30,6 +30,7 @@ from proofwood.explain.proofs.distance import DistanceCertifier, root
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.stated import Compared, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import shown
 
 UP_TO_ROUNDING = " up to rounding"
 STATUSES = {
@@ -410,6 +411,9 @@ class _Second:
             self.doubts.append(f"the model gives the row found class {self.model.classes[code]}")
         if not self.model.are_plausible(row[np.newaxis])[0]:
             self._check("row found", "it is not plausible")
+        limits = (found.asked.get("within") or {}) if self.prices is not None else {}
+        beyond = not_permitted(self.model, found.row, row, limits)
+        self._check("within", f"the row found has values that are not permitted in {shown(beyond)}" if beyond else None)
         for one in read_constraints(found.constraints, self.model.inputs):
             self._check("constraint", None if one.holds(row) else f"the row found violates {one.text!r}")
         stated = parts.stated
