@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Status, born_again
 from proofwood.exceptions import MisreadError
@@ -106,6 +107,20 @@ def test_the_check_finds_a_wrong_leaf() -> None:
     assert FOREST.predict(pd.DataFrame([checked.row], columns=IRIS.columns)) != wrong.predict(
         pd.DataFrame([checked.row], columns=IRIS.columns)
     )
+
+
+def test_the_check_asks_where_missing_values_go() -> None:
+    X = np.array([[0.0], [1.0], [np.nan], [np.nan]])
+    found = born_again(DecisionTreeClassifier().fit(X, [0, 0, 1, 1]), X=X)
+    assert found.check().ok
+    tree = found.tree
+    assert np.isinf(tree.threshold[0])
+    for change in {"missing_low": ~tree.missing_low}, {"threshold": -tree.threshold}:
+        wrong = replace(found, result=replace(found.result, model=tree.changed(**change)))
+        assert not wrong.check().ok
+        assert not np.array_equal(wrong.predict(X), found.predict(X))
+    both = tree.changed(threshold=-tree.threshold, missing_low=~tree.missing_low, low=tree.high, high=tree.low)
+    assert replace(found, result=replace(found.result, model=both)).check().ok
 
 
 def test_categories_of_a_pipeline_and_those_it_does_not_know() -> None:

@@ -206,7 +206,8 @@ def _limit(model: Explained, table: NodeTable, node: int, is_low: bool, begin: I
                 end[g] = 0
         elif column.role == "missing":
             if np.isinf(threshold):
-                begin[g], end[g] = (begin[g], min(end[g], 0)) if is_low else (max(begin[g], 1), end[g])
+                here, gone = (threshold > 0) is is_low, bool(table.missing_low[node]) is is_low
+                begin[g], end[g] = (begin[g] if here else max(begin[g], 1)), (end[g] if gone else min(end[g], 0))
         else:
             cut = int(np.searchsorted(column.thresholds, threshold))
             known = cut < column.thresholds.size and column.thresholds[cut] == threshold
