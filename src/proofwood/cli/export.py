@@ -111,7 +111,7 @@ def export(
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
     if to is To.DBT and table is None:
-        raise DataError("a model of dbt reads another one: name it, for example --table applicants")
+        raise DataError("a dbt model reads from another model: name that one, for example --table applicants")
     if to is not To.XLSX and rows is not None:
         raise DataError(f"--rows needs --to xlsx, but --to is {to}: leave it out")
     if to in (To.ONNX, To.XLSX) and out is None:
@@ -150,7 +150,7 @@ def _cells(estimator: Any) -> str:
         return "note: the formula reads no cell"
     return (
         f"note: the formula reads {', '.join(cells)}: the columns of training without the target, in their order. "
-        "Where yours stand elsewhere, change these letters, or take --to xlsx"
+        "If your columns are elsewhere, change these letters, or use --to xlsx"
     )
 
 

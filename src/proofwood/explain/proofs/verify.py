@@ -266,7 +266,7 @@ class _Second:
         self._check("keep", "a feature is missing" if {*found.keep} - features else None)
         self._check("free", "it contains such a feature" if {*found.free} & features else None)
         minimal = self.plain in ("minimal", "smallest")
-        if minimal and not self.exact:  # that the features suffice is no matter of rounding
+        if minimal and not self.exact:  # that the features suffice does not depend on rounding
             yield lambda: self._make(Certifier).abductive(found.features, minimal=False, keep=found.keep)
         yield lambda: self._make(Certifier).abductive(found.features, minimal=minimal, keep=found.keep)
         if self.plain == "smallest":
