@@ -394,6 +394,21 @@ def test_a_row_that_constraints_lead_beyond_what_is_permitted_is_refuted() -> No
         assert right or "values that are not permitted in 'a'" in second.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("seed", "x", "n"),
+    [(70, [5, 4, 3, 2], 4), (76, [5, 0, 0, 1], 4), (86, [0, 2, 3, 4], 4), (90, [3, 2, 0, 4], 2)],
+)
+def test_a_box_of_which_only_cheap_cells_are_left_has_its_place_in_the_proof(seed: int, x: list[float], n: int) -> None:
+    """Constraints lead to a dearer row, so that the proof of a distance begins above the nearest one."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (40, 4)).astype(float)
+    y = X @ rng.normal(size=4) + rng.normal(size=40) > 0
+    made = Explainer(RandomForestClassifier(n, max_depth=2, random_state=seed).fit(X, y))
+    found = made.counterfactual(x, constraints=[f"x0 - x1 <= {x[0] - x[1] - 1}"])
+    assert found.status == "optimal"
+    assert found.verify().status in ("confirmed", "not checked")
+
+
 def test_prices_are_those_that_are_asked_for() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)).round(1)

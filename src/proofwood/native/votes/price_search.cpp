@@ -394,7 +394,8 @@ void PriceSearch::branch(const Node& node, std::int64_t bound) {
   }
   const Box& box = bounds_->messages.box();
   if (at.cut < box.low[z(at.column)] || at.cut >= box.high[z(at.column)]) {
-    open_.push({bound, numbers_++, node.way, box, kept});
+    // The same box without cells that cost too much, so that it has the same place in a proof.
+    open_.push({bound, rules_.record ? node.number : numbers_++, node.way, box, kept});
     return;
   }
   const bool turned = plain_ && !at.above_first;  // the last one is looked at first, if they are equally good
