@@ -438,7 +438,7 @@ def _forbid_choices(
 
 def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
     """The distance from one row to another, with the prices of :func:`cell_prices`."""
-    total, dearest = 0.0, 0.0
+    paid: list[tuple[float, float]] = []  # shares of prices
     halves: set[int] = set()
     tables: set[int] = set()
     for feature in _choices(model):
@@ -448,17 +448,19 @@ def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tari
             halves.update(columns)
             continue
         tables.update(columns)
-        if np.array_equal(row[columns], other[columns]):
-            continue
-        one = next((table.coming[j] for j in columns if other[j] == 1), table.none)
-        total, dearest = total + float(raised(one, metric)), max(dearest, one)
+        if not np.array_equal(row[columns], other[columns]):
+            paid.append((1.0, float(next((table.coming[j] for j in columns if other[j] == 1), table.none))))
     for j in range(len(model.inputs)):
         if j not in tables:
-            one = tariff.of(model, j, float(other[j]))
             share = 0.5 if j in halves and not (np.isnan(row[j]) or np.isnan(other[j])) else 1.0
-            total += share * float(raised(one, metric))
-            dearest = max(dearest, one)
-    return float(dearest) if metric == "linf" else math.sqrt(total) if metric == "l2" else float(total)
+            paid.append((share, float(tariff.of(model, j, float(other[j])))))
+    dearest = max((one for _, one in paid), default=0.0)
+    total = float(sum(share * float(raised(one, metric)) for share, one in paid))
+    if metric != "l2":
+        return dearest if metric == "linf" else total
+    if dearest > 0 and total < np.finfo(np.float64).tiny:  # float64 is too coarse for the squares
+        return dearest * math.sqrt(sum(share * (one / dearest) ** 2 for share, one in paid))
+    return math.sqrt(total)
 
 
 Some = TypeVar("Some", float, FloatArray)
