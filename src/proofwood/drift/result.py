@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """New rows beside the training rows of a model. Make it with ``model.drift(X_new, y_new)``.
+    """The comparison of new rows with the training rows of a model. Make it with ``model.drift(X_new, y_new)``.
 
     Parameters
     ----------
