@@ -433,7 +433,10 @@ class _Second:
         if total is None:
             self._check("distance", "a value has become missing in the row found")
             return
-        length = root(total, measure.power)  # of a forbidden change the largest number
+        try:
+            length = root(total, 2) if measure.power == 2 else float(total)
+        except OverflowError:  # a change is forbidden
+            length = math.inf
         near = math.isclose(length, found.distance, rel_tol=TOLERANCE, abs_tol=0.0)
         self._check("distance", None if near else f"{found.distance!r} is claimed, but it is {length!r}")
         over = found.lower_bound > length * (1 + TOLERANCE)
