@@ -111,7 +111,7 @@ def export(
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
     if to is To.DBT and table is None:
-        raise DataError("a dbt model reads from another model: name that one, for example --table applicants")
+        raise DataError("a dbt model reads from another model: name it, for example --table applicants")
     if to is not To.XLSX and rows is not None:
         raise DataError(f"--rows needs --to xlsx, but --to is {to}: leave it out")
     if to in (To.ONNX, To.XLSX) and out is None:
