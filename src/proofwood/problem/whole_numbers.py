@@ -83,9 +83,10 @@ def _as_decimals(numbers: FloatArray) -> tuple[IntArray, Fraction] | None:
     """The numbers as multiples of the power of ten that all of them show; None if there is none in float64."""
     some = numbers[:64]
     for digits in range(-MOST_DIGITS, MOST_DIGITS + 1):
-        if not np.array_equal(decimal_multiples(some, digits)[1], some):
-            continue
-        values, again = decimal_multiples(numbers, digits)
+        with np.errstate(over="ignore"):
+            if not np.array_equal(decimal_multiples(some, digits)[1], some):
+                continue
+            values, again = decimal_multiples(numbers, digits)
         if float(np.abs(values).max()) >= 2**53:
             return None
         if np.array_equal(again, numbers):
