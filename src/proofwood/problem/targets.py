@@ -21,6 +21,7 @@ from proofwood.problem.whole_numbers import (
     LARGEST_SUM,
     WholeNumbers,
     exact_integers,
+    multiples,
     power_of_two_above,
     whole_numbers,
     whole_weights,
@@ -305,9 +306,12 @@ class Numbers(SumTarget):
         if self.whole.error == 0 and self.weights.rounding is None:
             return Weighted((values * weights).reshape(-1, 1), self.whole.unit, Moved())
         middle = float(self.whole.real(Fraction(0)))
-        products = (self.numbers[:, 0] - middle) * weights.astype(np.float64)
-        unit = power_of_two_above(Fraction(float(np.abs(products).sum())) / (LARGEST_SUM // 2))
-        rounded = np.rint(products / float(unit)).astype(np.int64)
+        away = self.numbers[:, 0] - middle
+        largest = Fraction(float(np.abs(away).max()))
+        if largest:  # of a scale at which neither products nor their sum leave float64
+            largest *= Fraction(float(np.sum(np.abs(away) / float(largest) * weights)))
+        unit = power_of_two_above(largest / (LARGEST_SUM // 2))
+        rounded = multiples(away, unit, weights.astype(np.float64))
         # Each number moves by a unit or less, over its weight; its own cost is rounded up.
         squared = unit**2 * Fraction(float(np.sum(1 / weights.astype(np.float64)) * (1 + 1e-9)))
         squared *= self.weights.unit
@@ -382,9 +386,12 @@ class Rewards(SumTarget):
             return Weighted(losses * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
         rounding = self.weights.rounding
         weights = self.weights.values.astype(np.float64) if rounding is None else rounding.weights
-        losses = (self.numbers.max(axis=1, keepdims=True) - self.numbers) * weights[:, np.newaxis]
-        unit = power_of_two_above(Fraction(float(losses.max(axis=1).sum())) / (LARGEST_SUM // 2))
-        values = np.rint(losses / float(unit)).astype(np.int64)
+        losses = self.numbers.max(axis=1, keepdims=True) - self.numbers
+        largest = Fraction(float(losses.max()))
+        if largest:  # as above
+            largest *= Fraction(float(np.sum(losses.max(axis=1) / float(largest) * weights)))
+        unit = power_of_two_above(largest / (LARGEST_SUM // 2))
+        values = multiples(losses, unit, weights[:, np.newaxis])
         # half a unit by rounding, and less than that by the two operations in float64
         per_weight = unit * (self.weights.unit if rounding is None else 1)
         unit = unit if rounding is None else unit / self.weights.unit

@@ -75,8 +75,7 @@ def whole_numbers(numbers: FloatArray, total: int) -> WholeNumbers:
     unit = power_of_two_above(needed)
     middle = round((Fraction(low) + Fraction(high)) / 2 / unit)
     start = float(middle * unit)  # a multiple of a power of two between two floats of the same sign, or small
-    values = np.rint((numbers - start) / float(unit)).astype(np.int64)
-    return WholeNumbers(values, unit, middle, unit)
+    return WholeNumbers(multiples(numbers - start, unit), unit, middle, unit)
 
 
 def _as_decimals(numbers: FloatArray) -> tuple[IntArray, Fraction] | None:
@@ -92,6 +91,12 @@ def _as_decimals(numbers: FloatArray) -> tuple[IntArray, Fraction] | None:
         if np.array_equal(again, numbers):
             return values.astype(np.int64), Fraction(10) ** -digits
     return None
+
+
+def multiples(numbers: FloatArray, unit: Fraction, times: FloatArray | float = 1.0) -> IntArray:
+    """Numbers times factors as multiples of a power of two, which may be smaller than any float64, each rounded."""
+    exponent = unit.numerator.bit_length() - unit.denominator.bit_length()
+    return np.rint(np.ldexp(numbers, -exponent) * times).astype(np.int64)
 
 
 def power_of_two_above(value: Fraction) -> Fraction:
