@@ -42,7 +42,6 @@ class ClassErrors final : public Task {
   explicit ClassErrors(i64 price) : price_(price) {}
 
   i64 leaf(const Rows& rows) const override { return price_ * rows.counts.errors(); }
-  i64 two_leaves(const Rows& low, const Rows& high) const override { return low.leaf + high.leaf; }
   Stump stump(const Table& table, const Rows& rows, const Minimum& minimum,
               const std::atomic<int>& stop) const override {
     Stump best = lightest_stump(table, rows, minimum, stop);

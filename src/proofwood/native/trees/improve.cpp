@@ -34,7 +34,7 @@ std::vector<u32> Improver::start() {
   std::vector<double> score(all_.n_features, 0);
   if (shared_.settings.rules.greedy_tree && !shared_.settings.bound_only)
     grown_ = polish_.grow(score);
-  else if (!shared_.table.by_sums())
+  else
     polish_.score(score);
   std::vector<u32> by_score(score.size()), rank(score.size());
   std::iota(by_score.begin(), by_score.end(), 0u);

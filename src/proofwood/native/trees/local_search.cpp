@@ -108,8 +108,9 @@ bool LocalSearch::step(Draft& best, u32 deep) {
   Draft draft = best;
   draft.graft(place.node, *plan);
   if (!polish_.take(draft)) return !shared_.stopped();
-  // what costs 5 % more, and a thousandth of the rows, is not worth polishing
-  const i64 slack = best.cost / 20 + shared_.settings.prices.error * (all_.counts.weight / 1000);
+  // what costs 5 % more, and a thousandth of all rows, is not worth polishing
+  const i64 whole = shared_.table.by_sums() ? all_.leaf : shared_.settings.prices.error * all_.counts.weight;
+  const i64 slack = best.cost / 20 + whole / 1000;
   if (draft.cost > best.cost + slack) return true;
   if (shared_.settings.rules.polish) polish_.polish(draft);
   if (draft.cost < best.cost) best = std::move(draft);

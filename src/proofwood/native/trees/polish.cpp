@@ -14,7 +14,7 @@ Polish::Polish(Solver& solver, Rows& all, int depth)
       all_(all),
       depth_(depth),
       classes_(table_.n_classes),
-      walk_(table_, all, solver.shared.settings.minimum, solver.shared.stop),
+      walk_(table_, all, solver.shared.settings, solver.shared.stop),
       at_(table_.n_rows) {}
 
 // ------------------------------------------------------------------ counting
@@ -36,14 +36,19 @@ void Polish::count(const Draft& draft) {
 
 void Polish::count_at_leaves(const Draft& draft) {
   const std::size_t m = draft.nodes.size();
-  totals_.weight.assign(m * classes_, 0);
+  totals_.weight.assign(table_.by_sums() ? 0 : m * classes_, 0);
+  totals_.sums.assign(table_.by_sums() ? m : 0, {});
+  for (RowSums& sums : totals_.sums) sums.clear(table_.sums.size());
   totals_.mass.assign(m, 0);
   totals_.count.assign(m, 0);
   totals_.rows.assign(m, 0);
   totals_.hash.assign(m, 0);
   for (u32 r = 0; r < table_.n_rows; ++r) {
     const std::size_t leaf = index(at_[r]);
-    totals_.weight[leaf * classes_ + table_.label[r]] += table_.weight[r];
+    if (table_.by_sums())
+      totals_.sums[leaf].add(table_, r);
+    else
+      totals_.weight[leaf * classes_ + table_.label[r]] += table_.weight[r];
     totals_.mass[leaf] += table_.mass[r];
     totals_.count[leaf] += table_.count[r];
     ++totals_.rows[leaf];
@@ -53,8 +58,11 @@ void Polish::count_at_leaves(const Draft& draft) {
     const Draft::Node& node = draft.nodes[v];
     if (node.is_leaf()) continue;
     for (const std::size_t child : {index(node.low), index(node.high)}) {
-      for (std::size_t c = 0; c < classes_; ++c)
-        totals_.weight[v * classes_ + c] += totals_.weight[child * classes_ + c];
+      if (table_.by_sums())
+        totals_.sums[v].add(totals_.sums[child]);
+      else
+        for (std::size_t c = 0; c < classes_; ++c)
+          totals_.weight[v * classes_ + c] += totals_.weight[child * classes_ + c];
       totals_.mass[v] += totals_.mass[child];
       totals_.count[v] += totals_.count[child];
       totals_.rows[v] += totals_.rows[child];
@@ -64,6 +72,7 @@ void Polish::count_at_leaves(const Draft& draft) {
 }
 
 i64 Polish::leaf_cost(int node) const {
+  if (table_.by_sums()) return table_.sums_task->leaf_of(totals_.sums[index(node)]);
   i64 all = 0, heaviest = 0;
   for (std::size_t c = 0; c < classes_; ++c) {
     const i64 weight = totals_.weight[index(node) * classes_ + c];
@@ -80,19 +89,23 @@ i64 Polish::cost_below(const Draft& draft, int node) const {
 }
 
 // Copies the tree below a node without splits that send no row to one side, or that save less than they cost.
-Polish::Kept Polish::keep(const Draft& from, int node, Draft& to, int at) const {
+Polish::Kept Polish::keep(const Draft& from, Place place, Draft& to, int at) const {
+  const int node = place.node;
   const Draft::Node& here = from.at(node);
   if (!here.is_leaf()) {
-    if (totals_.rows[index(here.low)] == 0) return keep(from, here.high, to, at);
-    if (totals_.rows[index(here.high)] == 0) return keep(from, here.low, to, at);
+    if (totals_.rows[index(here.low)] == 0) return keep(from, {here.high, place.left - 1}, to, at);
+    if (totals_.rows[index(here.high)] == 0) return keep(from, {here.low, place.left - 1}, to, at);
   }
   const i64 leaf = leaf_cost(node);
   if (!here.is_leaf()) {
     const std::size_t before = to.nodes.size();
     to.split(at, here.feature, here.key, here.levels);
-    const Kept low = keep(from, here.low, to, to.at(at).low);
-    const Kept high = keep(from, here.high, to, to.at(at).high);
-    const i64 cost = low.cost + high.cost + shared_.settings.prices.leaf;
+    const Kept low = keep(from, {here.low, place.left - 1}, to, to.at(at).low);
+    const Kept high = keep(from, {here.high, place.left - 1}, to, to.at(at).high);
+    const bool leaves = table_.rounded && place.left == 1;  // two leaves at the bottom are one number
+    const i64 cost = (leaves ? table_.sums_task->two_leaves(totals_.sums[index(here.low)], totals_.sums[index(here.high)])
+                             : low.cost + high.cost) +
+                     shared_.settings.prices.leaf;
     if (cost < leaf) {
       // sets of columns of many levels stand at the last two levels of tests only
       const bool fits = here.levels == 0 || table_.levels[here.feature - table_.n_features].tested_at(to.height(at));
@@ -100,9 +113,11 @@ Polish::Kept Polish::keep(const Draft& from, int node, Draft& to, int at) const 
     }
     to.nodes.resize(before);
   }
-  const auto first = totals_.weight.begin() + static_cast<std::ptrdiff_t>(index(node) * classes_);
   to.at(at) = {};
-  to.at(at).label = static_cast<u32>(std::max_element(first, first + static_cast<std::ptrdiff_t>(classes_)) - first);
+  if (!table_.by_sums()) {
+    const auto first = totals_.weight.begin() + static_cast<std::ptrdiff_t>(index(node) * classes_);
+    to.at(at).label = static_cast<u32>(std::max_element(first, first + static_cast<std::ptrdiff_t>(classes_)) - first);
+  }
   const bool enough = shared_.settings.minimum.met(totals_.count[index(node)], totals_.mass[index(node)]);
   return {leaf, at == 0 || enough};
 }
@@ -110,7 +125,7 @@ Polish::Kept Polish::keep(const Draft& from, int node, Draft& to, int at) const 
 bool Polish::settle(Draft& draft) {
   count(draft);
   Draft kept;
-  const Kept root = keep(draft, 0, kept, 0);
+  const Kept root = keep(draft, {0, depth_}, kept, 0);
   kept.cost = root.cost;
   draft = std::move(kept);
   return root.permitted;
@@ -139,10 +154,9 @@ bool Polish::choose_stumps(Draft& draft, const std::vector<int>& nodes) {
   const Prices& prices = shared_.settings.prices;
   for (std::size_t s = 0; s < nodes.size(); ++s) {
     const RowWalk::Choice& choice = walk_.choices[s];
-    const auto& weight = walk_.slots[s].class_weight;
-    const i64 saved = choice.found ? choice.value - *std::max_element(weight.begin(), weight.end()) : 0;
+    const bool pays = choice.found && choice.cost + prices.leaf < walk_.leaf_of(walk_.slots[s]);
     draft.at(nodes[s]) = {};
-    if (prices.error * saved > prices.leaf) draft.split(nodes[s], choice.feature, choice.key, choice.levels);
+    if (pays) draft.split(nodes[s], choice.feature, choice.key, choice.levels);
   }
   return true;
 }
@@ -163,6 +177,9 @@ bool Polish::take(Draft& draft) {
 // split costs the sum over its low rows, and a constant. Also the sum over all rows.
 void Polish::choose_sides(const Draft& draft, const std::vector<int>& nodes, std::vector<i64>& all_low) {
   const bool limited = shared_.settings.minimum.any();
+  const i64 price = shared_.settings.prices.error;
+  std::vector<std::vector<double>> predicted;
+  if (table_.by_sums()) predicted = predictions(draft);
   std::vector<u32> slot(draft.nodes.size(), static_cast<u32>(nodes.size()));
   walk_.slots.assign(nodes.size() + 1, {});
   all_low.assign(nodes.size(), 0);
@@ -181,9 +198,15 @@ void Polish::choose_sides(const Draft& draft, const std::vector<int>& nodes, std
     record.weight = 0;
     if (record.slot == nodes.size()) continue;
     const Draft::Node& node = draft.at(at_[r]);
-    const bool low_wrong = draft.at(draft.leaf(table_, node.low, r)).label != table_.label[r];
-    const bool high_wrong = draft.at(draft.leaf(table_, node.high, r)).label != table_.label[r];
-    record.weight = table_.weight[r] * (static_cast<int>(low_wrong) - static_cast<int>(high_wrong));
+    const int low = draft.leaf(table_, node.low, r), high = draft.leaf(table_, node.high, r);
+    if (table_.by_sums()) {
+      const SumsTask& task = *table_.sums_task;
+      record.weight = static_cast<i64>(task.loss(table_, r, predicted[index(low)])) -
+                      static_cast<i64>(task.loss(table_, r, predicted[index(high)]));
+    } else {
+      const bool low_wrong = draft.at(low).label != table_.label[r], high_wrong = draft.at(high).label != table_.label[r];
+      record.weight = price * table_.weight[r] * (static_cast<int>(low_wrong) - static_cast<int>(high_wrong));
+    }
     all_low[record.slot] += record.weight;
     if (draft.goes_low(table_, node, r)) walk_.slots[record.slot].bar += record.weight;
     if (record.weight == 0 && !limited) record.slot = static_cast<u32>(nodes.size());
@@ -191,12 +214,21 @@ void Polish::choose_sides(const Draft& draft, const std::vector<int>& nodes, std
   if (limited) walk_.count(false);
 }
 
+// What the leaves of a tree predict.
+std::vector<std::vector<double>> Polish::predictions(const Draft& draft) {
+  std::vector<RowSums> sums(draft.nodes.size());
+  for (RowSums& of_node : sums) of_node.clear(table_.sums.size());
+  for (u32 r = 0; r < table_.n_rows; ++r) sums[index(draft.leaf(table_, 0, r))].add(table_, r);
+  std::vector<std::vector<double>> predicted;
+  for (const RowSums& of_node : sums) predicted.push_back(table_.sums_task->prediction(of_node));
+  return predicted;
+}
+
 // Whether the tree is changed: by the split that was chosen, or by one side alone, which saves the leaves of the other.
 bool Polish::apply_side(Draft& draft, int node, const RowWalk::Choice& choice, i64 all_low) const {
   const Prices& prices = shared_.settings.prices;
   const Draft::Node here = draft.at(node);
-  const i64 split = prices.error * choice.value;
-  const i64 low = prices.error * all_low - prices.leaf * draft.leaves(here.high);
+  const i64 split = choice.cost, low = all_low - prices.leaf * draft.leaves(here.high);
   const i64 high = -prices.leaf * draft.leaves(here.low);
   if (std::min(low, high) <= split) {
     const Draft copy = draft;
@@ -356,7 +388,7 @@ Draft Polish::grow(std::vector<double>& by_feature) {
   for (int level = 0; level + 1 < depth_ && !open.empty(); ++level) {
     if (!grow_level(draft, open, level == 0 ? &by_feature : nullptr)) return now;
     now = {};
-    const Kept kept = keep(draft, 0, now, 0);
+    const Kept kept = keep(draft, {0, depth_}, now, 0);
     now.cost = kept.permitted ? kept.cost : kInfinite;
     if (kept.permitted) offer(now);
   }

@@ -37,7 +37,8 @@ class Polish {
 
  private:
   struct Totals {
-    std::vector<i64> weight;  // per node and class
+    std::vector<i64> weight;    // per node and class
+    std::vector<RowSums> sums;  // per node, of a task by sums
     std::vector<i64> mass;    // per node, as all that follow
     std::vector<u32> count, rows;
     std::vector<u64> hash;
@@ -61,11 +62,12 @@ class Polish {
   bool settle(Draft& draft);  // labels, leaves instead of useless splits, cost; false if the tree is not permitted
   i64 cost_below(const Draft& draft, int node) const;  // of the draft that was counted last
   bool stopped() const { return shared_.stopped(); }
-  Kept keep(const Draft& from, int node, Draft& to, int at) const;
+  Kept keep(const Draft& from, Place place, Draft& to, int at) const;
   bool adopt(Draft& draft, Draft& changed);
   void offer(const Draft& draft) { shared_.run.offer(draft.cost, draft.plan()); }
   bool choose_stumps(Draft& draft, const std::vector<int>& nodes);
   void choose_sides(const Draft& draft, const std::vector<int>& nodes, std::vector<i64>& all_low);
+  std::vector<std::vector<double>> predictions(const Draft& draft);
   bool apply_side(Draft& draft, int node, const RowWalk::Choice& choice, i64 all_low) const;
   void solve_ends(Rows& rows, Draft& draft, Place place);
   bool wants_solution(const Draft& draft, Place place) const;

@@ -21,7 +21,7 @@ namespace {
 Settings for_table(Settings settings, const Table& table) {
   if (settings.start_upper < kInfinite) settings.start_upper -= settings.prices.error * table.constant;
   Rules& rules = settings.rules;
-  if (table.by_sums()) rules.packed = rules.greedy_tree = rules.polish = rules.beam = rules.local_search = false;
+  if (table.by_sums()) rules.packed = false;
   // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.similarity = rules.feature_bounds = rules.blocks = false;
@@ -150,13 +150,15 @@ void Search::run_shallow() {
 // Each depth starts with the tree of the depth before, and a bound of what splitting off nothing costs.
 void Search::run_deep() {
   Improver improver(main_, root_);
-  improver_ = settings_.bound_only || table_.by_sums() ? nullptr : &improver;
+  improver_ = settings_.bound_only ? nullptr : &improver;
   const std::vector<u32> rank = improver.start();
   Solution shallow = main_.solve(root_, 2);
   shared_.run.offer(shallow.upper, shallow.plan);
-  if (improver_) improver.note_front();
-  build_first_trees(2);
-  if (improver_) improver.begin_depth(3);
+  if (improver_) {
+    improver.note_front();
+    build_first_trees(2);
+    improver.begin_depth(3);
+  }
   for (u32 f = 0; f < root_.n_features; ++f) {  // made now: threads only read
     root_.weight_before(table_, f, 1);
     if (settings_.minimum.any()) root_.held_before(table_, f, 1);
@@ -209,17 +211,17 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (shared_.journal)
     shared_.journal->note(
         DepthRecord{depth, shallow.upper, shallow.lower, shallow.relaxed, true, numbers_of(*shallow.plan, table_)});
-  if (improver_) improver_->begin_depth(depth + 1);  // what follows is work for the next depth
-  build_first_trees(depth);
+  if (improver_) {
+    improver_->begin_depth(depth + 1);  // what follows is work for the next depth
+    build_first_trees(depth);
+  }
   return true;
 }
 
 void Search::build_first_trees(int exact_depth) {
-  if (settings_.bound_only) return;
   const Rules& rules = settings_.rules;
   const Solution first = FirstTrees(main_).build(root_, settings_.max_depth, exact_depth);
   shared_.run.offer(first.upper, first.plan);
-  if (improver_ == nullptr) return;
   improver_->take(first.plan);
   if (exact_depth == 2 && rules.greedy_tree && rules.polish) improver_->take_grown();  // its ends become exact
 }

@@ -423,7 +423,8 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   table.levels = level_columns(columns, x, n, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = targets.n_classes;
-  table.task = targets.sums != nullptr ? targets.sums->task : class_errors(targets.error_price);
+  table.task = class_errors(targets.error_price);
+  if (targets.sums != nullptr) table.task = table.sums_task = targets.sums->task;
   if (stop.load()) return false;
 
   MergedRows merged{std::vector<u32>(n), static_cast<u32>(n)};

@@ -72,6 +72,7 @@ struct Table {
   bool unit = true;                 // all weights and counts are 1
   i64 heaviest = 1;                 // weight of a row
   std::shared_ptr<const Task> task;
+  std::shared_ptr<const SumsTask> sums_task;  // the same, if it is one
   // Of a task by sums. Then rows have no class, and `weight` is what one more row costs a tree at most.
   std::vector<std::vector<double>> sums;  // per sum, per row
   std::vector<i128> own;                  // per row; empty where rows have no costs of their own
@@ -83,7 +84,7 @@ struct Table {
   std::size_t n_columns = 0;
   std::vector<u32> example;
 
-  bool by_sums() const { return !sums.empty(); }
+  bool by_sums() const { return sums_task != nullptr; }
   double value(u32 feature, u32 of_rank) const;  // that has this rank: a walk over the rows
 };
 

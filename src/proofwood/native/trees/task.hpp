@@ -16,6 +16,8 @@
 namespace proofwood::trees {
 
 class Rows;
+class RowWalk;
+struct RowSums;
 struct Table;
 struct Stump;
 struct StumpBatch;
@@ -48,11 +50,23 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
   virtual i64 leaf(const Rows& rows) const = 0;  // V(A, 0)
-  virtual i64 two_leaves(const Rows& low, const Rows& high) const = 0;  // what they cost, in one number
   // The best stump and its cost; without a permitted one its cost is kInfinite.
   virtual Stump stump(const Table& table, const Rows& rows, const Minimum& minimum,
                       const std::atomic<int>& stop) const = 0;
   virtual std::unique_ptr<StumpCosts> stumps(StumpBatch& batch) const = 0;
+};
+
+// A task whose costs follow from sums over the rows of a leaf.
+class SumsTask : public Task {
+ public:
+  virtual i64 leaf_of(const RowSums& rows) const = 0;
+  virtual i64 two_leaves(const RowSums& low, const RowSums& high) const = 0;  // what they cost, in one number
+  // Choices for the slots of a walk, as RowWalk has them for classes; false if stopped.
+  virtual bool purest(RowWalk& walk, std::vector<double>* by_feature) const = 0;
+  virtual bool stumps(RowWalk& walk) const = 0;
+  // What a leaf of these rows predicts, and what a row costs with that, in units and rounded.
+  virtual std::vector<double> prediction(const RowSums& rows) const = 0;
+  virtual double loss(const Table& table, u32 row, const std::vector<double>& prediction) const = 0;
 };
 
 }  // namespace proofwood::trees

@@ -3,11 +3,9 @@
 #include "trees/write_out.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "trees/draft.hpp"
 #include "trees/row_walk.hpp"
-#include "trees/stump.hpp"
 
 namespace proofwood::trees {
 
@@ -21,7 +19,7 @@ class TreeWriter {
       : table_(table),
         settings_(settings),
         draft_(draft_of(plan)),
-        walk_(table, all, settings.minimum, kNever),
+        walk_(table, all, settings, kNever),
         slot_(draft_.nodes.size(), 0),
         rows_(draft_.nodes.size(), 0) {
     u32 n_ends = 0;
@@ -48,37 +46,43 @@ class TreeWriter {
     return std::move(nodes_);
   }
 
+  // Nothing if a leaf of several holds less than the minimum.
   std::optional<i64> cost() const {
-    const Prices& prices = settings_.prices;
-    i64 cost = 0, n_ends = 0;
+    int n_ends = 0;
     bool met = true;
-    for (int v = 0; v < static_cast<int>(rows_.size()); ++v) {
-      if (!draft_.at(v).is_leaf() || rows_at(v) == 0) continue;
-      const RowWalk::Slot& slot = walk_.slots[slot_at(v)];
-      const i64 weight = std::accumulate(slot.class_weight.begin(), slot.class_weight.end(), i64{0});
-      const RowWalk::Choice* const stump = stump_at(v);
-      ++n_ends;
-      met = met && settings_.minimum.met(slot.count, slot.mass);
-      cost += prices.error * (weight - (stump == nullptr ? heaviest(slot) : stump->value));
-      cost += stump == nullptr ? 0 : prices.leaf;
-    }
-    if (n_ends > 1 && !met) return std::nullopt;
-    return cost + prices.leaf * std::max<i64>(0, n_ends - 1);
+    const i64 cost = cost_below(0, settings_.max_depth, n_ends, met);
+    return n_ends > 1 && !met ? std::nullopt : std::optional(cost);
   }
 
  private:
   u32 rows_at(int node) const { return rows_[static_cast<std::size_t>(node)]; }
   u32 slot_at(int node) const { return slot_[static_cast<std::size_t>(node)]; }
-  static i64 heaviest(const RowWalk::Slot& slot) {
-    return *std::max_element(slot.class_weight.begin(), slot.class_weight.end());
+  const RowWalk::Slot& slot_of(int end) const { return walk_.slots[slot_at(end)]; }
+
+  // As the search counts it where tests may stand on `left` levels.
+  i64 cost_below(int node, int left, int& n_ends, bool& met) const {
+    const Draft::Node& here = draft_.at(node);
+    const i64 price = settings_.prices.leaf;
+    if (here.is_leaf()) {
+      const RowWalk::Slot& slot = slot_of(node);
+      const RowWalk::Choice* const stump = stump_at(node);
+      ++n_ends;
+      met = met && settings_.minimum.met(slot.count, slot.mass);
+      return stump == nullptr ? walk_.leaf_of(slot) : stump->cost + price;
+    }
+    if (rows_at(here.low) == 0) return cost_below(here.high, left - 1, n_ends, met);
+    if (rows_at(here.high) == 0) return cost_below(here.low, left - 1, n_ends, met);
+    const i64 low = cost_below(here.low, left - 1, n_ends, met), high = cost_below(here.high, left - 1, n_ends, met);
+    if (table_.rounded && left == 1)  // two leaves at the bottom are one number
+      return table_.sums_task->two_leaves(slot_of(here.low).sums, slot_of(here.high).sums) + price;
+    return low + high + price;
   }
 
   // Of an end, where it pays; null otherwise.
   const RowWalk::Choice* stump_at(int end) const {
     if (!draft_.at(end).wants_stump) return nullptr;
     const RowWalk::Choice& stump = walk_.choices[slot_at(end)];
-    const i64 saved = stump.value - heaviest(walk_.slots[slot_at(end)]);
-    return stump.found && settings_.prices.error * saved > settings_.prices.leaf ? &stump : nullptr;
+    return stump.found && stump.cost + settings_.prices.leaf < walk_.leaf_of(slot_of(end)) ? &stump : nullptr;
   }
 
   TreeNode test(u32 feature, u32 key, LevelSet levels) const {
@@ -122,74 +126,14 @@ class TreeWriter {
   std::vector<TreeNode> nodes_;
 };
 
-// Of a task by sums: the rows of each end are split off, and the task finds its stump.
-class RowsWriter {
- public:
-  RowsWriter(const Table& table, const Settings& settings) : table_(table), settings_(settings) {}
-
-  // What a tree costs whose root may have tests on `left` levels, as the search counts it; writes its nodes.
-  i64 write(const Plan& plan, const Rows& rows, int left) {
-    if (plan.kind == Plan::kSplit) return split(plan, rows, left);
-    const i64 price = settings_.prices.leaf;
-    if (plan.kind == Plan::kStump && settings_.minimum.may_split(rows.counts)) {
-      const Stump stump = table_.task->stump(table_, rows, settings_.minimum, kNever);
-      if (stump.cost + price < rows.leaf) {
-        const int at = static_cast<int>(nodes.size());
-        nodes.push_back(test(stump.feature, rows.key(stump.feature)[stump.position - 1], at + 1, at + 2));
-        nodes.insert(nodes.end(), 2, kLeaf);
-        return stump.cost + price;
-      }
-    }
-    nodes.push_back(kLeaf);
-    met = met && settings_.minimum.met(rows.counts.count, rows.counts.mass);
-    return rows.leaf;
-  }
-
-  std::vector<TreeNode> nodes;
-  bool met = true;  // the minimum of leaves
-
- private:
-  static inline const TreeNode kLeaf{-1, 0, -1, -1, {}};
-
-  TreeNode test(u32 feature, u32 key, int low, int high) const {
-    return {static_cast<int>(table_.column[feature]), table_.value(feature, key >> kLabelBits), low, high, {}};
-  }
-
-  // A split that sends no row to one side is left out.
-  i64 split(const Plan& plan, const Rows& rows, int left) {
-    const u32 position = rows.position_of(plan.feature, plan.key, 0, rows.n);
-    if (position == 0) return write(*plan.high, rows, left - 1);
-    if (position == rows.n) return write(*plan.low, rows, left - 1);
-    Rows low, high;
-    Buffer<u32> scratch;
-    rows.split(table_, plan.feature, position, low, high, scratch, kNever);
-    const std::size_t at = nodes.size();
-    nodes.push_back(test(plan.feature, plan.key, static_cast<int>(at) + 1, -1));
-    const i64 cost = write(*plan.low, low, left - 1);
-    nodes[at].high = static_cast<int>(nodes.size());
-    const i64 both = cost + write(*plan.high, high, left - 1);
-    const bool leaves = plan.low->kind == Plan::kLeaf && plan.high->kind == Plan::kLeaf;
-    return (left == 1 && leaves ? table_.task->two_leaves(low, high) : both) + settings_.prices.leaf;
-  }
-
-  const Table& table_;
-  const Settings& settings_;
-};
-
 }  // namespace
 
 std::vector<TreeNode> write_out(const Plan& plan, const Table& table, const Rows& all, const Settings& settings) {
-  if (!table.by_sums()) return TreeWriter(plan, table, all, settings).write();
-  RowsWriter writer(table, settings);
-  writer.write(plan, all, settings.max_depth);
-  return std::move(writer.nodes);
+  return TreeWriter(plan, table, all, settings).write();
 }
 
 std::optional<i64> counted_cost(const Plan& plan, const Table& table, const Rows& all, const Settings& settings) {
-  if (!table.by_sums()) return TreeWriter(plan, table, all, settings).cost();
-  RowsWriter writer(table, settings);
-  const i64 cost = writer.write(plan, all, settings.max_depth);
-  return writer.met || writer.nodes.size() == 1 ? std::optional(cost) : std::nullopt;
+  return TreeWriter(plan, table, all, settings).cost();
 }
 
 }  // namespace proofwood::trees

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "trees/row_walk.hpp"
 #include "trees/stump.hpp"
 #include "trees/stump_batch.hpp"
 #include "trees/sums/kernels.hpp"
@@ -24,21 +25,22 @@ struct Units {
 };
 
 template <SumTask T>
-class SumCosts final : public Task {
+class SumCosts final : public SumsTask {
  public:
   using Sums = std::array<i64, T::kSums>;
   using Best = typename T::template Best<double>;
 
   SumCosts(int place, Unit unit) : place_(place), unit_(unit), scale_(std::ldexp(1.0, -unit.shift)) {}
 
-  i64 leaf(const Rows& rows) const override {
-    const Set set(rows.sums);
+  i64 leaf(const Rows& rows) const override { return leaf_of(rows.sums); }
+  i64 leaf_of(const RowSums& rows) const override {
+    const Set set(rows);
     return exactly(set.own, {set.all.data(), nullptr}, T::saved(T::leaf(as_doubles(set.all).data())));
   }
-  i64 two_leaves(const Rows& low, const Rows& high) const override {
-    RowSums both = low.sums;
-    both.add(high.sums);
-    const Set set(both), low_set(low.sums, set.centre), high_set(high.sums, set.centre);
+  i64 two_leaves(const RowSums& low, const RowSums& high) const override {
+    RowSums both = low;
+    both.add(high);
+    const Set set(both), low_set(low, set.centre), high_set(high, set.centre);
     const auto low_sums = as_doubles(low_set.all), high_sums = as_doubles(high_set.all);
     return exactly(set.own, {low_set.all.data(), high_set.all.data()},
                    T::saved(T::split(low_sums.data(), high_sums.data())));
@@ -46,6 +48,19 @@ class SumCosts final : public Task {
   Stump stump(const Table& table, const Rows& rows, const Minimum& minimum,
               const std::atomic<int>& stop) const override;
   std::unique_ptr<StumpCosts> stumps(StumpBatch& batch) const override;
+
+  bool purest(RowWalk& walk, std::vector<double>* by_feature) const override;
+  bool stumps(RowWalk& walk) const override;
+  std::vector<double> prediction(const RowSums& rows) const override {
+    const auto predicted = T::prediction(rows.sums.data());
+    return {predicted.begin(), predicted.end()};
+  }
+  double loss(const Table& table, u32 row, const std::vector<double>& prediction) const override {
+    std::array<double, T::kSums> sums;
+    for (int k = 0; k < T::kSums; ++k) sums[k] = table.sums[static_cast<std::size_t>(k)][row];
+    const double own = T::kOwn ? static_cast<double>(table.own[row]) : 0;
+    return T::loss(own, sums.data(), prediction.data()) * scale_;
+  }
 
   const SumKernels& kernels(int isa, bool limited, bool unit) const { return sum_kernels(isa, place_, limited, unit); }
 
@@ -180,6 +195,85 @@ Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& mi
     best.position = position;
   });
   return best;
+}
+
+// ------------------------------------------------------------------ one split for many nodes
+
+// The sums of the rows of one slot that were walked over, from the slot's own zero.
+template <SumTask T>
+struct SumCell : RowWalk::Cell {
+  std::array<double, T::kSums> low{};
+  std::array<double, T::kSums> all{};
+  typename SumCosts<T>::Set set;
+
+  void restart() {
+    begin();
+    low.fill(0);
+  }
+  double saved() const {
+    std::array<double, T::kSums> high;
+    for (int k = 0; k < T::kSums; ++k) high[k] = all[k] - low[k];
+    return T::saved(T::split(low.data(), high.data()));
+  }
+};
+
+template <SumTask T>
+std::vector<SumCell<T>> sum_cells(const RowWalk& walk) {
+  std::vector<SumCell<T>> cells(walk.slots.size());
+  for (std::size_t s = 0; s < cells.size(); ++s) {
+    cells[s].set = typename SumCosts<T>::Set(walk.slots[s].sums);
+    cells[s].all = SumCosts<T>::as_doubles(cells[s].set.all);
+  }
+  return cells;
+}
+
+template <SumTask T>
+auto add_to_cell(const Table& table) {
+  return [&table](SumCell<T>& cell, const RowWalk::Record&, u32 row) {
+    std::array<double, T::kSums> sums;
+    cell.set.sums_of(table, row, sums.data());
+    for (int k = 0; k < T::kSums; ++k) cell.low[k] += sums[k];
+  };
+}
+
+template <SumTask T>
+bool SumCosts<T>::purest(RowWalk& walk, std::vector<double>* by_feature) const {
+  auto cells = sum_cells<T>(walk);
+  std::vector<double> alone(cells.size());
+  for (std::size_t s = 0; s < cells.size(); ++s) alone[s] = T::saved(T::leaf(cells[s].all.data()));
+  const auto offer = [&](const SumCell<T>& cell, u32 s, u32 feature, const auto& permitted) {
+    const double gain = cell.saved() - alone[s];
+    if (!(gain > (by_feature ? (*by_feature)[feature] : walk.choices[s].score)) || !permitted()) return;
+    if (by_feature) (*by_feature)[feature] = std::max((*by_feature)[feature], gain);
+    RowWalk::Choice& best = walk.choices[s];
+    if (gain > best.score) best = {0, gain, true, feature, cell.last, 0};
+  };
+  return walk.walk(cells, offer, add_to_cell<T>(walk.table()));
+}
+
+template <SumTask T>
+bool SumCosts<T>::stumps(RowWalk& walk) const {
+  auto cells = sum_cells<T>(walk);
+  std::vector<double> near(cells.size(), -std::numeric_limits<double>::infinity());
+  const auto add = add_to_cell<T>(walk.table());
+  const auto look = [&](const SumCell<T>& cell, u32 s, u32, const auto& permitted) {
+    if (const double saved = cell.saved(); saved > near[s] && permitted()) near[s] = saved;
+  };
+  if (!walk.walk(cells, look, add)) return false;
+  for (std::size_t s = 0; s < cells.size(); ++s) near[s] = close_to(cells[s].set.own, near[s]);
+  const auto offer = [&](const SumCell<T>& cell, u32 s, u32 feature, const auto& permitted) {
+    const double saved = cell.saved();
+    if (saved < near[s] || !permitted()) return;
+    Sums low, high;
+    for (int k = 0; k < T::kSums; ++k) {
+      low[k] = static_cast<i64>(cell.low[k]);
+      high[k] = cell.set.all[k] - low[k];
+    }
+    const i64 cost = exactly(cell.set.own, {low.data(), high.data()}, saved);
+    RowWalk::Choice& best = walk.choices[s];
+    if (cost < best.cost) best = {cost, 0, true, feature, cell.last, 0};
+  };
+  return walk.walk(cells, offer, add);
 }
 
 // ------------------------------------------------------------------ stumps in batches

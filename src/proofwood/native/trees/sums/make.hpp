@@ -16,7 +16,7 @@ struct SumRows {
   std::vector<i128> own;                  // empty where rows have no costs of their own
   std::vector<i64> reach;  // what one more row costs a tree at most; empty if that is more than can be counted
   bool rounded = false;    // whether costs of leaves are rounded down to whole units
-  std::shared_ptr<const Task> task;
+  std::shared_ptr<const SumsTask> task;
 };
 
 // `targets`: (n, width), row after row: numbers times weights. `shift`: a unit of cost is 2^shift. Throws std::invalid_argument for a name that

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "trees/sums/sum_task.hpp"
 
@@ -43,6 +44,12 @@ struct Policy {
     return a.part[0] < b.part[0];
   }
   static double saved(const Best<double>& best) { return -best.part[0]; }
+  static std::array<double, 1> prediction(const double* sums) {
+    return {static_cast<double>(std::min_element(sums, sums + K) - sums)};
+  }
+  static double loss(double, const double* sums, const double* action) {
+    return sums[static_cast<std::size_t>(action[0])];
+  }
   static bool costs_at_least(i128, const LeafSums& leaves, Unit, i64 units) {
     return least(leaves.low) + (leaves.high == nullptr ? 0 : least(leaves.high)) >= units;
   }

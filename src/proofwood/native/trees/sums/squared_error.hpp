@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "trees/sums/sum_task.hpp"
@@ -94,6 +95,15 @@ struct SquaredError {
   }
   static double saved(const Best<double>& best) { return best.part[1] > 0 ? best.part[0] / best.part[1] : 0; }
 
+  static std::array<double, K> prediction(const double* sums) {
+    std::array<double, K> means{};
+    for (int k = 0; k < K; ++k) means[static_cast<std::size_t>(k)] = sums[0] > 0 ? sums[1 + k] / sums[0] : 0;
+    return means;
+  }
+  static double loss(double own, const double* sums, const double* means) {
+    for (int k = 0; k < K; ++k) own += means[k] * (means[k] * sums[0] - 2 * sums[1 + k]);
+    return own;
+  }
   static bool costs_at_least(i128 own, const LeafSums& leaves, Unit unit, i64 units) {
     const auto squares_of = [](const i64* sums) {
       Wide sum(0);

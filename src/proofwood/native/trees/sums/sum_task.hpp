@@ -58,6 +58,8 @@ concept SumTask = requires(const double* sums, const typename T::template Best<d
   { T::none() } -> std::same_as<typename T::template Best<double>>;  // saves less than all others
   { T::more(best, best) } -> std::convertible_to<bool>;              // whether the first one saves more
   { T::saved(best) } -> std::same_as<double>;
+  T::prediction(sums);                                   // numbers that a leaf predicts
+  { T::loss(0.0, sums, sums) } -> std::same_as<double>;  // of a row of this own cost, by such numbers; rounded
   { T::costs_at_least(own, leaves, unit, weight) } -> std::same_as<bool>;  // so many units, exactly
 };
 
