@@ -53,7 +53,7 @@ bool IntervalQueue::take(Interval& interval, i64 limit) {
       continue;
     }
     if (interval.is_point() || !rules_.interval_shrinking) return true;
-    if (prune(interval, limit, true)) return true;
+    if (prune(interval, limit, rules_.reach)) return true;
   }
   return false;
 }

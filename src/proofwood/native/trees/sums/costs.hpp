@@ -24,6 +24,12 @@ struct Units {
   bool settled() const { return least == most; }
 };
 
+// What some rows cost by themselves, exactly, and by doubles with the error of that less what leaves save.
+struct OwnCost {
+  i128 exact = 0;
+  double whole = 0, error = 0;
+};
+
 template <SumTask T>
 class SumCosts final : public SumsTask {
  public:
@@ -35,15 +41,14 @@ class SumCosts final : public SumsTask {
   i64 leaf(const Rows& rows) const override { return leaf_of(rows.sums); }
   i64 leaf_of(const RowSums& rows) const override {
     const Set set(rows);
-    return exactly(set.own, {set.all.data(), nullptr}, T::saved(T::leaf(as_doubles(set.all).data())));
+    return exactly(set.own_cost(), {set.all.data(), nullptr}, set.alone());
   }
   i64 two_leaves(const RowSums& low, const RowSums& high) const override {
     RowSums both = low;
     both.add(high);
-    const Set set(both), low_set(low, set.centre), high_set(high, set.centre);
-    const auto low_sums = as_doubles(low_set.all), high_sums = as_doubles(high_set.all);
-    return exactly(set.own, {low_set.all.data(), high_set.all.data()},
-                   T::saved(T::split(low_sums.data(), high_sums.data())));
+    const Set set(both), low_set(low, set.zero), high_set(high, set.zero);
+    return exactly(set.own_cost(), {low_set.all.data(), high_set.all.data()},
+                   set.saved(as_doubles(low_set.all).data(), as_doubles(high_set.all).data()));
   }
   Stump stump(const Table& table, const Rows& rows, const Minimum& minimum,
               const std::atomic<int>& stop) const override;
@@ -64,38 +69,55 @@ class SumCosts final : public SumsTask {
 
   const SumKernels& kernels(int isa, bool limited, bool unit) const { return sum_kernels(isa, place_, limited, unit); }
 
-  // Rows from a zero near their mean, where a task has one.
+  // The sums of some rows, from a zero near their mean.
   struct Set {
-    i64 centre = 0;
+    Zero zero;
     Sums all{};
     i128 own = 0;
+
     Set() = default;
-    explicit Set(const RowSums& sums) : own(sums.own) {
-      for (int k = 0; k < T::kSums; ++k) all[k] = static_cast<i64>(sums.sums[static_cast<std::size_t>(k)]);
-      if constexpr (Centred<T>) move_to(T::centre(all.data()));
+    explicit Set(const RowSums& sums) {
+      take(sums);
+      move_to(T::zero(all.data()));
     }
-    Set(const RowSums& sums, i64 to) : own(sums.own) {
-      for (int k = 0; k < T::kSums; ++k) all[k] = static_cast<i64>(sums.sums[static_cast<std::size_t>(k)]);
-      if constexpr (Centred<T>) move_to(to);
+    Set(const RowSums& sums, const Zero& to) {
+      take(sums);
+      move_to(to);
     }
-    void move_to(i64 to) {
-      centre = to;
-      own = T::own_from(own, all.data(), centre);
-      T::recentre(all.data(), centre);
+    OwnCost side(const Sums& sums, i128 exact) const {
+      const auto doubles = as_doubles(sums);
+      const double whole = T::whole(exact, doubles.data(), zero);
+      return {exact, whole, T::error(whole, doubles.data(), zero)};
     }
+    OwnCost own_cost() const { return side(all, own); }
+    double saved(const double* low, const double* high) const { return T::saved(T::split(low, high, zero.rate)); }
+    double alone() const { return T::saved(T::leaf(as_doubles(all).data(), zero.rate)); }
     i128 own_of(const Table& table, u32 row) const {
       if constexpr (!T::kOwn) return 0;
       i128 own_of_row = table.own[row];
       if constexpr (Centred<T>) {
         Sums sums;
         for (int k = 0; k < T::kSums; ++k) sums[k] = static_cast<i64>(table.sums[static_cast<std::size_t>(k)][row]);
-        own_of_row = T::own_from(own_of_row, sums.data(), centre);
+        own_of_row = T::own_from(own_of_row, sums.data(), zero.centre);
       }
       return own_of_row;
     }
     void sums_of(const Table& table, u32 row, double* to) const {
       for (int k = 0; k < T::kSums; ++k) to[k] = table.sums[static_cast<std::size_t>(k)][row];
-      if constexpr (Centred<T>) T::recentre(to, static_cast<double>(centre));
+      if constexpr (Centred<T>) T::recentre(to, static_cast<double>(zero.centre));
+    }
+
+   private:
+    void take(const RowSums& sums) {
+      own = sums.own;
+      for (int k = 0; k < T::kSums; ++k) all[k] = static_cast<i64>(sums.sums[static_cast<std::size_t>(k)]);
+    }
+    void move_to(const Zero& to) {
+      zero = to;
+      if constexpr (Centred<T>) {
+        own = T::own_from(own, all.data(), zero.centre);
+        T::recentre(all.data(), zero.centre);
+      }
     }
   };
 
@@ -105,22 +127,21 @@ class SumCosts final : public SumsTask {
     return to;
   }
 
-  // By doubles alone: own and its rounding, `saved` as the task says, the difference; twice that is allowed for.
-  Units rounded(i128 own, double saved) const {
-    if constexpr (T::kRoundings == 0) {
-      const i64 cost = static_cast<i64>(own) - static_cast<i64>(saved);
+  // By doubles alone.
+  Units rounded(const OwnCost& own, double saved) const {
+    if constexpr (T::kExact) {
+      const i64 cost = static_cast<i64>(own.exact) - static_cast<i64>(saved);
       return {cost, cost};
     }
-    const double whole = static_cast<double>(own);
-    const double cost = (whole - saved) * scale_, error = (whole * scale_ + 1) * (T::kRoundings * 0x1p-52);
+    const double cost = (own.whole - saved) * scale_, error = own.error * scale_ + 0x1p-46;
     const auto units = [](double value) { return static_cast<i64>(std::floor(std::max(value, 0.0))); };
     return {units(cost - error), units(cost + error)};
   }
-  i64 exactly(i128 own, const LeafSums& leaves, double saved) const {
+  i64 exactly(const OwnCost& own, const LeafSums& leaves, double saved) const {
     Units units = rounded(own, saved);
     while (units.least < units.most) {
       const i64 middle = units.least + (units.most - units.least + 1) / 2;
-      if (T::costs_at_least(own, leaves, unit_, middle))
+      if (T::costs_at_least(own.exact, leaves, unit_, middle))
         units.least = middle;
       else
         units.most = middle - 1;
@@ -128,10 +149,8 @@ class SumCosts final : public SumsTask {
     return units.least;
   }
 
-  // Splits that save less than this cost more units than one that saves `most`, or as many.
-  double close_to(i128 own, double most) const {
-    return most - (static_cast<double>(own) + std::abs(most)) * (T::kRoundings * 0x1p-51);
-  }
+  // Splits that save less than this cost more than one that saves `most`, or as much.
+  static double close_to(const OwnCost& own, double most) { return most - 2 * own.error; }
 
  private:
   const int place_;
@@ -147,6 +166,7 @@ Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& mi
                          const std::atomic<int>& stop) const {
   const Set set(rows.sums);
   const auto all = as_doubles(set.all);
+  const OwnCost own = set.own_cost();
   std::vector<double> values(std::size_t{rows.n} * T::kSums);
   for (u32 local = 0; local < rows.n; ++local) set.sums_of(table, rows.row(local), &values[std::size_t{local} * T::kSums]);
   const auto each_split = [&](const auto& offer) {
@@ -172,14 +192,14 @@ Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& mi
   };
   double most = -std::numeric_limits<double>::infinity(), most_permitted = most;
   each_split([&](u32, u32, const double* low, const double* high, bool permitted) {
-    const double saved = T::saved(T::split(low, high));
+    const double saved = set.saved(low, high);
     most = std::max(most, saved);
     if (permitted) most_permitted = std::max(most_permitted, saved);
   });
   Stump best;
-  const double near = close_to(set.own, most), near_permitted = close_to(set.own, most_permitted);
+  const double near = close_to(own, most), near_permitted = close_to(own, most_permitted);
   each_split([&](u32 f, u32 position, const double* low, const double* high, bool permitted) {
-    const double saved = T::saved(T::split(low, high));
+    const double saved = set.saved(low, high);
     const bool wanted = permitted && saved >= near_permitted;
     if (saved < near && !wanted) return;
     Sums low_sums, high_sums;
@@ -187,7 +207,7 @@ Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& mi
       low_sums[k] = static_cast<i64>(low[k]);
       high_sums[k] = static_cast<i64>(high[k]);
     }
-    const i64 cost = exactly(set.own, {low_sums.data(), high_sums.data()}, saved);
+    const i64 cost = exactly(own, {low_sums.data(), high_sums.data()}, saved);
     best.cost_all = std::min(best.cost_all, cost);
     if (!wanted || cost >= best.cost) return;
     best.cost = cost;
@@ -213,7 +233,7 @@ struct SumCell : RowWalk::Cell {
   double saved() const {
     std::array<double, T::kSums> high;
     for (int k = 0; k < T::kSums; ++k) high[k] = all[k] - low[k];
-    return T::saved(T::split(low.data(), high.data()));
+    return set.saved(low.data(), high.data());
   }
 };
 
@@ -240,7 +260,7 @@ template <SumTask T>
 bool SumCosts<T>::purest(RowWalk& walk, std::vector<double>* by_feature) const {
   auto cells = sum_cells<T>(walk);
   std::vector<double> alone(cells.size());
-  for (std::size_t s = 0; s < cells.size(); ++s) alone[s] = T::saved(T::leaf(cells[s].all.data()));
+  for (std::size_t s = 0; s < cells.size(); ++s) alone[s] = cells[s].set.alone();
   const auto offer = [&](const SumCell<T>& cell, u32 s, u32 feature, const auto& permitted) {
     const double gain = cell.saved() - alone[s];
     if (!(gain > (by_feature ? (*by_feature)[feature] : walk.choices[s].score)) || !permitted()) return;
@@ -260,7 +280,7 @@ bool SumCosts<T>::stumps(RowWalk& walk) const {
     if (const double saved = cell.saved(); saved > near[s] && permitted()) near[s] = saved;
   };
   if (!walk.walk(cells, look, add)) return false;
-  for (std::size_t s = 0; s < cells.size(); ++s) near[s] = close_to(cells[s].set.own, near[s]);
+  for (std::size_t s = 0; s < cells.size(); ++s) near[s] = close_to(cells[s].set.own_cost(), near[s]);
   const auto offer = [&](const SumCell<T>& cell, u32 s, u32 feature, const auto& permitted) {
     const double saved = cell.saved();
     if (saved < near[s] || !permitted()) return;
@@ -269,7 +289,7 @@ bool SumCosts<T>::stumps(RowWalk& walk) const {
       low[k] = static_cast<i64>(cell.low[k]);
       high[k] = cell.set.all[k] - low[k];
     }
-    const i64 cost = exactly(cell.set.own, {low.data(), high.data()}, saved);
+    const i64 cost = exactly(cell.set.own_cost(), {low.data(), high.data()}, saved);
     RowWalk::Choice& best = walk.choices[s];
     if (cost < best.cost) best = {cost, 0, true, feature, cell.last, 0};
   };
@@ -311,7 +331,8 @@ class SumStumps final : public StumpCosts {
       record[T::kSums] = table.count[row];
       record[T::kSums + 1] = static_cast<double>(table.mass[row]);
     }
-    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass)};
+    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
+               set_.zero.rate};
     all_.assign(static_cast<std::size_t>(places_.sums), 0);
     for (int k = 0; k < T::kSums; ++k) all_[static_cast<std::size_t>(k)] = static_cast<double>(set_.all[k]);
     if (limited_) {
@@ -343,7 +364,7 @@ class SumStumps final : public StumpCosts {
     own_sides_.resize(lanes);
     for (std::size_t l = 0; l < lanes; ++l) {
       const i128 low = T::kOwn ? own_before(batch_.lanes[l].feature, batch_.lanes[l].position) : 0;
-      own_sides_[l] = {low, set_.own - low};
+      own_sides_[l] = {set_.side(sums_of_side(l, 0), low), set_.side(sums_of_side(l, 1), set_.own - low)};
       for (const int side : {0, 1}) take(l, side);
     }
     return true;
@@ -379,7 +400,7 @@ class SumStumps final : public StumpCosts {
 
   void take(std::size_t lane, int side) {
     const auto s = static_cast<std::size_t>(side);
-    const i128 own = own_sides_[lane][s];
+    const OwnCost& own = own_sides_[lane][s];
     const Sums sums = sums_of_side(lane, side);
     const i64 leaf = task_.exactly(own, {sums.data(), nullptr}, saved(lane, side, &SumPlaces::leaf));
     const Units all = task_.rounded(own, saved(lane, side, &SumPlaces::best));
@@ -420,11 +441,11 @@ class SumStumps final : public StumpCosts {
   // Looks, with whole numbers, at every stump that saves as much as the best one within rounding.
   void make_exact(std::size_t lane, int side) {
     const auto s = static_cast<std::size_t>(side);
-    const i128 own = own_sides_[lane][s];
+    const OwnCost& own = own_sides_[lane][s];
     const Sums all = sums_of_side(lane, side);
-    const double near = task_.close_to(own, saved(lane, side, &SumPlaces::best));
+    const double near = Costs::close_to(own, saved(lane, side, &SumPlaces::best));
     const bool some = limited_ && has_permitted(lane, side);
-    const double near_some = some ? task_.close_to(own, saved(lane, side, &SumPlaces::some)) : 0;
+    const double near_some = some ? Costs::close_to(own, saved(lane, side, &SumPlaces::some)) : 0;
     i64 least = sides[lane][s].leaf, least_some = kInfinite;
     std::vector<double> low(all_.size()), high(all_.size());
     for (u32 f = 0; f < rows_->n_features; ++f) {
@@ -439,7 +460,7 @@ class SumStumps final : public StumpCosts {
           for (std::size_t k = kernels_.unit ? 1 : 0; k < low.size(); ++k) low[k] += record[k - static_cast<std::size_t>(skipped_)];
         }
         for (std::size_t k = 0; k < low.size(); ++k) high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
-        const double value = T::saved(T::split(low.data(), high.data()));
+        const double value = set_.saved(low.data(), high.data());
         const bool wanted = some && value >= near_some && enough(low) && enough(high);
         if (value < near && !wanted) continue;
         Sums low_sums, high_sums;
@@ -472,7 +493,7 @@ class SumStumps final : public StumpCosts {
   typename Costs::Set set_;
   std::vector<double> all_;                        // sums of all rows
   std::vector<std::vector<i128>> own_;             // per feature
-  std::vector<std::array<i128, 2>> own_sides_;     // per lane
+  std::vector<std::array<OwnCost, 2>> own_sides_;  // per lane
   std::vector<std::array<bool, 2>> open_;          // per lane
   Rows* rows_ = nullptr;
 };

@@ -17,6 +17,7 @@ constexpr int kMostSumLanes = 8;
 struct SumRecords {
   const double* records;  // by local row; the last double of each holds the bits, as a whole number
   double min_rows, min_weight;
+  double rate;  // of the zero of the rows
 };
 
 struct SumKernels {

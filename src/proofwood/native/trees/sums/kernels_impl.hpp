@@ -65,7 +65,7 @@ struct Walks {
     const auto none = T::none();
     for (int side = 0; side < 2; ++side) {
       for (int k = 0; k < kSums; ++k) store(state, kPlaces.sum(side, k), sides[side][k]);
-      const Best leaf = T::leaf(sides[side]);
+      const Best leaf = T::leaf(sides[side], rows.rate);
       for (int part = 0; part < T::kParts; ++part) {
         store(state, kPlaces.leaf(side, part), leaf.part[part]);
         store(state, kPlaces.best(side, part), leaf.part[part]);
@@ -74,14 +74,14 @@ struct Walks {
     }
   }
 
-  PROOFWOOD_PART void offer(Best& best, const V* low, const V* high) {
-    const Best here = T::split(low, high);
+  PROOFWOOD_PART void offer(Best& best, const V* low, const V* high, double rate) {
+    const Best here = T::split(low, high, rate);
     const auto more = T::more(here, best);
     for (int part = 0; part < T::kParts; ++part) best.part[part] = more ? here.part[part] : best.part[part];
   }
   // Where both leaves hold enough.
   PROOFWOOD_PART void offer_permitted(Best& best, const V* low, const V* high, const SumRecords& rows) {
-    const Best here = T::split(low, high);
+    const Best here = T::split(low, high, rows.rate);
     constexpr int kRows = T::kSums, kWeight = T::kSums + 1;
     const I enough = reinterpret_cast<I>(low[kRows] >= rows.min_rows) & reinterpret_cast<I>(high[kRows] >= rows.min_rows) &
                      reinterpret_cast<I>(low[kWeight] >= rows.min_weight) &
@@ -122,13 +122,13 @@ struct Walks {
       }
       V high[kSums], rest[kSums];
       for (int k = 0; k < kSums; ++k) rest[k] = all[0][k] - low[k];
-      offer(best[0], low, rest);
+      offer(best[0], low, rest, rows.rate);
       if (kLimited) offer_permitted(some[0], low, rest, rows);
       for (int k = 0; k < kSums; ++k) {
         high[k] = seen[k] - low[k];
         rest[k] = all[1][k] - high[k];
       }
-      offer(best[1], high, rest);
+      offer(best[1], high, rest, rows.rate);
       if (kLimited) offer_permitted(some[1], high, rest, rows);
     }
     for (int side = 0; side < 2; ++side)

@@ -18,13 +18,13 @@ constexpr double kMostReach = 0x1p58;
 
 template <SumTask T>
 SumRows gather(int place, const i64* given, std::size_t width, const i64* weights, std::size_t n, Unit unit) {
-  std::vector<i64> padded;  // to the numbers that the task wants, by copies of the first one
+  std::vector<i64> padded;  // to the numbers that the task wants
   const i64* targets = given;
   if (width < T::kTargets) {
     padded.resize(n * T::kTargets);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t k = 0; k < T::kTargets; ++k)
-        padded[i * T::kTargets + k] = given[i * width + (k < width ? k : 0)];
+        padded[i * T::kTargets + k] = k < width ? given[i * width + k] : T::kPaddedByFirst ? given[i * width] : 0;
     targets = padded.data();
   }
   const T task(targets, weights, n);
@@ -34,7 +34,7 @@ SumRows gather(int place, const i64* given, std::size_t width, const i64* weight
   rows.reach.resize(n);
   i128 total[T::kSums]{}, reaches = 0;
   // an integer below 2^53 is exact; what is rounded may be off by some units in the last place
-  const double scale = std::ldexp(T::kRoundings == 0 ? 1 : 1 + 0x1p-40, -unit.shift);
+  const double scale = std::ldexp(T::kExact ? 1 : 1 + 0x1p-40, -unit.shift);
   for (std::size_t i = 0; i < n; ++i) {
     const i64* const of = targets + i * T::kTargets;
     i64 sums[T::kSums];
@@ -49,14 +49,16 @@ SumRows gather(int place, const i64* given, std::size_t width, const i64* weight
   }
   if (std::any_of(total, total + T::kSums, [](i128 sum) { return sum >= kMostSum; }))
     throw std::invalid_argument("the weighted numbers of all rows sum to more than 2^53");
-  i128 own = 0;
-  for (const i128 of_row : rows.own) own += of_row;
-  double sums[T::kSums];
-  for (std::size_t k = 0; k < T::kSums; ++k) sums[k] = std::accumulate(rows.sums[k].begin(), rows.sums[k].end(), 0.0);
-  if ((static_cast<double>(own) - T::saved(T::leaf(sums))) * scale >= kMostReach)
+  RowSums all;
+  all.sums.resize(T::kSums);
+  for (std::size_t k = 0; k < T::kSums; ++k)
+    all.sums[k] = std::accumulate(rows.sums[k].begin(), rows.sums[k].end(), 0.0);
+  for (const i128 own : rows.own) all.own += own;
+  const typename SumCosts<T>::Set set(all);
+  if (set.side(set.all, set.own).whole * scale >= kMostReach)
     throw std::invalid_argument("the unit of cost is too small for the cost of a single leaf");
   if (reaches >= static_cast<i128>(kMostReach)) rows.reach.clear();
-  rows.rounded = T::kRoundings > 0;
+  rows.rounded = !T::kExact;
   rows.task = std::make_shared<SumCosts<T>>(place, unit);
   return rows;
 }

@@ -11,14 +11,19 @@ namespace proofwood::trees {
 
 template <int K>
 struct Policy {
-  static constexpr int kTargets = K, kSums = K, kParts = 1, kRoundings = 0;
-  static constexpr bool kOwn = false, kWeightFirst = false;
+  static constexpr int kTargets = K, kSums = K, kParts = 1;
+  static constexpr bool kPaddedByFirst = true;  // numbers that are not given: copies of the first one, or 0
+  static constexpr bool kExact = true, kOwn = false, kWeightFirst = false;
 
   Policy(const i64*, const i64*, std::size_t) {}
 
   static void sums(i64, const i64* losses, i64* to) { std::copy(losses, losses + K, to); }
   static i128 own(i64, const i64*) { return 0; }
   double reach(i64, const i64* losses) const { return static_cast<double>(*std::max_element(losses, losses + K)); }
+
+  static Zero zero(const i64*) { return {}; }
+  static double whole(i128, const double*, const Zero&) { return 0; }
+  static double error(double, const double*, const Zero&) { return 0; }
 
   template <class V>
   struct Best {
@@ -31,11 +36,11 @@ struct Policy {
     return found;
   }
   template <class V>
-  PROOFWOOD_PART Best<V> leaf(const V* all) {
+  PROOFWOOD_PART Best<V> leaf(const V* all, double) {
     return {{least(all)}};
   }
   template <class V>
-  PROOFWOOD_PART Best<V> split(const V* low, const V* high) {
+  PROOFWOOD_PART Best<V> split(const V* low, const V* high, double) {
     return {{least(low) + least(high)}};
   }
   PROOFWOOD_PART Best<double> none() { return {{0x1p100}}; }

@@ -14,7 +14,8 @@ namespace proofwood::trees {
 template <int K>
 struct SquaredError {
   static constexpr int kTargets = K, kSums = 1 + K, kParts = 2, kRoundings = 14 + 2 * K;
-  static constexpr bool kOwn = true, kWeightFirst = true;
+  static constexpr bool kPaddedByFirst = false;  // numbers that are not given: copies of the first one, or 0
+  static constexpr bool kExact = false, kOwn = true, kWeightFirst = true;
 
   double least[K], most[K];  // of all y
 
@@ -51,11 +52,11 @@ struct SquaredError {
     return static_cast<double>(weight) * squares + 1;  // own costs are rounded up
   }
 
-  static i64 centre(const i64* sums)
-    requires(K == 1)
-  {
-    return sums[0] == 0 ? 0 : sums[1] / sums[0];
-  }
+  static Zero zero(const i64* sums) { return {K > 1 || sums[0] == 0 ? 0 : sums[1] / sums[0], 1}; }
+  static double whole(i128 own, const double*, const Zero&) { return static_cast<double>(own); }
+  // Twice the roundings of a quotient of sums of squares, which is at most `whole`.
+  static double error(double whole, const double*, const Zero&) { return whole * (kRoundings * 0x1p-52); }
+
   template <class N>
   static void recentre(N* sums, N centre)
     requires(K == 1)
@@ -81,11 +82,11 @@ struct SquaredError {
     return sum;
   }
   template <class V>
-  PROOFWOOD_PART Best<V> leaf(const V* all) {
+  PROOFWOOD_PART Best<V> leaf(const V* all, double) {
     return {{squares(all), all[0]}};
   }
   template <class V>
-  PROOFWOOD_PART Best<V> split(const V* low, const V* high) {
+  PROOFWOOD_PART Best<V> split(const V* low, const V* high, double) {
     return {{squares(low) * high[0] + squares(high) * low[0], low[0] * high[0]}};
   }
   PROOFWOOD_PART Best<double> none() { return {{-1, 1}}; }
