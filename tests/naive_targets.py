@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +29,28 @@ def lost_reward(numbers: Numbers, weights: Sequence[Fraction], rows: Rows) -> Fr
     return best - max(
         sum((weights[i] * numbers[i][k] for i in rows), Fraction(0)) for k in range(len(numbers[rows[0]]))
     )
+
+
+def shares_of(part: int, whole: int) -> Fraction:
+    """``part * log(part / whole)``, to some 50 digits."""
+    if part == 0:
+        return Fraction(0)
+    with localcontext() as context:
+        context.prec = 60
+        return Fraction(Decimal(part) * (Decimal(part) / Decimal(whole)).ln())
+
+
+def deviance(pairs: Sequence[Sequence[int]], rows: Rows) -> Fraction:
+    """Events (second) of exposures (first) against the rate of all rows."""
+    exposure, events = (sum(pairs[i][k] for i in rows) for k in range(2))
+    alone = sum((shares_of(pairs[i][1], pairs[i][0]) for i in rows), Fraction(0))
+    return alone - shares_of(events, exposure)
+
+
+def log_loss(weights: Sequence[Sequence[int]], rows: Rows) -> Fraction:
+    """Of the weights of each class, by their shares."""
+    classes = [sum(weights[i][k] for i in rows) for k in range(len(weights[rows[0]]))]
+    return -sum((shares_of(one, sum(classes)) for one in classes), Fraction(0))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from proofwood.problem.objectives import decimal
 from proofwood.problem.targets import Numbers, Rewards, SumTarget
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
-from tests.naive_targets import Naive, lost_reward, random_table, squared_error
+from tests.naive_targets import Naive, deviance, log_loss, lost_reward, random_table, squared_error
 
 RULES = ("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "cache", "affordable", "depth_two")
 
@@ -79,6 +80,46 @@ def test_units_are_those_of_brute_force_with_rules_on_and_off(seed: int) -> None
     settings = {"max_depth": depth, "leaf_price": price, "min_rows": least_rows, "threads": int(rng.integers(1, 3))}
     answer = native(X, targets, weights, some_options(rng), **settings)
     assert answer["upper"] == answer["lower"] == naive.units(everyone, depth)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_units_of_logarithms_are_those_of_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    depth = int(rng.choice([1, 2, 2, 3]))
+    n_rows = int(rng.integers(2, 20 if depth < 3 else 9))
+    X, everyone = random_table(rng, n_rows), list(range(n_rows))
+    of_rates = bool(rng.integers(2))
+    if of_rates:  # counts, times until an event, or numbers far from 0
+        events, most = ((5, 2), (2, 4000), (10**6, 10**6))[rng.integers(3)]
+        numbers = np.column_stack([rng.integers(1, most, n_rows), rng.integers(0, events, n_rows)])
+    else:
+        numbers = np.eye(5, dtype=np.int64)[rng.integers(0, rng.integers(2, 6), n_rows)] * rng.integers(
+            1, 4, (n_rows, 1)
+        )
+    numbers = np.ascontiguousarray(numbers[:, : 2 if of_rates else 5])
+    plain = [[int(number) for number in row] for row in numbers]
+    cost = (lambda rows: deviance(plain, rows)) if of_rates else (lambda rows: log_loss(plain, rows))
+    alone = cost(everyone)
+    # a single leaf that costs nothing still has the rounding of its rows
+    shift = max(-38, math.floor(math.log2(max(float(alone), 1e-9))) - int(rng.choice([10, 30, 40])))
+    unit = Fraction(2) ** shift
+    price = int(alone / unit / 40) * int(rng.integers(2))
+    least_rows = int(rng.choice([1, 1, 2]))
+    targets = {"task": "deviance" if of_rates else "log_loss", "numbers": numbers, "shift": shift}
+    settings = {"max_depth": depth, "leaf_price": price, "min_rows": least_rows}
+    answer = native(X, targets, np.ones(n_rows), some_options(rng), **settings)
+    best = Naive(X, cost, price * unit, least_rows).best(everyone, depth)
+    rounded_up = n_rows * Fraction(1, 2**38) if of_rates else Fraction(1, 10**40)
+    assert answer["upper"] == answer["lower"]
+    assert best - 2 ** max(0, depth - 1) * unit <= answer["lower"] * unit <= best + rounded_up
+
+
+def test_a_cost_too_close_to_a_whole_number_of_units_is_no_guess() -> None:
+    """Costs of 1e-13 of their parts are beyond twice the precision of a double."""
+    numbers = np.column_stack([np.full(4, 2**30), 2**50 + np.arange(4)])
+    targets = {"task": "deviance", "numbers": np.ascontiguousarray(numbers), "shift": -60}
+    with pytest.raises(ValueError, match="unit"):
+        native(np.arange(4.0).reshape(-1, 1), targets, np.ones(4), SearchOptions())
 
 
 def read(number: float, *, as_decimal: bool) -> Fraction:
