@@ -20,6 +20,7 @@ import numpy as np
 from proofwood.data import moments
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
+from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 
@@ -448,5 +449,9 @@ def numbers_of(texts: Sequence[str], form: Form, name: str) -> list[Number]:
 def what(form: Form) -> str:
     """What is written in a form, in words."""
     if isinstance(form, NumberForm):
-        return "numbers"
-    return {Kind.DATE: "dates", Kind.MOMENT: "dates and times", Kind.TIME: "times of day"}[form.kind]
+        return gettext("numbers")
+    return {
+        Kind.DATE: gettext("dates"),
+        Kind.MOMENT: gettext("dates and times"),
+        Kind.TIME: gettext("times of day"),
+    }[form.kind]

@@ -15,6 +15,7 @@ from proofwood.estimators.parameters import check_checkpoint
 from proofwood.estimators.posed_tree import PosedTree, check_few, pooled_at, tree_views
 from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
+from proofwood.language import gettext
 from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
 from proofwood.problem.tree import TreeProblem, check_depth, check_min_samples_leaf
@@ -210,5 +211,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         return float(problem.counted.real_cost(self.model_))
 
     def _claim(self) -> str:
-        better = "makes fewer errors" if self.result_.unit == "errors" else "costs less"
-        return f"no tree of depth at most {self.max_depth} {better}"
+        depth = self.max_depth
+        if self.result_.unit == "errors":
+            return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=depth)
+        return gettext("no tree of depth at most %(depth)s costs less", depth=depth)

@@ -12,6 +12,7 @@ import numpy as np
 from proofwood.data.binarize import Binarizer
 from proofwood.data.schema import Schema
 from proofwood.data.views import Limit, Views
+from proofwood.language import marked
 from proofwood.printable import printable
 
 MOST_NAMES = 5
@@ -22,17 +23,18 @@ FEW_LEVELS = 3
 # The code that makes the tests records what it leaves out, and this module words it. Texts that were derived from
 # parameters said "pooled" even if nothing was pooled (decisions/0070-the-scope-of-a-proof).
 WORDS = {
-    Limit.ORDERED: "over ordered sets of levels of {columns}, order fixed in advance",
-    Limit.ORDERED_ABOVE: (
-        "over ordered sets of levels of {columns} above the last two tests of a path, order fixed in advance"
+    Limit.ORDERED: marked("over ordered sets of levels of %(columns)s, order fixed in advance"),
+    Limit.ORDERED_ABOVE: marked(
+        "over ordered sets of levels of %(columns)s above the last two tests of a path, order fixed in advance"
     ),
-    Limit.POOLED: "levels under {few} rows pooled in {columns}",
-    Limit.SINGLE: "one level at a time of {columns}",
-    Limit.FREQUENT: "only the most frequent levels of {columns}, one at a time",
-    Limit.THRESHOLDS: "at most {most} threshold{s} a column in {columns}",
-    Limit.LEFT_OUT: "without {columns}, left out",
+    Limit.POOLED: marked("levels under %(few)s rows pooled in %(columns)s"),
+    Limit.SINGLE: marked("one level at a time of %(columns)s"),
+    Limit.FREQUENT: marked("only the most frequent levels of %(columns)s, one at a time"),
+    Limit.THRESHOLDS: marked("at most %(n)s thresholds a column in %(columns)s"),
+    Limit.LEFT_OUT: marked("without %(columns)s, left out"),
 }
 """The text for each limit, in the order of the texts of a scope."""
+ONE_THRESHOLD = marked("at most 1 threshold a column in %(columns)s")
 
 
 def limits_of(schema: Schema, views: Views, tests: Binarizer | None = None) -> Mapping[Limit, Collection[int]]:
@@ -66,10 +68,10 @@ def in_words(
     few : levels with fewer rows are pooled
     most : most thresholds per column
     """
-    numbers = {"few": few, "most": most, "s": "" if most == 1 else "s"}
+    words = {**WORDS, Limit.THRESHOLDS: ONE_THRESHOLD} if most == 1 else WORDS
     return tuple(
-        words.format(columns=_named(schema, limits[limit]), **numbers)
-        for limit, words in WORDS.items()
+        text % {"columns": _named(schema, limits[limit]), "few": few, "n": most}
+        for limit, text in words.items()
         if limit in limits
     )
 
