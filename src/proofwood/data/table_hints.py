@@ -57,8 +57,11 @@ def _left_out(reasons: Mapping[str, str], before: Sequence[Hint]) -> list[Hint]:
             by_reason.setdefault(reason, []).append(name)
     if not by_reason:
         return []
-    told_columns = "; ".join(f"{shown(names, None)} ({reason})" for reason, names in by_reason.items())
-    seen = gettext("left out: %(columns)s", columns=told_columns)
+    parts = [
+        gettext("%(names)s (%(reason)s)", names=shown(names, None), reason=reason)
+        for reason, names in by_reason.items()
+    ]
+    seen = gettext("left out: %(columns)s", columns="; ".join(parts))
     told = {name for hint in before for name in hint.columns}
     words = [name for reason, names in by_reason.items() if reason not in (EMPTY, CONSTANT) for name in names]
     again = gettext("to use a column of text anyway, name it in categorical_features")

@@ -181,8 +181,9 @@ def model_line(model: NodeTable, size: str) -> str:
             wrong=number(figure(wrong)),
             total=number(figure(total)),
         )
+    percent = gettext("%(number)s%%", number=number(f"{wrong / total:.2%}"[:-1]))
     kind = gettext("depth-%(depth)s tree") if model.is_tree else gettext("depth-%(depth)s diagram")
-    return f"{kind % {'depth': model.depth}}, {size}, {share} ({number(f'{wrong / total:.2%}')})"
+    return f"{kind % {'depth': model.depth}}, {size}, {share} ({percent})"
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:

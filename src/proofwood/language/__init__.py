@@ -25,8 +25,8 @@ FOLDER = Path(__file__).parent
 ENGLISH = "en"
 SCRIPT = "script.js"
 """The file whose messages a page itself needs."""
-KEPT = ("src/proofwood/data/", "src/proofwood/estimators/")
-"""Folders whose messages are kept with a model, in English: hints of the table."""
+KEPT = ("data/", "estimators/folds.py", "estimators/input.py", "estimators/optimal_diagram.py", "estimators/scope.py")
+"""Whose messages are kept with a model, in English: hints of the table, and the scope of a proof."""
 N_FORMS = 200
 """Numbers whose plural form a page is told; plural rules look at small numbers and at the last two digits alone."""
 
@@ -65,12 +65,18 @@ class Language:
         return {"words": self.script, "forms": self.forms, "decimal": self.decimal, "group": self.group}
 
     @cached_property
-    def patterns(self) -> list[tuple[re.Pattern[str], tuple[str, str | None]]]:
-        """Patterns of the texts that are kept, with their messages; those with most words first."""
-        found = [(text, message) for message in self.kept for text in message if text is not None]
-        return [(_pattern(text), message) for text, message in sorted(found, key=lambda one: -len(one[0]))]
+    def patterns(self) -> list[tuple[re.Pattern[str], str, str | None]]:
+        """Patterns of the texts that are kept; those with most words first.
+
+        Beside each stand its message and, if the text is about several things, the plural of the message.
+        """
+        found = [(one, one, None) for one, _ in self.kept]
+        found += [(many, one, many) for one, many in self.kept if many is not None]  # type: ignore[misc]
+        found.sort(key=lambda told: -len(_VALUE.sub("", told[0])))
+        return [(_pattern(text), one, many) for text, one, many in found]
 
 
+_VALUE = re.compile(r"%\((\w+)\)s")
 _spoken: ContextVar[Language] = ContextVar("spoken", default=Language())  # noqa: B039 - frozen
 
 
@@ -107,16 +113,15 @@ def spoken() -> Language:
 
 @cache
 def _read(name: str) -> Language:
-    from babel import Locale  # start-up time: few reports are in other languages
-    from babel.messages.mofile import write_mo
+    from babel.messages.mofile import write_mo  # start-up time: few reports are in other languages
     from babel.messages.pofile import read_po
+    from babel.numbers import get_decimal_symbol, get_group_symbol
 
     with (FOLDER / f"{name}.po").open("rb") as file:
         catalogue = read_po(file, locale=name)
     compiled = io.BytesIO()
     write_mo(compiled, catalogue)
     compiled.seek(0)
-    symbols = Locale.parse(name).number_symbols["latn"]
     script: dict[str, str | list[str]] = {}
     kept: list[tuple[str, str | None]] = []
     for message in catalogue:
@@ -124,9 +129,10 @@ def _read(name: str) -> Language:
         paths = [path for path, _ in message.locations]
         if any(path.endswith(SCRIPT) for path in paths):
             script[one] = message.string if isinstance(message.string, str) else list(message.string or ())
-        if any(path.startswith(KEPT) for path in paths):
+        if any(path.removeprefix("src/proofwood/").startswith(KEPT) for path in paths):
             kept.append((one, many))
-    return Language(name, GNUTranslations(compiled), symbols["decimal"], symbols["group"], script, tuple(kept))
+    marks = get_decimal_symbol(name), get_group_symbol(name)
+    return Language(name, GNUTranslations(compiled), *marks, script, tuple(kept))
 
 
 # ---------------------------------------------------------------------------------------------------------- words
@@ -156,7 +162,7 @@ def retold(text: str) -> str:
     language = _spoken.get()
     if language.name == ENGLISH or not text:
         return text
-    for pattern, (one, many) in language.patterns:
+    for pattern, one, many in language.patterns:
         found = pattern.fullmatch(text)
         if found is None:
             continue
@@ -166,16 +172,16 @@ def retold(text: str) -> str:
         else:
             told = language.words.ngettext(one, many, int(values.get("n", "2").replace(",", "")))
         return told % {name: _value(name, value) for name, value in values.items()}
-    return "; ".join(map(retold, text.split("; "))) if "; " in text else text
+    return text
 
 
 def _value(name: str, text: str) -> str:
-    """A value in a text: those whose names begin with n are numbers, others may be messages."""
-    return number(text) if name[0] == "n" else retold(text)
+    """A value in a text: ``n`` and ``n_...`` are numbers, others may be messages, one after the other."""
+    return number(text) if name == "n" or name.startswith("n_") else "; ".join(map(retold, text.split("; ")))
 
 
 def _pattern(message: str) -> re.Pattern[str]:
-    parts = re.split(r"%\((\w+)\)s", message)
+    parts = _VALUE.split(message)
     texts = [re.escape(part.replace("%%", "%")) if k % 2 == 0 else f"(?P<{part}>.+?)" for k, part in enumerate(parts)]
     return re.compile("".join(texts), re.DOTALL)
 

@@ -152,8 +152,8 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "columns": _columns(model.schema_, table, words, card, tested),
         "trace": trace_parts(model.result_),
         "confusions": [
-            *([] if fresh is None else [errors.confusion(words, fresh, order, gettext("New rows"))]),
-            errors.confusion(words, seen, order, gettext("Training rows")),
+            *([] if fresh is None else [errors.confusion(words, fresh, order, gettext("new rows"))]),
+            errors.confusion(words, seen, order, gettext("training rows")),
         ],
         "curves": errors.curves(words, best, event),
         "calibration": "" if fresh is None else errors.calibration(words, fresh, event),
