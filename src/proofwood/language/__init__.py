@@ -28,7 +28,8 @@ SCRIPT = "script.js"
 KEPT = ("data/", "estimators/folds.py", "estimators/input.py", "estimators/optimal_diagram.py", "estimators/scope.py")
 """Whose messages are kept with a model, in English: hints of the table, and the scope of a proof."""
 N_FORMS = 200
-"""Numbers whose plural form a page is told; plural rules look at small numbers and at the last two digits alone."""
+"""Numbers whose plural form a page is told; rules of plurals look at small numbers and at the last two digits, but for
+whole millions in a few languages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,8 @@ class Language:
     @cached_property
     def forms(self) -> str:
         """For the numbers from 0 on, the digit of the plural form that goes with them."""
-        several = next((one for one in self.script.items() if isinstance(one[1], list)), None)
+        plurals = ((one, forms) for one, forms in self.script.items() if isinstance(forms, list))
+        several = next((one for one in plurals if len(set(one[1])) == len(one[1])), None)
         if several is None:
             return "".join(str(int(n != 1)) for n in range(N_FORMS))
         text, forms = several

@@ -102,7 +102,15 @@ STATUSES = {
     Status.INFEASIBLE: marked("infeasible"),
     Status.UNKNOWN: marked("unknown"),
 }
-STOPS = (marked("time_limit"), marked("memory_limit"), marked("interrupt"))
+STOPS = (
+    marked("time_limit"),
+    marked("memory_limit"),
+    marked("interrupt"),
+    marked("levels"),
+    marked("unconfirmed"),
+    marked("precision"),
+    marked("size"),
+)
 UNITS = (
     marked("errors"),
     marked("weighted errors"),

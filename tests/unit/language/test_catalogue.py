@@ -10,7 +10,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from babel.messages.pofile import read_po
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
 
 import proofwood
 from proofwood import language
@@ -114,6 +115,21 @@ def test_numbers_and_days_follow_the_language():
 def test_an_unknown_language_is_named_beside_those_there_are(name):
     with pytest.raises(ValueError, match=r"language=.*expected one of 'de', 'en'"), language.speaking(name):
         pass
+
+
+def test_a_catalogue_that_is_added_is_a_language(monkeypatch, tmp_path):
+    added = Catalog(locale="pl")
+    added.add(("%(n)s row", "%(n)s rows"), ("%(n)s wiersz", "%(n)s wiersze", "%(n)s wierszy"), [("script.js", None)])
+    with (tmp_path / "pl.po").open("wb") as file:
+        write_po(file, added)
+    monkeypatch.setattr(language, "FOLDER", tmp_path)
+    assert language.languages() == ["en", "pl"]
+    with language.speaking("pl") as spoken:
+        assert [language.ngettext("%(n)s row", "%(n)s rows", n) for n in (1, 3, 5, 22)] == [
+            *("1 wiersz", "3 wiersze", "5 wierszy", "22 wiersze")
+        ]
+        assert [spoken.forms[n] for n in (1, 3, 5, 12, 22, 101, 122)] == list("0122121")
+        assert language.gettext("yes") == "yes"
 
 
 def test_an_error_ends_the_language():

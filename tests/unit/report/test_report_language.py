@@ -12,10 +12,13 @@ import pytest
 from babel.messages.pofile import read_po
 
 from proofwood import OptimalTreeClassifier, load, write_report
+from proofwood.estimators.claims import _UNITS
 from proofwood.exceptions import DataWarning
 from proofwood.language import FOLDER, speaking
 from proofwood.model import evaluate
+from proofwood.report.proof import STATUSES, UNITS
 from proofwood.report.words import Words
+from proofwood.result import Status
 from tests import report_models
 
 WORDY = ("asks", "says", "counts", "right", "wrong", "levels")
@@ -58,7 +61,9 @@ def english():
 
 
 @pytest.mark.parametrize(
-    "make", [report_models.depth_four, report_models.diagram, report_models.many_classes], ids=lambda make: make.__name__
+    "make",
+    [report_models.depth_four, report_models.diagram, report_models.many_classes],
+    ids=lambda make: make.__name__,
 )
 def test_no_english_words_are_left(tmp_path, english, make):
     more = {"rows": [3, 17], "include_rows": True, "explain_seconds": 20}
@@ -156,6 +161,11 @@ def test_hints_of_a_loaded_model_are_german_too(tmp_path):
     assert "'row' steigt von Zeile zu Zeile, wie Zeilennummern: Übergeben Sie drop=['row']" in text
     assert "ausgelassen: 'one' (konstant)" in text
     assert "Die Datei behauptet: kein Baum mit einer Tiefe von höchstens 2 macht weniger Fehler" in text
+
+
+def test_statuses_and_units_of_results_are_messages():
+    assert set(STATUSES) == set(Status)
+    assert {unit for units in _UNITS.values() for unit in units} <= set(UNITS)
 
 
 def test_an_unknown_language_is_refused_before_the_work(tmp_path):
