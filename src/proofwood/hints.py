@@ -1,9 +1,44 @@
-"""What a user should know of a table or a model before believing a result."""
+"""What a user should know of a table or a model before believing a result, and what to do, in the user's own words.
+
+Hints and errors name parameters to those who use Python, and options to those who use the command line.
+"""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
+
+_from_shell: ContextVar[bool] = ContextVar("from_shell", default=False)
+
+
+@contextmanager
+def named_by_options() -> Iterator[None]:
+    """While it lasts, hints and errors are for those who use the command line."""
+    token = _from_shell.set(True)
+    try:
+        yield
+    finally:
+        _from_shell.reset(token)
+
+
+def way_out(in_python: str, option: str) -> str:
+    """What to do, in Python or on the command line, whichever is used."""
+    return option if _from_shell.get() else in_python
+
+
+def parameter(name: str, *value: object) -> str:
+    """A parameter, such as ``time_limit`` or ``engine='paper'`` with a value; its option for the command line."""
+    given, words = (f"={value[0]!r}", f" {shlex.quote(str(value[0]))}") if value else ("", "")
+    return way_out(f"{name}{given}", f"--{name.replace('_', '-')}{words}")
+
+
+def repeated(option: str, values: Iterable[object]) -> str:
+    """An option of the command line, once for each value."""
+    return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 
 
 class About(StrEnum):
@@ -44,10 +79,11 @@ class Hint:
     todo: str = ""
     option: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.seen}: {self.todo}" if self.todo else self.seen
-
     @property
-    def for_shell(self) -> str:
-        """The same for those who use the command line."""
-        return f"{self.seen}: {self.option}" if self.option else str(self)
+    def parts(self) -> tuple[str, ...]:
+        """What was seen, and what to do if something has to be done, in Python or on the command line."""
+        todo = way_out(self.todo, self.option or self.todo)
+        return (self.seen, todo) if todo else (self.seen,)
+
+    def __str__(self) -> str:
+        return ": ".join(self.parts)

@@ -1,10 +1,15 @@
-"""The meaning of ``n_jobs``, which is the same for the threads of a fit and the processes of a batch."""
+"""The meaning of ``n_jobs``, the same for threads of a fit and processes of a batch; which processes are one run."""
 
 from __future__ import annotations
 
+import hashlib
 import numbers
+from functools import cache
+from multiprocessing import current_process
 
 from joblib import cpu_count, effective_n_jobs
+
+from proofwood.hints import parameter
 
 MOST_LEFT_OUT = 1024
 """The largest number of cores that a negative ``n_jobs`` may leave unused."""
@@ -23,9 +28,11 @@ def require_jobs(n_jobs: object, worker: str = "thread") -> None:
     if n_jobs is None:
         return
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} is not a number of {several}: {expected}")
+        raise ValueError(f"{parameter('n_jobs', n_jobs)} is not a number of {several}: {expected}")
     if n_jobs < -MOST_LEFT_OUT:
-        raise ValueError(f"n_jobs={n_jobs!r} would leave more than {MOST_LEFT_OUT} cores unused: {expected}")
+        raise ValueError(
+            f"{parameter('n_jobs', n_jobs)} would leave more than {MOST_LEFT_OUT} cores unused: {expected}"
+        )
 
 
 def jobs_of(n_jobs: int | None, worker: str = "thread") -> int:
@@ -50,3 +57,13 @@ def jobs_of(n_jobs: int | None, worker: str = "thread") -> int:
     most = max(8, 2 * int(cpu_count()))
     asked = None if n_jobs is None else min(int(n_jobs), most)
     return max(1, min(most, int(effective_n_jobs(asked))))
+
+
+@cache
+def this_run() -> str:
+    """A text that only this process and its workers have, such as those of joblib: it tells one run from another.
+
+    It is a digest of the key that Python draws at random for a process and hands to the workers that it starts. Files
+    may hold it: the key cannot be found from it.
+    """
+    return hashlib.sha256(b"proofwood " + bytes(current_process().authkey)).hexdigest()[:32]

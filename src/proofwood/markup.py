@@ -15,18 +15,83 @@ def escaped(text: object) -> str:
     return html.escape(printable(str(text), keep="\n"), quote=True)
 
 
-def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = ()) -> str:
-    """The HTML of a table of texts; without ``head``, the first cell of each row is its header."""
+MOST_LINES = 20
+"""Rows of a table above which a notebook may show it in a box that scrolls."""
+
+
+def table(
+    rows: Iterable[Sequence[object]],
+    *,
+    head: Sequence[object] = (),
+    bars: Sequence[tuple[float, float, float]] | None = None,
+) -> str:
+    """The HTML of a table of texts; without ``head``, the first cell of each row is its header.
+
+    Parameters
+    ----------
+    rows : the texts of the cells, line by line
+    head : names of the columns
+    bars : for each row, three shares: :func:`bar` draws them in a last cell, which has no name in ``head``
+    """
     parts = ["<table>"]
     if head:
         parts.append(
-            "<thead><tr>" + "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in head) + "</tr></thead>"
+            "<thead><tr>"
+            + "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in head)
+            + ("" if bars is None else "<td></td>")
+            + "</tr></thead>"
         )
     parts.append("<tbody>")
-    for first, *rest in rows:
+    for line, (first, *rest) in enumerate(rows):
         lead = f"<td>{escaped(first)}</td>" if head else f'<th scope="row">{escaped(first)}</th>'
-        parts.append(f"<tr>{lead}{''.join(f'<td>{escaped(cell)}</td>' for cell in rest)}</tr>")
+        drawn = "" if bars is None else f"<td>{bar(*bars[line])}</td>"
+        parts.append(f"<tr>{lead}{''.join(f'<td>{escaped(cell)}</td>' for cell in rest)}{drawn}</tr>")
     return "".join([*parts, "</tbody></table>"])
+
+
+def bar(share: float, low: float, high: float) -> str:
+    """The SVG of a bar from 0 to ``share`` with a line from ``low`` to ``high``, on an axis from 0 to 1.
+
+    It has no text: the cells beside it hold the numbers. Its colour is that of the text around it.
+    """
+    way = f"M{100 * low:.1f} 6H{100 * high:.1f}"
+    line = f'<path d="{way}" stroke="currentColor" stroke-width="2"/>' if high > low else ""
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">'
+        '<path d="M0 11.5H100" stroke="currentColor" stroke-opacity=".25"/>'
+        f'<rect y="2" width="{100 * share:.1f}" height="8" fill="currentColor" fill-opacity=".35"/>{line}</svg>'
+    )
+
+
+def scrolled(inner: str, name: str) -> str:
+    """``inner`` in a box of limited height that scrolls, also by keys, with a name for a screen reader."""
+    style = "overflow:auto;max-height:40em"
+    return f'<div style="{style}" tabindex="0" role="region" aria-label="{escaped(name)}">{inner}</div>'
+
+
+def titled(
+    title: str,
+    note: str,
+    head: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    bars: Sequence[tuple[float, float, float]] | None = None,
+    scroll: bool = False,
+) -> str:
+    """The HTML of an answer for a notebook: a title in bold, a note below it, and a table unless it has no rows.
+
+    Parameters
+    ----------
+    title : what is answered; may be empty
+    note : more about it
+    head, rows, bars : as for :func:`table`
+    scroll : whether a table of more than :data:`MOST_LINES` rows is in a box that scrolls; else there are no styles
+    """
+    body = list(rows)
+    lead = f"<b>{escaped(title)}</b>{'<br>' if note else ''}" if title else ""
+    shown = table(body, head=head, bars=bars) if body else ""
+    shown = scrolled(shown, title or note) if scroll and len(body) > MOST_LINES else shown
+    return f'<div class="proofwood"><p>{lead}{escaped(note)}</p>{shown}</div>'
 
 
 def trace_svg(events: Sequence[tuple[float, float, float]], *, unit: str) -> str:

@@ -15,10 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from proofwood import _native
 
@@ -49,8 +48,7 @@ class MemoryLimitError(MemoryError):
         note_lack()
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(NamedTuple):
     """Amounts of memory in bytes: resident, address space, and private data; -1 if unknown or without a limit."""
 
     resident: int
@@ -65,7 +63,7 @@ class _Here(threading.local):
 
 
 _here = _Here()
-_NONE = (-1, -1, -1)
+_NONE = _Use(-1, -1, -1)
 
 
 def bytes_of(memory_limit: object) -> int | None:
@@ -108,16 +106,15 @@ def within(memory_limit: int | str | None) -> Iterator[None]:
         If ``memory_limit`` is not an amount of memory.
     """
     wanted = bytes_of(memory_limit)
-    kept = _here.ceiling, _here.early
-    if kept[0] is None:
+    kept = _here.early, _here.ceiling
+    if not limited():
         _here.lacked = False
     try:
-        _set_ceiling(wanted)
+        _obey(*_ceilings(wanted))
         yield
     finally:
         was_full = full()
-        _here.ceiling, _here.early = kept
-        _tell()
+        _obey(*kept)
         if was_full:
             _native.trim_memory()
 
@@ -137,32 +134,25 @@ def lacked() -> bool:
     return _here.lacked
 
 
-def _set_ceiling(wanted: int | None) -> None:
+def _ceilings(wanted: int | None) -> list[_Use]:
+    """The amounts at which caches stop growing, and at which a search ends, in a context within the current one."""
     now = _Use(*_native.memory_use())
     free = _free(now.resident) if wanted is None else None
     added = wanted if free is None else int(SHARE * free)
     rooms = [added, _limit_room("RLIMIT_AS", now.addresses), _limit_room("RLIMIT_DATA", now.data)]
-    used = (now.resident, now.addresses, now.data)
-
-    def line(share: float, outer: _Use | None) -> _Use:
-        lines = [
-            -1 if room is None or start < 0 else start + int(share * room)
-            for room, start in zip(rooms, used, strict=True)
-        ]
-        if outer is not None:
-            for i, bound in enumerate((outer.resident, outer.addresses, outer.data)):
-                lines[i] = bound if lines[i] < 0 else lines[i] if bound < 0 else min(lines[i], bound)
-        return _Use(*lines)
-
-    _here.early, _here.ceiling = line(EARLY, _here.early), line(LATE, _here.ceiling)
-    _tell()
+    found = []
+    for share, outer in ((EARLY, _here.early), (LATE, _here.ceiling)):
+        own = (
+            -1 if room is None or used < 0 else used + int(share * room) for room, used in zip(rooms, now, strict=True)
+        )
+        pairs = zip(own, outer or _NONE, strict=True)
+        found.append(_Use(*(max(pair) if min(pair) < 0 else min(pair) for pair in pairs)))
+    return found
 
 
-def _tell() -> None:
-    early, most = (
-        _NONE if line is None else (line.resident, line.addresses, line.data) for line in (_here.early, _here.ceiling)
-    )
-    _native.set_memory_ceiling(early, most)
+def _obey(early: _Use | None, ceiling: _Use | None) -> None:
+    _here.early, _here.ceiling = early, ceiling
+    _native.set_memory_ceiling(early or _NONE, ceiling or _NONE)
 
 
 def full() -> bool:
@@ -180,16 +170,7 @@ def room() -> int | None:
     most = _here.ceiling
     if most is None:
         return None
-    now = _Use(*_native.memory_use())
-    rooms = [
-        line - used
-        for line, used in (
-            (most.resident, now.resident),
-            (most.addresses, now.addresses),
-            (most.data, now.data),
-        )
-        if line >= 0
-    ]
+    rooms = [line - used for line, used in zip(most, _native.memory_use(), strict=True) if line >= 0]
     return max(0, min(rooms)) if rooms else None
 
 
@@ -252,7 +233,13 @@ def available() -> int | None:
 
     None if the system does not report them.
     """
-    rooms = [room for room in (_free_memory(), *_group_rooms()) if room is not None]
+    rooms = _group_rooms()
+    found = re.search(r"^MemAvailable: +(\d+) kB$", _read(Path("/proc/meminfo")) or "", re.MULTILINE)
+    if found:
+        rooms.append(int(found[1]) * 1024)
+    else:  # other systems do not report free memory: use half of the memory of the machine
+        with suppress(AttributeError, OSError, ValueError):
+            rooms.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     return max(0, min(rooms)) if rooms else None
 
 
@@ -290,46 +277,26 @@ def _limit_room(name: str, used: int) -> int | None:
     return None if soft == resource.RLIM_INFINITY else max(0, soft - used)
 
 
-def _free_memory() -> int | None:
-    meminfo = _read(Path("/proc/meminfo"))
-    if meminfo is not None:
-        for line in meminfo.splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    try:  # other systems do not report free memory: use half of the memory of the machine
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int | None]:
+def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int]:
     """The bytes left in each Linux control group (version 1 or 2) that contains the process."""
-    rooms: list[int | None] = []
+    rooms: list[int] = []
     for line in (_read(own) or "").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0" and not controllers:
-            base, names = root, ("memory.max", "memory.current", "inactive_file")
+            base, names, cache = root, ("memory.max", "memory.current"), "inactive_file"
         elif "memory" in controllers.split(","):
-            base = root / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            base, cache = root / "memory", "total_inactive_file"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
         else:
             continue
         group = base / path.strip("/")
-        groups = [group, *group.parents]
-        rooms += [_group_room(folder, *names) for folder in groups if folder == base or base in folder.parents]
+        for folder in (folder for folder in (group, *group.parents) if folder == base or base in folder.parents):
+            limit, used = (_read(folder / name) for name in names)
+            if limit is None or used is None or not limit.strip().isdigit() or int(limit) >= 2**60:
+                continue
+            reclaimable = re.search(rf"^{cache} (\d+)$", _read(folder / "memory.stat") or "", re.MULTILINE)
+            rooms.append(int(limit) - max(0, int(used) - (int(reclaimable[1]) if reclaimable else 0)))
     return rooms
-
-
-def _group_room(folder: Path, limit_name: str, used_name: str, cache_name: str) -> int | None:
-    limit, used = _read(folder / limit_name), _read(folder / used_name)
-    if limit is None or used is None or not limit.strip().isdigit() or int(limit) >= 2**60:
-        return None
-    reclaimable = 0
-    for line in (_read(folder / "memory.stat") or "").splitlines():
-        name, _, number = line.partition(" ")
-        if name == cache_name:
-            reclaimable = int(number)
-    return int(limit) - max(0, int(used) - reclaimable)
 
 
 def _read(path: Path) -> str | None:

@@ -250,7 +250,7 @@ def numbers(rng: np.random.Generator, counts: Counter[str]) -> None:
             (t[c - 1] if c else -math.inf, t[c] if c < t.size else math.inf)
             for t, c in zip(thresholds, cell, strict=True)
         ]
-        inside = explainer.model.row(np.array(cell), like=x)
+        inside = explainer.model.grid.row(np.array(cell), like=x)
         if model.predict(inside[np.newaxis])[0] != code:
             least = min(least, _program(x, ends, asked, down, up, metric))
             inner = [(a + OPEN, b - OPEN) for a, b in ends]

@@ -510,7 +510,7 @@ class Checks:
     def nearest_values(self, place: int) -> list[float]:
         """The values of a row of the grid, numbers as near as its cells allow."""
         model = self.explainer.model
-        row = model.row(model.cells(self.grid.rows[place]), like=self.x).tolist()
+        row = model.grid.row(model.cells(self.grid.rows[place]), like=self.x).tolist()
         for j, given in enumerate(model.inputs):
             shown = float(self.grid.rows[place][j])
             if given.kind is Kind.NOMINAL:

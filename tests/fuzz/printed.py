@@ -379,7 +379,7 @@ def check(model: Any, rows: Rows, train: pd.DataFrame, folder: Path, counts: Cou
         compare(
             "report",
             rows,
-            printed.by_words(rows, Words(model.model_, model._names()).rules(model.model_.n_nodes)),
+            printed.by_words(rows, Words(model.model_, model._names()).rules(model.model_.n_nodes, levels=None)),
             [[leaf] for leaf in leaves],
         )
     for dialect in (None, "sqlite"):

@@ -5,15 +5,22 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import pickle
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from io import BytesIO
+from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import cross_validate
 
 import proofwood
 from proofwood import (
@@ -81,6 +88,70 @@ def test_a_fit_makes_a_claim_a_proof_again(tmp_path):
     loaded = proofwood.load(tmp_path / "m.json").fit(X, Y)
     assert not loaded.loaded_
     assert "claimed" not in loaded.summary()
+
+
+def from_another_run(code):
+    """What another process makes of ``code``, unpickled here."""
+    start = "import pickle, sys; from proofwood import *; from tests.interface.test_claims import X, Y;"
+    made = subprocess.run(
+        [sys.executable, "-c", f"{start} sys.stdout.buffer.write(pickle.dumps({code}))"],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=Path(__file__).parents[2],
+    )
+    return pickle.loads(made.stdout)
+
+
+@pytest.mark.parametrize("learner", ["OptimalTreeClassifier(max_depth=2)", "OptimalTreeCV(max_depth=(1, 2), cv=2)"])
+def test_a_pickle_of_another_run_is_a_claim(learner, tmp_path):
+    found = from_another_run(f"{learner}.fit(X, Y)")
+    assert found.loaded_
+    assert found.summary().splitlines()[1].startswith("claimed when the file was written: proved optimal")
+    for other in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert other.loaded_, "it stays one"
+    proofwood.write_report(found, tmp_path / "r.html", X, Y)
+    page = (tmp_path / "r.html").read_text()
+    assert "○ claimed by the file: proved optimal" in page
+    assert "proved in this run" not in page
+    assert not clone(found).fit(X, Y).loaded_
+    found.fit(X, Y)
+    assert not found.loaded_
+    proofwood.write_report(found, tmp_path / "r.html", X, Y)
+    assert "✓ proved in this run" in (tmp_path / "r.html").read_text()
+
+
+def test_a_model_without_a_fit_is_no_claim():
+    found = from_another_run("OptimalTreeClassifier(max_depth=2)")
+    assert not hasattr(found, "loaded_")
+    assert not found.fit(X, Y).loaded_
+
+
+def test_a_pickle_that_does_not_say_its_run_is_a_claim():
+    state = FITTED["tree"]().__getstate__()
+    del state["_proved_in"]
+    old = OptimalTreeClassifier()
+    old.__setstate__(state)
+    assert old.loaded_
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_what_a_worker_proves_is_proved_in_this_run(backend):
+    tree = OptimalTreeClassifier(max_depth=1)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found = cross_validate(tree, X, Y, cv=2, return_estimator=True, n_jobs=2)["estimator"]
+        fitted = joblib.Parallel()(joblib.delayed(clone(tree).fit)(X, Y) for _ in range(2))
+    assert not any(one.loaded_ for one in (*found, *fitted))
+
+
+def test_copies_of_a_run_are_no_claims():
+    tree = FITTED["tree"]()
+    kept = BytesIO()
+    joblib.dump(tree, kept)
+    kept.seek(0)
+    for other in (copy.deepcopy(tree), copy.copy(tree), pickle.loads(pickle.dumps(tree)), joblib.load(kept)):
+        assert not other.loaded_
+        assert other.summary() == tree.summary()
 
 
 FORGED = [

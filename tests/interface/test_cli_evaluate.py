@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, confusion_matrix, precision
 
 import proofwood
 from proofwood import OptimalTreeCV
-from tests.command_line import failed, worked
+from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
 
 # -------------------------------------------------------------------------------------------------------- evaluate
@@ -105,9 +107,18 @@ def test_the_choice_is_printed(folder):
     assert answer("fit", folder / "iris.csv", "--target", "species")["cross_validation"] is None
 
 
+@pytest.mark.parametrize("given", [("--cv", "--max-depth", 1), ("--max-depth", 1, "--cv")])
+def test_five_folds_without_a_number(folder, given):
+    result = invoke("fit", folder / "iris.csv", "--target", "species", *given, "--json")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("proofwood: --cv: 5 folds\n")
+    assert json.loads(result.stdout)["cross_validation"]["folds"] == 5
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        (("--cv", "five"), "--cv five: expected a number of folds, such as --cv 5"),
         (("--cv", 1), "--cv 1: expected a number of folds from 2"),
         (("--cv", 3, "--max-depth", -1), "is not a depth"),
         (("--cv", 3, "--model", "bdd"), "--cv is not an option of --model bdd"),

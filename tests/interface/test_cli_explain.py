@@ -293,7 +293,7 @@ def test_wrong_usage_is_one_line(folder):
             "--constraint",
             "age <= 50",
         ): "--engine paper does not support",
-        ("--row", 0, "--engine", "magic"): "engine='magic'",
+        ("--row", 0, "--engine", "magic"): "--engine magic",
         ("--row", 0, "--feature-order", "agee"): "agee",
         ("--row", 0, "--integer", "agee"): "agee",
         ("--row", 0, "--time-limit", "soon"): "soon",

@@ -44,6 +44,15 @@ def test_the_cells_of_a_formula_are_told_apart_from_it(tmp_path):
     assert told.stdout.startswith("=IF(")
     assert "the formula reads age in B2: the columns of training without the target" in told.stderr
     assert "reads" not in invoke("export", tmp_path / "m.json", "--to", "sql").stderr
+    beside = invoke("export", tmp_path / "m.json", "--to", "excel", "--header", tmp_path / "t.csv")
+    assert beside.stdout == told.stdout.replace("B2", "C2")
+    assert beside.stderr == "note: the formula reads age in C2\n"
+    (tmp_path / "other.csv").write_text("size,years\n1,2\n")
+    said = failed("export", tmp_path / "m.json", "--to", "excel", "--header", tmp_path / "other.csv")
+    assert "tests the column 'age', which the header of the sheet does not have ('size', 'years')" in said
+    assert "--header needs --to excel" in failed(
+        "export", tmp_path / "m.json", "--to", "sql", "--header", tmp_path / "t.csv"
+    )
 
 
 def test_sql_of_a_table_with_probabilities(tree):

@@ -3,6 +3,8 @@
 import polars as pl
 import pytest
 
+from proofwood import OptimalTreeClassifier
+from proofwood.exceptions import DataError, DataWarning
 from tests import report_models
 from tests.command_line import failed, invoke, worked
 from tests.workbooks import write_workbook
@@ -85,3 +87,35 @@ def test_a_report_in_german(folder, tmp_path):
     assert "language='fr': expected one of 'de', 'en'" in failed(*call, "--out", out, "--language", "fr")
     assert "language='fr'" in failed(*fit, "--report", out, "--language", "fr")
     assert "--language needs --report FILE" in failed(*fit, "--language", "de")
+
+
+def test_ways_out_are_options_on_the_command_line_and_parameters_in_python(tmp_path):
+    """A class of 4 rows in 200 that no leaf predicts."""
+    frame = pl.DataFrame(
+        {"a": [k % 9 for k in range(200)], "y": ["rare" if k in (7, 77, 101, 150) else "often" for k in range(200)]}
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    result = invoke(
+        "fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json", "--report", tmp_path / "r.html"
+    )
+    assert result.exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    worked("report", tmp_path / "m.json", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "again.html")
+    for text in (result.stderr, result.stdout, page, (tmp_path / "again.html").read_text()):
+        assert "--class-weight balanced gives all classes the same weight" in text
+        assert "class_weight=" not in text
+    with pytest.warns(DataWarning, match="class_weight='balanced' gives all classes the same weight"):
+        tree = OptimalTreeClassifier().fit(frame, "y")
+    assert "class_weight='balanced'" in tree.summary()
+    tree.report(tmp_path / "r.html", frame, "y")
+    assert "--class-weight" not in (tmp_path / "r.html").read_text()
+
+
+def test_errors_name_options_on_the_command_line(tmp_path):
+    prices = pl.DataFrame({"a": range(40), "y": [k * 1.5 for k in range(40)]})
+    prices.write_csv(tmp_path / "t.csv")
+    said = failed("fit", tmp_path / "t.csv", "--target", "y")
+    assert "with --bands 5 for five bands" in said
+    assert "bands=" not in said
+    with pytest.raises(DataError, match=r"with bands=5 for five bands .* or bands=\[100, 200\] for edges"):
+        OptimalTreeClassifier().fit(prices, "y")

@@ -238,7 +238,7 @@ def test_ctrl_c_before_there_is_a_model_is_130(folder):
         (["fit", "T", "--target", "species", "--model", "diagram", "--splits", "oblik"], "Did you mean 'oblique'?"),
         (
             ["fit", "T", "--target", "species", "--model", "bdd", "--engine", "hitting"],
-            "engine='hitting': expected",
+            "--engine hitting: expected",
         ),
         (["fit", "T", "--target", "species", "--unseen", "majorty"], "Did you mean 'majority'?"),
         (["fit", "T", "--target", "species", "--class-weight", "virginca=2"], "Did you mean 'virginica'?"),

@@ -29,9 +29,9 @@ from proofwood.comparison import default_models
 from proofwood.comparison.comparing import leaves_of
 from proofwood.comparison.growing import GrowingEnsemble
 from proofwood.comparison.one_hot import OneHotTable
-from proofwood.comparison.result import corrected_interval
 from proofwood.estimators import optimal_tree_cv
 from proofwood.estimators.folds import folds_of
+from proofwood.estimators.validation import corrected_interval
 
 CART = DecisionTreeClassifier(max_depth=2, random_state=0)
 

@@ -202,6 +202,25 @@ def test_frames_keep_their_names(frame, iris):
         tree.predict(X)
 
 
+@pytest.mark.parametrize(("frame", "how"), [(pd.DataFrame, "X.drop(columns='kind')"), (pl.DataFrame, "X.drop('kind')")])
+@pytest.mark.parametrize("use", ["predict", "predict_proba", "apply", "decision_path", "score"])
+def test_a_frame_that_still_holds_the_target_is_told_so(frame, how, use, iris):
+    X, y = iris
+    data = frame({"a": X[:, 0], "b": X[:, 2], "kind": y})
+    tree = OptimalTreeClassifier(max_depth=2).fit(data, "kind")
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- kind\nThe column 'kind' is the target") as told:
+        getattr(tree, use)(data, *([y] if use == "score" else []))
+    assert str(told.value).endswith(f"drop it, for example with {how}.")
+    other = frame({"a": X[:, 0], "b": X[:, 2], "sort": y})
+    with pytest.raises(ValueError, match=r"- sort\n$"):
+        tree.predict(other)
+    features = frame({"a": X[:, 0], "b": X[:, 2]})
+    assert (
+        tree.predict(features).tolist()
+        == OptimalTreeClassifier(max_depth=2).fit(features, y).predict(features).tolist()
+    )
+
+
 def test_frames_of_different_makes_meet(iris):
     X, y = iris
     columns = {name: X[:, j] for j, name in enumerate("abcd")}

@@ -310,3 +310,61 @@ def test_texts_and_infinity_are_not_read_as_missing(absent):
     tree = OptimalTreeClassifier(1, missing_values=absent).fit(table, table["t"] == table["t"][1])
     with pytest.raises(ExportError, match="has missing_values"):
         tree.to_python()
+
+
+# ------------------------------------------------------------------------------------------------ columns of text
+
+
+@pytest.fixture(scope="module")
+def read_from_text():
+    """A model of columns that training read from text."""
+    frame = pd.DataFrame(
+        {
+            "share": [f"{k % 100},5 %" for k in range(200)],
+            "day": [f"{k % 28 + 1:02}.01.2020" for k in range(200)],
+            "iso": ["2020-01-01", "2020-01-02"] * 100,
+            "unused": ["1,5", "2,5"] * 100,
+        }
+    )
+    labels = [("a" if k % 100 > 50 else "b") if k % 28 > 10 else "c" for k in range(200)]
+    written = {"share": "1.234,5 %", "day": "31.12.2020", "unused": "1.234,5"}
+    return OptimalTreeClassifier(3, written_as=written).fit(frame, labels)
+
+
+NOTES = (
+    'in training it was text such as "1.234,5 %", which stands for 1234.5: convert such text first',
+    'in training it was text such as "31.12.2020", which stands for 2020-12-31: convert such text first',
+)
+
+
+@pytest.mark.parametrize("export", ["sql", "dbt", "python", "c", "javascript", "java", "r", "pmml", "dmn"])
+def test_an_export_says_which_text_it_does_not_read(export, read_from_text):
+    text = getattr(read_from_text, f"to_{export}")(*(["t"] if export in ("sql", "dbt") else []))
+    plain = text.replace("\\", "").replace("&quot;", '"')
+    assert [plain.count(note) for note in NOTES] == [1, 1]
+    assert plain.count("in training") == 2
+
+
+def test_notes_of_sql_are_comments(read_from_text):
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE t (share REAL, day TEXT)")
+        base.execute("INSERT INTO t VALUES (60.5, '2020-01-20'), (40.5, '2020-01-20'), (40.5, '2020-01-05')")
+        assert [row[-1] for row in base.execute(read_from_text.to_sql("t"))] == ["a", "b", "c"]
+        assert base.execute(f"SELECT {read_from_text.to_sql()} AS p FROM t").fetchall() == [("a",), ("b",), ("c",)]
+    names = pd.DataFrame({"a\n; DROP TABLE t": ["1,5", "2,5"] * 20})
+    model = OptimalTreeClassifier(1, written_as={"a\n; DROP TABLE t": "1,5"}).fit(names, [0, 1] * 20)
+    assert model.to_sql("t").splitlines()[0].startswith("-- a?; DROP TABLE t; in training")
+
+
+def test_an_export_of_plain_columns_has_no_note():
+    frame = pd.DataFrame({"n": range(40), "iso": ["2020-01-01", "2020-01-02"] * 20})
+    model = OptimalTreeClassifier(2).fit(frame, [k % 2 + (k > 30) for k in range(40)])
+    assert "in training" not in model.to_python() + model.to_sql("t")
+
+
+@pytest.mark.needs("onnx")
+def test_onnx_keeps_the_notes_in_its_description(read_from_text):
+    assert [line.split(": ", 1) for line in read_from_text.to_onnx().doc_string.splitlines()] == [
+        ["share", NOTES[0]],
+        ["day", NOTES[1]],
+    ]

@@ -322,6 +322,16 @@ def test_formulas_name_the_cells_that_are_asked_for():
     assert "D2*1<=" in model.to_excel()
     with pytest.raises(ExportError, match="'width', which is not a column"):
         model.to_excel({"width": "K2"})
+    sheet = ["kind", *X.columns]
+    assert model.to_excel(sheet) == model.to_excel({name: f"{'BCDE'[place]}2" for place, name in enumerate(X.columns)})
+    with pytest.raises(
+        ExportError, match=r"tests the column 'petal width \(cm\)', which the header of the sheet does not have"
+    ):
+        model.to_excel(sheet[:-1])
+    with pytest.raises(ExportError, match="which the header of the sheet has more than once"):
+        model.to_excel([*sheet, width])
+    with pytest.raises(ExportError, match="no names of columns: pass their cells by number"):
+        OptimalTreeClassifier(1).fit(X.to_numpy(), y == 2).to_excel(sheet)
     with pytest.raises(ExportError, match="have the same cell"):
         model.to_excel({X.columns[2]: "$d$2"})
     with pytest.raises(ExportError, match="expected a reference"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from sklearn.tree import export_text, plot_tree
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load
 from proofwood.memory import MemoryLimitError
 from proofwood.model import evaluate
-from proofwood.model.impurity import low_weights
+from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import LEAF
 from proofwood.model.reshape import unroll
 from proofwood.model.thresholds import PrecisionError
@@ -116,20 +118,23 @@ def test_a_sparse_matrix_that_is_too_large_as_an_array_is_refused_with_its_size(
 # -------------------------------------------------------------------------------------------------------- to_sklearn
 
 
+@pytest.mark.parametrize("sets", ["columns", "thresholds"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_the_training_rows_it_predicts_as_the_model_on_all_of_them(kind):
+def test_with_the_training_rows_it_predicts_as_the_model_on_all_of_them(kind, sets):
     model, frame = models()[kind], table(400)
     y = labels(frame)
     rows = model.to_numbers(frame)
-    for twin in (model.to_sklearn(frame), model.to_sklearn(frame, y)):
+    for twin in (model.to_sklearn(frame, sets=sets), model.to_sklearn(frame, y, sets=sets)):
         np.testing.assert_array_equal(twin.predict(rows), model.predict(frame))
-        tree = twin.tree_
+        assert hasattr(twin, "steps") == (sets == "columns" and bool(model.model_.by_levels.any()))
+        steps, last = (twin[:-1], twin[-1]) if hasattr(twin, "steps") else (None, twin)
+        tree = last.tree_
         inner = tree.children_left >= 0
         for counts in (tree.n_node_samples, tree.weighted_n_node_samples):
             both = counts[tree.children_left[inner]] + counts[tree.children_right[inner]]
             np.testing.assert_allclose(both, counts[inner], atol=1e-9)
             assert counts[0] == 400
-    reached = np.bincount(twin.apply(rows), minlength=tree.node_count)
+    reached = np.bincount(last.apply(rows if steps is None else steps.transform(rows)), minlength=tree.node_count)
     np.testing.assert_array_equal(tree.n_node_samples[~inner], reached[~inner])
 
 
@@ -167,6 +172,44 @@ def test_refusals_say_what_to_do():
         late.to_sklearn()
     with pytest.raises(ValueError, match="has y, but no X"):
         models()["tree"].to_sklearn(y=[0])
+    with pytest.raises(ValueError, match=r"sets='codes': expected one of 'columns', 'thresholds'"):
+        models()["tree"].to_sklearn(sets="codes")
+
+
+def with_levels(n_levels, n_rows, seed):
+    """Rows with cities of so many levels, ages and jobs; labels that depend on all of them."""
+    random = np.random.default_rng(seed)
+    cities = random.integers(0, n_levels, n_rows)
+    frame = pd.DataFrame(
+        {
+            "city": [f"city {city}" for city in cities],
+            "job": random.choice(list("abcdefgh"), n_rows),
+            "age": random.integers(18, 80, n_rows).astype(float),
+        }
+    )
+    score = random.normal(size=n_levels)[cities] + 0.02 * (frame["age"] - 45)
+    return frame, (score > score.median()).astype(int) + (frame["job"] == "c")
+
+
+@pytest.mark.parametrize("n_levels", [3, 30, 300])
+def test_a_tree_over_levels_keeps_its_size_and_needs_scikit_learn_alone(n_levels):
+    frame, y = with_levels(n_levels, 40 * n_levels + 1000, n_levels)
+    frame.loc[::7, "city"] = None
+    model = OptimalTreeClassifier(3, time_limit=3, categorical_features=["city"]).fit(frame, y)
+    assert model.model_.by_levels.any()
+    random = np.random.default_rng(1)
+    new, _ = with_levels(n_levels, 1000, 1)
+    for name, value in (("city", None), ("city", "a new city"), ("job", None), ("job", "z"), ("age", np.nan)):
+        new.loc[random.random(1000) < 0.1, name] = value
+    rows = model.to_numbers(new)
+    for twin in (model.to_sklearn(), model.to_sklearn(frame, y)):
+        assert twin[-1].tree_.node_count == model.model_.n_nodes
+        np.testing.assert_array_equal(twin.predict(rows), model.predict(new))
+        np.testing.assert_allclose(twin.predict_proba(rows), model.predict_proba(new), atol=1e-12)
+        kept = pickle.dumps(twin)
+        assert b"proofwood" not in kept
+        np.testing.assert_array_equal(pickle.loads(kept).predict(rows), model.predict(new))
+    assert model.to_sklearn(sets="thresholds").tree_.node_count >= model.model_.n_nodes
 
 
 def test_a_frame_of_numbers_keeps_its_names(iris):
@@ -227,7 +270,7 @@ def test_shap_values_of_models_of_categories_and_gaps(kind):
     import shap
 
     model, frame = models()[kind], table(400)
-    twin = model.to_sklearn(frame)
+    twin = model.to_sklearn(frame, sets="thresholds")
     rows = model.to_numbers(frame)[:40]
     rows = rows[~np.isnan(rows).any(axis=1)]  # its trees send gaps one way
     explanation = shap.TreeExplainer(twin)(rows)

@@ -145,6 +145,47 @@ def test_rows_are_found_by_a_value(reports):
     report.assert_quiet()
 
 
+def test_the_next_wrong_row_comes_by_a_button(reports):
+    report = reports(report_models.depth_four).open()
+    wrong = [k for k, row in enumerate(report.model.predict(report.X) != report.y) if row]
+    button = report.one("#pw-wrong")
+    for row in [*wrong, wrong[0]]:
+        button.click()
+        assert f"Row {row}: predicted" in report.one("#pw-found").text
+        assert "but it is" in report.one("#pw-found").text
+        assert report.one("#pw-query").get_attribute("value") == str(row)
+        assert report.picked() == set(report.model.decision_path(report.X)[row].indices.tolist())
+    report.assert_quiet()
+
+
+def test_a_small_tree_shows_the_path_of_the_answer(reports):
+    for make in (report_models.depth_four, report_models.diagram):
+        report = reports(make).open()
+        table = report.model.model_
+        assert len(report.all(".small-tree circle")) == table.n_nodes
+        assert len(report.all(".small-tree line")) == 2 * len(list(table.splits()))
+        on = report.run(
+            "[...document.querySelectorAll('.small-tree circle')].flatMap((c, k) => c.matches('.on') ? [k] : [])"
+        )
+        path = report.run("window.proofwood.pathOf(window.proofwood.values())")
+        assert on == sorted(path)
+        assert len(report.all(".small-tree line.on")) == len(path) - 1
+        assert report.one(".small-tree").get_attribute("aria-hidden") == "true", "the path stands in words below it"
+        report.assert_quiet()
+    assert reports(report_models.many_nodes).open().all(".small-tree") == [], "too many to see"
+
+
+def test_names_of_columns_are_bold_in_rules_and_answers(reports):
+    report = reports(report_models.depth_four).open()
+    names = set(report.X.columns)
+    told = report.all("#pw-rules .if b")
+    assert len(told) > report.model.model_.n_leaves
+    assert {bold.text for bold in told} <= names
+    told = report.all("#pw-answer dl > div:first-child dd b")
+    assert told
+    assert {bold.text for bold in told} <= names
+
+
 def test_hovering_shows_the_counts(reports):
     from selenium.webdriver.common.action_chains import ActionChains
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from proofwood import OptimalTreeClassifier
 from proofwood.data.moments import number_of, text_of
 from proofwood.model import evaluate
 from proofwood.report.words import Words
@@ -55,6 +56,24 @@ def people_at_thresholds(model, n=1000):
     return X.with_columns(
         income=pl.Series(income, dtype=pl.Float64), age=pl.Series(age, dtype=X["age"].dtype), region=pl.Series(region)
     )
+
+
+def two_levels():
+    """A tree of a column of two levels: each side has the name of one."""
+    X = pl.DataFrame({"married": ["yes", "no", "no"] * 20, "age": [30, 40, 50, 60] * 15})
+    return OptimalTreeClassifier(max_depth=1).fit(X, X["married"].to_numpy()), X, X["married"].to_numpy()
+
+
+def test_the_path_is_true_of_a_level_that_training_did_not_have(reports):
+    report = reports(two_levels).open()
+    said = set()
+    for choice in report.all("#pw-fields .choice label"):
+        choice.click()
+        path = report.one("#pw-answer dl > div:first-child dd").text
+        said.add((choice.text, path))
+    assert {("no", "married is no."), ("yes", "married is yes.")} <= said
+    assert ("another level", "married is another level or no.") in said
+    report.assert_quiet()
 
 
 def test_the_page_says_what_the_model_predicts(reports):

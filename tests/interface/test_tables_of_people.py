@@ -161,7 +161,7 @@ def test_a_table_from_file_to_report(folder: Path) -> None:
         in said
     )
     assert "in 'rooms' (999): say --missing rooms=999 if these do" in said
-    assert "bands=5 (--bands 5)" in said
+    assert "--bands 5 for five" in said
     options = [*options, "--bands", "60000,120000", "--missing", "oops", "--missing", "rooms=999", "--out", model]
     done = invoke("fit", table, *options, "--max-depth", "2")
     assert done.exit_code == 0, done.stderr

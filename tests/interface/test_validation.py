@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold
 import proofwood
 from proofwood import DataWarning, OptimalTreeClassifier, OptimalTreeCV, compare
 from proofwood.estimators.folds import folds_of
-from proofwood.estimators.validation import Validation
+from proofwood.estimators.validation import Validation, corrected_interval
 from proofwood.hints import About
 from tests.command_line import failed, worked
 
@@ -116,6 +117,33 @@ def test_figures_that_cannot_be_are_refused(change: dict) -> None:
     assert math.isnan(Validation.from_dict(saved).error)
     with pytest.raises((ValueError, TypeError)):
         Validation.from_dict({**saved, **change})
+
+
+def test_the_interval_of_the_folds_has_the_confidence_of_those_beside_it(table, tmp_path: Path) -> None:
+    X, y = table
+    tree = OptimalTreeCV(max_depth=2, cv=4, random_state=1).fit(X, y)
+    scores = np.array([tree.cv_results_[f"split{k}_test_score"][tree.best_index_] for k in range(4)])
+    found, wanted = tree.validation_.interval(ROWS), corrected_interval(scores, 1 / 3)
+    assert (found.mean, found.low, found.high) == pytest.approx((wanted.mean, wanted.low, wanted.high))
+    half = found.high - found.mean
+    assert half == pytest.approx(3.1824 * tree.validation_.error * math.sqrt(1 + 4 / 3), rel=1e-4), "t of 3, 97.5 %"
+    proofwood.write_report(tree, tmp_path / "r.html", X, y)
+    page = (tmp_path / "r.html").read_text()
+    low, high = 100 * (1 - found.high), 100 * (1 - found.low)
+    assert f"mean of 4 folds that were held out in turn; 95\u202f% interval {low:.1f} to {high:.1f}\u202f%" in page
+    top = float(re.search(r'<span class="end">(\d+)', page)[1])
+    ends = [float(end) * top / 100 for end in re.search(r'class="range" d="M([\d.]+) 14H([\d.]+)"', page).groups()]
+    assert ends == pytest.approx([low, high], abs=0.02), "what is drawn is what is said"
+
+
+def test_folds_of_one_score_have_no_interval(tmp_path: Path) -> None:
+    X, y = pd.DataFrame({"a": np.repeat([0, 1], 20)}), np.repeat([0, 1], 20)
+    tree = OptimalTreeCV(max_depth=1, cv=2, random_state=0).fit(X, y)
+    assert tree.validation_.mean == 1.0
+    proofwood.write_report(tree, tmp_path / "r.html", X, y)
+    page = (tmp_path / "r.html").read_text()
+    assert "mean of 2 folds that were held out in turn<" in page
+    assert 'class="range" d="M' not in page.split('id="model"')[0]
 
 
 def test_groups_are_kept_together(table) -> None:

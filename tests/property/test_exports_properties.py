@@ -14,7 +14,7 @@ from proofwood.data.columns import Column
 from proofwood.data.kinds import Kind
 from proofwood.model import evaluate
 from proofwood.model.convert import to_sklearn
-from proofwood.model.impurity import low_weights
+from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import refresh
 from proofwood.model.thresholds import without_levels

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from proofwood.cli.answers import INTEGER, NUMBER, described, listing, nullable, record
 from proofwood.cli.corrections import one_of
 from proofwood.exceptions import DataError
+from proofwood.hints import parameter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +48,7 @@ def require_scoring(name: str | None) -> None:
         return
     from sklearn.metrics import get_scorer_names
 
-    one_of(name, get_scorer_names(), f"scoring={name!r}")
+    one_of(name, get_scorer_names(), parameter("scoring", name))
 
 
 def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:

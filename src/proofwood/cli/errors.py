@@ -13,6 +13,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.hints import named_by_options
 from proofwood.memory import MemoryLimitError
 from proofwood.printable import printable
 
@@ -45,7 +46,7 @@ def readable(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        with messages_of(), _plain_warnings():
+        with named_by_options(), messages_of(), _plain_warnings():
             command(*args, **kwargs)
 
     return run
@@ -105,7 +106,7 @@ def _plain_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *_: object) -> None:
         hints = message.hints if isinstance(message, DataWarning) else ()
-        for text in [hint.for_shell for hint in hints] or [str(message)]:
+        for text in [str(hint) for hint in hints] or [str(message)]:
             warn(_one_line(text))
 
     with warnings.catch_warnings():

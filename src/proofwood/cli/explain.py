@@ -36,6 +36,7 @@ from proofwood.cli.pictures import Plot, require_picture
 from proofwood.cli.tables import knows_types, read_rows, whole_columns
 from proofwood.exceptions import DataError
 from proofwood.files import require_kind
+from proofwood.hints import parameter
 
 ENGINES = ("auto", "cdcl", "messages", "paper")
 EXAMPLES = """
@@ -142,7 +143,7 @@ def explain(
         raise DataError("--kind enumeration needs one row: pass --row NUMBER instead of --all")
     if plot is not None and (every or kind is Kind.ENUMERATION):
         raise DataError("--plot draws one explanation: pass --row NUMBER, and another kind than enumeration")
-    one_of(engine, ENGINES, f"engine={engine!r}")
+    one_of(engine, ENGINES, parameter("engine", engine))
     if certificate is not None and (constraint or plausible is not None):
         raise DataError(
             "--certificate is only for proofs about all rows, without conditions between columns: leave out "

@@ -390,7 +390,7 @@ def _meaning(found: Explanation) -> str:
 
 
 def _report(found: Explanation, row: int) -> Mapping[str, str]:
-    from proofwood.ensembles.door import CHECKED
+    from proofwood.ensembles.readers.given import CHECKED
 
     report = {
         "row": str(row),

@@ -40,7 +40,6 @@ _METHODS = {
     To.C: "to_c",
     To.JS: "to_javascript",
     To.R: "to_r",
-    To.EXCEL: "to_excel",
     To.PMML: "to_pmml",
     To.DMN: "to_dmn",
 }
@@ -52,7 +51,7 @@ proofwood fit iris.csv --target species --max-depth 2 --out tree.json
 proofwood export tree.json --to sql --table flowers
 proofwood export tree.json --to sql --table garden.flowers
 proofwood export tree.json --to python --out tree.py
-proofwood export tree.json --to excel
+proofwood export tree.json --to excel --header iris.csv
 proofwood export tree.json --to dbt --table flowers --out scored_flowers.sql
 proofwood export tree.json --to rules
 """
@@ -95,6 +94,13 @@ def export(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="sql, dbt: add the probability of each class.")] = False,
+    header: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="excel: a file with the columns of your sheet in their order, such as the training file.",
+        ),
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="xlsx: rows with formulas (default: 1,000).")
     ] = None,
@@ -114,17 +120,21 @@ def export(
         raise DataError("a model of dbt reads another one: name it, for example --table applicants")
     if to is not To.XLSX and rows is not None:
         raise DataError(f"--rows needs --to xlsx, but --to is {to}: leave it out")
+    if to is not To.EXCEL and header is not None:
+        raise DataError(f"--header needs --to excel, but --to is {to}: leave it out")
     if to in (To.ONNX, To.XLSX) and out is None:
         what = "an ONNX model" if to is To.ONNX else "a workbook"
         raise DataError(f"{what} is not text, so it needs a file: add --out model.{to}")
-    require_out(out, model)
+    require_out(out, model, *([] if header is None else [header]))
     estimator = saved_model(model)
     if to in (To.SQL, To.DBT):
         content = _query(estimator, to, table, proba=proba, dialect=dialect)
+    elif to is To.EXCEL:
+        names = None if header is None else _names(header)
+        content = str(estimator.to_excel(names)).encode()
+        typer.echo(_cells(estimator, names), err=True)
     else:
         content = _content(estimator, to, out, rows)
-    if to is To.EXCEL:
-        typer.echo(_cells(estimator), err=True)
     if out is not None:
         write_out(out, content)
     if as_json:
@@ -139,18 +149,30 @@ def _query(estimator: Any, to: To, table: str | None, *, proba: bool, dialect: s
     return str(method(table, proba=proba, dialect=dialect)).encode()
 
 
-def _cells(estimator: Any) -> str:
+def _names(header: Path) -> list[str]:
+    from proofwood.data.tables import column_names
+
+    return column_names(header)
+
+
+def _cells(estimator: Any, header: list[str] | None) -> str:
     """Which cells the formula reads, in words: the file of training has the target, too, so that its letters differ."""
     from proofwood.printable import printable
     from proofwood.show.exports.excel import letters
+    from proofwood.show.exports.source import conversion
 
     schema, tested = estimator.schema_, estimator.model_.tested_columns
-    cells = [f"{printable(schema.columns[j].name)} in {letters(j)}2" for j in sorted(tested)]
+    names = {j: schema.columns[j].name for j in sorted(tested)}
+    places = {j: j if header is None else header.index(name) for j, name in names.items()}
+    told = {j: printable(conversion(schema.columns[j])) for j in names}
+    cells = [f"{printable(name)} in {letters(places[j])}2{told[j] and f' ({told[j]})'}" for j, name in names.items()]
     if not cells:
         return "note: the formula reads no cell"
+    if header is not None:
+        return f"note: the formula reads {', '.join(cells)}"
     return (
         f"note: the formula reads {', '.join(cells)}: the columns of training without the target, in their order. "
-        "Where yours stand elsewhere, change these letters, or take --to xlsx"
+        "Where yours stand elsewhere, say --header TABLE with a file that has your columns, or take --to xlsx"
     )
 
 

@@ -48,6 +48,7 @@ from proofwood.cli.weights import as_settings, class_weight
 from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
 from proofwood.files import require_page
+from proofwood.hints import parameter
 from proofwood.language import ENGLISH, require_language
 
 EXAMPLES = """
@@ -156,8 +157,8 @@ def fit(
         "time_limit": seconds(time_limit),
         "memory_limit": amount_of_memory(memory_limit),
         "n_jobs": n_jobs,
-        "unseen": one_of(unseen, UNSEEN, f"unseen={unseen!r}"),
-        "threshold_rule": one_of(threshold_rule, THRESHOLD_RULES, f"threshold_rule={threshold_rule!r}"),
+        "unseen": one_of(unseen, UNSEEN, parameter("unseen", unseen)),
+        "threshold_rule": one_of(threshold_rule, THRESHOLD_RULES, parameter("threshold_rule", threshold_rule)),
     }
     cells = read_cells(data, sheet=sheet)
     table = (with_target(cells, target) if drop_missing else cells).frame

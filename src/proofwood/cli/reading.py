@@ -48,7 +48,7 @@ def with_tables(command: Callable[..., None]) -> Callable[..., None]:
         if (separator, decimal, encoding, skip_lines, table) == (None,) * 5:
             return ExitStack()
         from proofwood.data.database import database_table
-        from proofwood.data.text_table import TextFormat, text_format
+        from proofwood.data.text_format import TextFormat, text_format
 
         mark = "\t" if separator in ("tab", "\\t") else separator
         stack = ExitStack()

@@ -75,7 +75,7 @@ def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) 
         "proof": proof_answer(model),
         "new_rows": None if model.validation_ is None else model.validation_.to_dict(),
         "hints": [
-            {"about": str(hint.about), "columns": list(hint.columns), "text": hint.for_shell}
+            {"about": str(hint.about), "columns": list(hint.columns), "text": str(hint)}
             for hint in (*model.hints_, *model.notes())
         ],
         "training": {
@@ -134,7 +134,7 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
     if model.validation_ is not None:
         _print_validation(model.validation_)
     for hint in model.notes():
-        print_line("note", hint.for_shell)
+        print_line("note", str(hint))
 
 
 def _print_validation(found: Validation) -> None:

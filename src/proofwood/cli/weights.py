@@ -66,7 +66,7 @@ def as_settings(estimator: type[Any], weight: Any, labels: Any) -> tuple[dict[st
         return {"class_weight": weight}, {}
     import numpy as np
 
-    from proofwood.estimators.weights import row_weights
+    from proofwood.estimators.input import row_weights
 
     classes, codes = np.unique(labels, return_inverse=True)
     return {}, {"sample_weight": row_weights(weight, None, classes, codes)}

@@ -3,6 +3,7 @@
 from proofwood.comparison.comparing import compare, default_models
 from proofwood.comparison.growing import GrowingEnsemble
 from proofwood.comparison.one_hot import OneHotTable
-from proofwood.comparison.result import ComparedModel, Comparison, Interval
+from proofwood.comparison.result import ComparedModel, Comparison
+from proofwood.estimators.validation import Interval
 
 __all__ = ["ComparedModel", "Comparison", "GrowingEnsemble", "Interval", "OneHotTable", "compare", "default_models"]

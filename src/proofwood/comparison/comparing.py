@@ -33,7 +33,7 @@ from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
 from proofwood.estimators.reporting import told_lines
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
-from proofwood.hints import About, Hint
+from proofwood.hints import About, Hint, parameter
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 from proofwood.result import Status
@@ -290,7 +290,7 @@ def _limits_reached(exact: int, grown: int) -> str:
         said.append(
             f"{grown} fits of forests or boosted trees reached their limit: they have fewer trees than asked for"
         )
-    return f"{'; '.join(said)}. Raise time_limit to complete them" if said else ""
+    return f"{'; '.join(said)}. Raise {parameter('time_limit')} to complete them" if said else ""
 
 
 def _fitted(

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import OneHotEncoder
 
-from proofwood.data.columns import as_dense, as_frame, is_frame
+from proofwood.data.frames import as_dense, as_frame, is_frame
 from proofwood.data.schema import new_table, training_table
 from proofwood.exceptions import DataWarning
 from proofwood.model.node_table import FloatArray

@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from proofwood.markup import escaped
+from proofwood.estimators.validation import Interval, corrected_interval
+from proofwood.markup import table
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
 from proofwood.show.comparison import plot_intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-COVERED = 0.95
-"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,37 +42,6 @@ class ComparedModel:
     def mean(self) -> float:
         """The mean score over the folds."""
         return float(self.scores.mean())
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean over folds with its 95 % confidence interval; ``low`` and ``high`` are NaN with one fold."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def corrected_interval(values: FloatArray, share: float) -> Interval:
-    """The confidence interval of Student's t, with the variance corrected for training rows that folds share [1]_.
-
-    Parameters
-    ----------
-    values : (n_folds,) scores or differences of scores
-    share : ratio of held-out rows to training rows, averaged over the folds
-
-    References
-    ----------
-    .. [1] Nadeau, Bengio (2003), Inference for the Generalization Error, Machine Learning 52, section 3.3.
-    """
-    mean, n = float(values.mean()), values.size
-    if n < 2:
-        return Interval(mean, math.nan, math.nan)
-    # Folds share training rows: without the second term, intervals of five folds are a third too narrow
-    # (decisions/0020-size-by-cross-validation).
-    deviation = math.sqrt((1 / n + share) * float(values.var(ddof=1)))
-    half = float(stdtrit(n - 1, (1 + COVERED) / 2)) * deviation
-    return Interval(mean, mean - half, mean + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +177,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         head, rows = self._texts()
-        cells = "".join(f"<th>{escaped(text)}</th>" for text in head)
-        body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        return table(rows, head=head)
 
 
 def _shown(interval: Interval, *, signed: bool = False) -> str:

@@ -7,18 +7,21 @@ read by the form of training.
 from __future__ import annotations
 
 import math
-import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from proofwood.data.columns import EXACT_INTEGERS, Column, Columns, require_told_apart
 from proofwood.data.kinds import Kind
+from proofwood.data.text_format import given_format
 from proofwood.data.text_forms import (
+    EITHER,
     MISSING_MARKS,
     PLAIN,
+    DateForm,
     Form,
     Found,
     Number,
@@ -28,8 +31,8 @@ from proofwood.data.text_forms import (
     saved_form,
     what,
 )
-from proofwood.hints import About, Hint
-from proofwood.language import gettext, ngettext
+from proofwood.hints import About, Hint, repeated
+from proofwood.language import gettext, marked, ngettext
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 
@@ -53,15 +56,15 @@ def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, l
         If a text is not in the form that the user says.
     """
     found = {j: _found(read, j, given.get(j)) for j in read.plain_text}
-    marks = {form.decimal for one in found.values() if (form := _form_with_mark(one)) is not None}
-    decimal = marks.pop() if len(marks) == 1 else None
+    decimal = given_format().decimal or _agreed(map(_mark_of, found.values()))
+    day_first = _agreed(map(_order_of, found.values()))
     values, columns = read.values, list(read.columns)
     hints: list[Hint] = []
     told: dict[str, str] = {}
     gaps: dict[str, str] = {}
     for j, one in found.items():
         column, texts = columns[j], _given(columns[j].levels)
-        one = one if j in given else one.decided(texts, decimal)
+        one = one.decided(texts, decimal, day_first=day_first)
         others = [text for text, number in zip(texts, one.numbers, strict=False) if number is None]
         if len(one.forms) > 1:
             hints.append(_open(column.name, one))
@@ -126,11 +129,25 @@ def _given(levels: Sequence[str]) -> list[str]:
     return [text for text in levels if text.strip().lower() not in MISSING_MARKS]
 
 
-def _form_with_mark(found: Found) -> NumberForm | None:
-    """The form of numbers of which some have decimals, if it is the only one."""
+T = TypeVar("T")
+
+
+def _agreed(shown_by: Iterable[T | None]) -> T | None:
+    """What the columns that show it agree on; None if they do not, or none shows it."""
+    different = {one for one in shown_by if one is not None}
+    return different.pop() if len(different) == 1 else None
+
+
+def _mark_of(found: Found) -> str | None:
+    """The decimal mark of a column of numbers, if the column shows it."""
     form = found.forms[0] if len(found.forms) == 1 else None
-    decimals = isinstance(form, NumberForm) and any(not is_whole(number) for number in found.numbers if number)
-    return form if isinstance(form, NumberForm) and decimals else None
+    return form.decimal if isinstance(form, NumberForm) and form.decimal != EITHER else None
+
+
+def _order_of(found: Found) -> bool | None:
+    """Whether a column of dates writes the day before the month, both as numbers."""
+    form = found.forms[0] if len(found.forms) == 1 else None
+    return form.day_first if isinstance(form, DateForm) else None
 
 
 def _numbers_of(
@@ -160,7 +177,10 @@ def _numbers_of(
 
 def _open(name: str, found: Found) -> Hint:
     examples = [form.example for form in found.forms[:2]]
-    commas = ", or --decimal , if all columns have decimal commas" if isinstance(found.forms[0], NumberForm) else ""
+    says = by_option = marked("say which, such as %(how)s")
+    if isinstance(found.forms[0], NumberForm):
+        by_option = marked("say which, such as %(how)s, or --decimal , if all columns have decimal commas")
+    given, option = f"written_as={ {name: examples[0]}!r}", repeated("--written-as", [f"{name}={examples[0]}"])
     return Hint(
         About.OPEN,
         (name,),
@@ -171,13 +191,12 @@ def _open(name: str, found: Found) -> Hint:
             example=examples[0],
             other=examples[1],
         ),
-        gettext("say which, such as written_as=%(values)s", values=repr({name: examples[0]})),
-        f"say which, such as --written-as {shlex.quote(f'{name}={examples[0]}')}{commas}",
+        gettext(says, how=given),
+        gettext(by_option, how=option),
     )
 
 
 def _in_the_way(name: str, form: Form, others: Sequence[str]) -> Hint:
-    it = "it stands for a missing value" if len(others) == 1 else "they stand for missing values"
     return Hint(
         About.IN_THE_WAY,
         (name,),
@@ -194,6 +213,10 @@ def _in_the_way(name: str, form: Form, others: Sequence[str]) -> Hint:
             len(others),
             values=repr({name: list(others[:5])}),
         ),
-        f"correct {'it' if len(others) == 1 else 'them'}, or say "
-        f"{' '.join('--missing ' + shlex.quote(f'{name}={text}') for text in others[:5])} if {it}",
+        ngettext(
+            "correct it, or say %(options)s if it stands for a missing value",
+            "correct them, or say %(options)s if they stand for missing values",
+            len(others),
+            options=repeated("--missing", [f"{name}={text}" for text in others[:5]]),
+        ),
     )

@@ -19,21 +19,23 @@ import numpy.typing as npt
 from proofwood.data.columns import (
     Column,
     Columns,
-    as_frame,
     as_levels,
-    is_frame,
     read_columns,
     require_exact_integers,
     require_no_infinity,
     require_told_apart,
 )
+from proofwood.data.frames import as_frame, is_frame
 from proofwood.data.from_text import read_from_text
 from proofwood.data.kinds import CATEGORIES, MOMENTS, NUMBERS, Kind, LevelType, Taken
+from proofwood.data.moments import text_of
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS, UNREAD, hints_of
 from proofwood.data.text_forms import Form, form_from, form_of
+from proofwood.decimals import short
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
 from proofwood.language import gettext, number
+from proofwood.markup import titled
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_nan
 from proofwood.printable import nearest, shown
@@ -90,6 +92,40 @@ class Schema:
             column.missing == 0 and not column.form and not column.absent and column.kind not in (*CATEGORIES, *MOMENTS)
             for column in self.columns
         )
+
+    def _repr_html_(self) -> str:
+        n = len(self.columns)
+        left_out = f", {len(self.left_out):,} left out" if self.left_out else ""
+        title = f"{n:,} {'column' if n == 1 else 'columns'}{left_out}"
+        lines = [
+            (column.name, *_kind_and_values(column), f"{column.missing:,}" if column.missing else "", self._note(j))
+            for j, column in enumerate(self.columns)
+        ]
+        return titled(title, "", ("column", "kind", "in training", "missing", "note"), lines, scroll=True)
+
+    def _note(self, j: int) -> str:
+        """What else a reader should know of how a column was read."""
+        column = self.columns[j]
+        found = [f"left out: {self.left_out[j]}"] if j in self.left_out else []
+        if j in self.named:
+            found.append("declared as categories")
+        if column.form:
+            found.append(f"text, such as {form_from(column.form).example}")
+        if column.absent:
+            found.append(f"{shown(column.absent, text=str)} read as missing")
+        return "; ".join(found)
+
+
+def _kind_and_values(column: Column) -> tuple[str, str]:
+    """The kind of a column with its unit or zone, and its levels or its range, as texts."""
+    kind = ", ".join(filter(None, (str(column.shown_as), column.unit, column.zone)))
+    if column.kind in CATEGORIES:
+        n = len(column.levels) or len(column.level_numbers)
+        return f"{kind}, {n:,} {'level' if n == 1 else 'levels'}" if n else kind, shown(column.levels, text=str)
+    if column.bounds is None or column.shown_as is Kind.BOOLEAN:
+        return kind, ""
+    ends = [text_of(end, column.kind, column.zone) if column.kind in MOMENTS else short(end) for end in column.bounds]
+    return kind, " to ".join(dict.fromkeys(ends))
 
 
 def taken_by(schema: Schema) -> dict[int, Taken]:

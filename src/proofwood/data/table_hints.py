@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from proofwood.data.columns import Column
 from proofwood.data.kinds import NUMBERS, Kind, LevelType
 from proofwood.data.text_forms import GAPS, MISSING_MARKS
-from proofwood.hints import About, Hint
+from proofwood.hints import About, Hint, repeated
 from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import shown
@@ -64,8 +63,11 @@ def _left_out(reasons: Mapping[str, str], before: Sequence[Hint]) -> list[Hint]:
     seen = gettext("left out: %(columns)s", columns="; ".join(parts))
     told = {name for hint in before for name in hint.columns}
     words = [name for reason, names in by_reason.items() if reason not in (EMPTY, CONSTANT) for name in names]
-    again = gettext("to use a column of text anyway, name it in categorical_features")
-    ways = ("", "") if told.issuperset(words) else (again, "to use a column of text anyway, name it in --categorical")
+    ways = [
+        gettext("to use a column of text anyway, name it in %(parameter)s", parameter=name)
+        for name in ("categorical_features", "--categorical")
+        if not told.issuperset(words)
+    ]
     return [Hint(About.LEFT_OUT, tuple(name for names in by_reason.values() for name in names), seen, *ways)]
 
 
@@ -74,7 +76,6 @@ def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
     found = [column.name for numbers, column in tested if column.kind is Kind.INTEGER and _counts_rows(numbers)]
     if not found:
         return []
-    several = len(found) > 1
     seen = ngettext(
         "%(columns)s rises from row to row, like row numbers",
         "%(columns)s rise from row to row, like row numbers",
@@ -87,9 +88,13 @@ def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
         len(found),
         columns=repr(found),
     )
-    if_so = f"if {'they have' if several else 'it has'} no meaning for new rows"
-    options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
-    return [Hint(About.ROW_NUMBERS, tuple(found), seen, todo, f"say {options} {if_so}")]
+    option = ngettext(
+        "say %(options)s if it has no meaning for new rows",
+        "say %(options)s if they have no meaning for new rows",
+        len(found),
+        options=repeated("--drop", found),
+    )
+    return [Hint(About.ROW_NUMBERS, tuple(found), seen, todo, option)]
 
 
 def _spellings(levels: Sequence[Column]) -> list[Hint]:
@@ -103,7 +108,7 @@ def _spellings(levels: Sequence[Column]) -> list[Hint]:
     return [Hint(About.SPELLINGS, tuple(told), seen, todo, _WRITE_ALIKE)]
 
 
-_WRITE_ALIKE = "write them alike in the file if they mean the same"
+_WRITE_ALIKE = marked("write them alike in the file if they mean the same")
 
 
 def _alike(texts: Sequence[str]) -> list[str]:
@@ -128,9 +133,9 @@ def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column])
     told = ", ".join(f"{name!r} ({shown(several, 3)})" for name, several in found.items())
     seen = gettext("values that often stand for a missing one, in %(columns)s", columns=told)
     pairs = [f"{name}={value}" for name, several in found.items() for value in several]
-    options = " ".join(f"--missing {shlex.quote(pair)}" for pair in pairs)
     todo = gettext("pass missing_values=%(values)s if these do", values=repr(found))
-    return [Hint(About.GAPS, tuple(found), seen, todo, f"say {options} if these do")]
+    option = gettext("say %(options)s if these do", options=repeated("--missing", pairs))
+    return [Hint(About.GAPS, tuple(found), seen, todo, option)]
 
 
 def _is_far(number: float, values: FloatArray, column: Column) -> bool:
@@ -183,23 +188,22 @@ def target_hints(
     ]
     if not found:
         return []
-    several = len(found) > 1
     seen = ngettext(
         "%(columns)s tells the target alone, without an error",
         "%(columns)s tell the target alone, without an error",
         len(found),
         columns=shown(found, None),
     )
-    todo = ngettext(
-        "leave it out unless it is known before the target (drop=%(columns)s)",
-        "leave them out unless they are known before the target (drop=%(columns)s)",
-        len(found),
-        columns=repr(found),
+    ways = (
+        ngettext(
+            "leave it out unless it is known before the target (%(how)s)",
+            "leave them out unless they are known before the target (%(how)s)",
+            len(found),
+            how=how,
+        )
+        for how in (f"drop={found!r}", repeated("--drop", found))
     )
-    options = " ".join(f"--drop {shlex.quote(name)}" for name in found)
-    it, is_known = ("them", "they are") if several else ("it", "it is")
-    option = f"leave {it} out unless {is_known} known before the target ({options})"
-    return [Hint(About.TARGET, tuple(found), seen, todo, option)]
+    return [Hint(About.TARGET, tuple(found), seen, *ways)]
 
 
 RARE_SHARE, MOST_CLASSES = 0.05, 20
@@ -260,7 +264,7 @@ def rare_hints(classes: Sequence[Any], codes: IntArray) -> list[Hint]:
             (),
             seen,
             gettext("class_weight='balanced' gives all classes the same weight"),
-            "--class-weight balanced gives all classes the same weight",
+            gettext("--class-weight balanced gives all classes the same weight"),
         )
     ]
 

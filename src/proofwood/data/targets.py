@@ -11,15 +11,17 @@ import numpy.typing as npt
 
 from proofwood.data.text_forms import Found
 from proofwood.exceptions import DataError
+from proofwood.hints import parameter, way_out
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import cut, shown
 
 MOST_CLASSES, FEW_CLASSES, ROWS_PER_CLASS = 100, 20, 10
 """Numbers are classes if there are at most so many; if there are more than a few, each needs so many rows."""
-_BANDS = (
-    "cut it into bands, with bands=5 (--bands 5) for five bands of about equally many rows, or bands=[100, 200] "
-    "(--bands 100,200) for edges"
-)
+
+
+def _cut_into_bands() -> str:
+    five, edges = parameter("bands", 5), way_out("bands=[100, 200]", "--bands 100,200")
+    return f"cut it into bands, with {five} for five bands of about equally many rows, or {edges} for edges"
 
 
 def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
@@ -37,17 +39,23 @@ def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None
         texts = [str(label) for label in classes.tolist()]
         found = Found.of(texts)
         what = f"texts that are written like {found.forms[0].example}" if found.forms else None
-        todo = "turn it into numbers first, then " + _BANDS
+        todo = "turn it into numbers first, then "
     else:
-        todo = _BANDS if what == "numbers" else "turn it into numbers first, such as days, then " + _BANDS
+        todo = "" if what == "numbers" else "turn it into numbers first, such as days, then "
     if what is None or not (parts or many):
         return
     kind = "continuous" if parts else "many numbers"
     raise DataError(
         f"Unknown label type: {kind}. The target holds {classes.size:,} different {what} (such as "
-        f"{shown(classes.tolist(), 3, str)}), and this learner predicts classes: {todo}. If they name classes, turn "
-        "them into text, for example with y.astype(str)"
+        f"{shown(classes.tolist(), 3, str)}), and this learner predicts classes: {todo}{_cut_into_bands()}. If they "
+        f"name classes, turn them into text, {way_out('for example with y.astype(str)', 'such as c1, c2')}"
     )
+
+
+def _shown(asked: Any) -> str:
+    """What was asked for, as the user wrote it."""
+    edges = isinstance(asked, (list, tuple)) and ",".join(map(str, asked))
+    return way_out(f"bands={cut(repr(asked))}", f"--bands {cut(str(edges or asked))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Bands:
             If the numbers do not fall into two bands or more.
         """
         expected = f"expected a number of bands, from 2 to {MOST_CLASSES}, or edges such as [100, 200]"
-        what = f"bands={cut(repr(asked))}: {expected}"
+        what = f"{_shown(asked)}: {expected}"
         if isinstance(asked, (int, np.integer)) and not isinstance(asked, bool):
             if not 2 <= asked <= MOST_CLASSES:
                 raise ValueError(what)
@@ -98,7 +106,7 @@ class Bands:
         found = cls(tuple(float(edge) for edge in edges if edge > -np.inf))
         if np.unique(found.places(numbers)).size < 2:
             raise DataError(
-                f"bands={asked!r} puts all {numbers.size:,} rows into one band: the target goes from {numbers.min():g} "
+                f"{_shown(asked)} puts all {numbers.size:,} rows into one band: the target goes from {numbers.min():g} "
                 f"to {numbers.max():g}. Choose edges between these"
             )
         return found
@@ -150,7 +158,7 @@ def banded(y: npt.NDArray[Any], asked: Any) -> tuple[npt.NDArray[Any], Bands | N
         return y, None
     if y.dtype.kind not in "iuf":
         examples = shown(np.unique(y).tolist(), 3)
-        raise DataError(f"bands={asked!r} is for a target of numbers, and this one holds {examples}: leave bands out")
+        raise DataError(f"{_shown(asked)} is for a target of numbers, and this one holds {examples}: leave it out")
     _require_finite(y)
     bands = Bands.of(y.astype(np.float64), asked)
     return bands.labels(y), bands

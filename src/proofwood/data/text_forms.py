@@ -9,7 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -20,6 +20,7 @@ import numpy as np
 from proofwood.data import moments
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
+from proofwood.hints import repeated, way_out
 from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
@@ -50,6 +51,8 @@ _MEASURES = (
 )
 _UNITS = frozenset(_MEASURES.split())
 """Units that may follow a number without a blank; other letters may make it a code, such as 12A."""
+EITHER = ".,"
+"""The decimal mark of a column whose texts, and the other columns of its table, do not show it."""
 _MONEY = ("fr.", "sfr.", "kr", "kr.", "kč", "zł", "rs.", "rs", "r$")
 
 
@@ -59,7 +62,8 @@ class NumberForm:
 
     Parameters
     ----------
-    decimal : "." or ","; the other one, blanks and apostrophes may stand between groups of three digits
+    decimal : "." or ","; the other one, blanks and apostrophes may stand between groups of three digits; ``EITHER``
+        reads a text that has the same meaning by both, or a meaning by one alone
     unit : what stands before or after the number, such as "€", "%" or "months"; empty if nothing does
     """
 
@@ -69,11 +73,13 @@ class NumberForm:
     @property
     def example(self) -> str:
         """A number in this form."""
-        digits = "1,234.5" if self.decimal == "." else "1.234,5"
+        digits = {".": "1,234.5", ",": "1.234,5", EITHER: "1234"}[self.decimal]
         return f"{digits} {self.unit}".rstrip()
 
     def number(self, text: str) -> Decimal | None:
         """The number that a text stands for; None if it is not in this form."""
+        if self.decimal == EITHER:
+            return self._by_either_mark(text)
         found = _NUMBER.fullmatch(text.strip())
         if found is None or (found["open"] is None) != (found["close"] is None):
             return None
@@ -86,6 +92,12 @@ class NumberForm:
         number = Decimal(digits)
         negative = (found["sign"] or found["inner"]) in ("-", "\u2212") or found["open"] is not None
         return number.copy_negate() if negative else number  # a minus sign would round
+
+    def _by_either_mark(self, text: str) -> Decimal | None:
+        point, comma = (replace(self, decimal=mark).number(text) for mark in EITHER)
+        if point is None or comma is None or point == comma:
+            return comma if point is None else point
+        return None if "," in text else point  # a single point is a decimal one, as for every reader of CSV
 
 
 def _unit_of(found: re.Match[str]) -> str | None:
@@ -174,6 +186,11 @@ class DateForm:
         return Kind.TIME if not self.date else Kind.MOMENT if self.time else Kind.DATE
 
     @property
+    def day_first(self) -> bool | None:
+        """Whether the day stands before the month, both as numbers; None if no other form has them the other way."""
+        return {"%d": True, "%m": False}.get(self.date[:2]) if {"%d", "%m"} <= set(_parts(self.date)) else None
+
+    @property
     def example(self) -> str:
         """The last minute of 2020 in this form."""
         parts = {"%d": "31", "%m": "12", "%Y": "2020", "%y": "20", "%b": _months(self.language, "abbreviated")[-1]}
@@ -206,6 +223,10 @@ class DateForm:
             return datetime(year, month, int(parts.get("d") or 1))  # noqa: DTZ001 - no zone is written
         except ValueError:
             return None
+
+
+def _parts(date: str) -> list[str]:
+    return re.findall("%[dmYyb]", date)
 
 
 @cache
@@ -257,7 +278,7 @@ def _time_of(found: re.Match[str]) -> timedelta | None:
 # ------------------------------------------------------------------------------------------------- the form of a column
 
 Form = NumberForm | DateForm
-PLAIN: tuple[Form, ...] = (NumberForm(), DateForm("%Y-%m-%d"), DateForm("%Y-%m-%d", time=True))
+PLAIN: tuple[Form, ...] = (NumberForm(), NumberForm(EITHER), DateForm("%Y-%m-%d"), DateForm("%Y-%m-%d", time=True))
 """Forms that programs write: what they mean need not be said."""
 Number = Decimal | int
 
@@ -285,18 +306,18 @@ class Found:
         most : texts that may not fit
         """
         for candidates in (_dates(texts, most), _numbers(texts, most)):
-            readings: dict[tuple[Number | None, ...], Form] = {}
+            readings: dict[tuple[Number | None, ...], list[Form]] = {}
             for form in candidates:
                 numbers = _read(form, texts, most)
                 if numbers is not None:
-                    readings.setdefault(numbers, form)
+                    readings.setdefault(numbers, []).append(form)
             if readings:
                 fewest = min(numbers.count(None) for numbers in readings)
-                best = {numbers: form for numbers, form in readings.items() if numbers.count(None) == fewest}
-                return cls(tuple(best.values()), next(iter(best)))
+                best = {numbers: forms for numbers, forms in readings.items() if numbers.count(None) == fewest}
+                return cls(tuple(form for forms in best.values() for form in _apart(forms)), next(iter(best)))
         return cls()
 
-    def decided(self, texts: Sequence[str], decimal: str | None = None) -> Self:
+    def decided(self, texts: Sequence[str], decimal: str | None = None, *, day_first: bool | None = None) -> Self:
         """The same with one form, where something speaks for it; else as it is.
 
         A comma is between thousands if the texts are amounts of money, or if there are numbers without a comma: those
@@ -306,15 +327,38 @@ class Found:
         ----------
         texts : whose forms these are
         decimal : the decimal mark of other columns of the table
+        day_first : whether other columns of the table write the day before the month
         """
-        if len(self.forms) < 2 or not isinstance(self.forms[0], NumberForm):
+        form = self.forms[0] if self.forms else None
+        if isinstance(form, DateForm):
+            kept = [one for one in self.forms if day_first is not None and _day_first(one) is day_first]
+            return self._kept(kept, texts)
+        if form is None or (len(self.forms) < 2 and form.decimal != EITHER):
             return self
-        comma = any("," in text for text in texts)
-        money = _is_money(self.forms[0].unit)
-        if decimal is None and (not comma or money or not all("," in text for text in texts)):
+        money = _is_money(form.unit)
+        if form.decimal == EITHER:
+            return self._kept([replace(form, decimal=decimal or ".")] if decimal or money else [], texts)
+        if decimal is None and (money or not all("," in text for text in texts)):
             decimal = "."
-        kept = [form for form in self.forms if isinstance(form, NumberForm) and form.decimal == decimal]
-        return type(self)(tuple(kept), _read(kept[0], texts, len(texts)) or ()) if kept else self
+        return self._kept([one for one in self.forms if isinstance(one, NumberForm) and one.decimal == decimal], texts)
+
+    def _kept(self, forms: Sequence[Form], texts: Sequence[str]) -> Self:
+        """The same with the first of some of its forms, if there is one."""
+        return type(self)((forms[0],), _read(forms[0], texts, len(texts)) or ()) if forms else self
+
+
+def _day_first(form: Form) -> bool | None:
+    return form.day_first if isinstance(form, DateForm) else None
+
+
+def _apart(forms: Sequence[Form]) -> Sequence[Form]:
+    """Those of several forms with the same numbers that other texts would tell apart."""
+    first = forms[0]
+    if isinstance(first, NumberForm):
+        either = {one.decimal for one in forms if isinstance(one, NumberForm) and one.unit == first.unit} == {*EITHER}
+        return [replace(first, decimal=EITHER) if either else first]
+    turned = [one for one in forms if _day_first(one) is (not first.day_first)]
+    return [first, *turned] if first.day_first is not None else [first]
 
 
 def _read(form: Form, texts: Sequence[str], most: int) -> tuple[Number | None, ...] | None:
@@ -391,7 +435,7 @@ def saved_form(form: Form) -> str:
 def form_from(text: str) -> Form:
     """The form that :func:`saved_form` wrote; ValueError if it is none."""
     parts = text.split(" ", 3)
-    if parts[0] == "number" and len(parts) > 1 and parts[1] in (".", ","):
+    if parts[0] == "number" and len(parts) > 1 and parts[1] in (".", ",", EITHER):
         return NumberForm(parts[1], " ".join(parts[2:]))
     known: Collection[str] = ("", *_DATES)
     date = parts[3] if len(parts) > 3 else ""
@@ -438,12 +482,20 @@ def numbers_of(texts: Sequence[str], form: Form, name: str) -> list[Number]:
         else:
             numbers.append(number)
     if others:
+        pairs = [f"{name}={text}" for text in others[:3]]
+        absent = way_out(f"missing_values={others[:3]!r}", repeated("--missing", pairs))
+        otherwise = way_out(f"written_as={{{name!r}: ...}}", repeated("--written-as", [f"{name}=..."]))
+        mark = " (training did not show the decimal mark)" if _is_open(form) else ""
         raise DataError(
-            f"column {name!r} holds {shown(others, 3)}: expected {what(form)} written like {form.example}. Correct the "
-            f"cells, or fit with missing_values={others[:3]!r} if they stand for missing values, with written_as="
-            f"{{{name!r}: ...}} if the column is written otherwise (--missing, --written-as)"
+            f"column {name!r} holds {shown(others, 3)}: expected {what(form)} written like {form.example}{mark}. "
+            f"Correct the cells, or fit with {absent} if they stand for missing values, with {otherwise} if the column "
+            "is written otherwise"
         )
     return numbers
+
+
+def _is_open(form: Form) -> bool:
+    return isinstance(form, NumberForm) and form.decimal == EITHER
 
 
 def what(form: Form) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import count, islice
@@ -15,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from proofwood.data.text_format import TextFormat, given_format
 from proofwood.data.text_forms import MISSING_MARKS, Found, NumberForm
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
@@ -36,56 +35,6 @@ SAMPLE = 2**20
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of texts in UTF-16."""
 _GROUPS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})*|0")
-
-
-@dataclass(frozen=True, slots=True)
-class TextFormat:
-    """How a text table is written; None where it is to be found out.
-
-    Parameters
-    ----------
-    separator : one character between the cells of a row
-    decimal : "." or ","
-    encoding : as Python names it
-    skip_lines : lines before the header; None skips lines that begin with ``#`` and one such as ``sep=;``
-    """
-
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    skip_lines: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
-            raise DataError(f"separator {self.separator!r} is not one character, such as ';' or a tab")
-        if self.decimal not in (None, ".", ","):
-            raise DataError(f"decimal mark {self.decimal!r}: expected '.' or ','")
-        if self.decimal is not None and self.decimal == self.separator:
-            raise DataError(f"decimal mark and separator are both {self.decimal!r}: expected two different marks")
-        if self.encoding is not None:
-            _require_encoding(self.encoding)
-        if self.skip_lines is not None and self.skip_lines < 0:
-            raise DataError(f"{self.skip_lines} lines to skip: expected a number from 0")
-
-
-def _require_encoding(name: str) -> None:
-    try:
-        "".encode(name)
-    except LookupError:
-        raise DataError(f"no encoding {name!r}: expected one such as utf-8, latin-1 or cp1252") from None
-
-
-_format: ContextVar[TextFormat] = ContextVar("text_format", default=TextFormat())  # noqa: B039 - it is frozen
-
-
-@contextmanager
-def text_format(given: TextFormat) -> Iterator[None]:
-    """While it lasts, text tables are read as a format says."""
-    token = _format.set(given)
-    try:
-        yield
-    finally:
-        _format.reset(token)
 
 
 # ---------------------------------------------------------------------------------------------------------- the layout
@@ -119,7 +68,7 @@ class Layout:
         DataError
             If there is no header.
         """
-        given = _format.get()
+        given = given_format()
         before, start, separator = _before(text, given)
         content = _without_blank_end(text[start:])
         if not content.strip():
@@ -249,7 +198,7 @@ def decoded(data: bytes, path: Path) -> tuple[str, tuple[Hint, ...]]:
     DataError
         If it is not text in the encoding that is asked for, or in any that is known.
     """
-    asked = _format.get().encoding
+    asked = given_format().encoding
     if asked is not None:
         try:
             return data.decode(asked).removeprefix("\ufeff"), ()
@@ -298,14 +247,14 @@ def _guessed(data: bytes, start: int) -> str | None:
 
 def with_points(frame: pl.DataFrame) -> pl.DataFrame:
     """Columns of text, those of numbers with decimal points if the format says that they have decimal commas."""
-    if _format.get().decimal != ",":
+    if given_format().decimal != ",":
         return frame
     return frame.with_columns([_pointed(column) for column in frame.get_columns()])
 
 
 def reads_commas() -> bool:
     """Whether the format says that numbers have decimal commas."""
-    return _format.get().decimal == ","
+    return given_format().decimal == ","
 
 
 def _pointed(column: pl.Series) -> pl.Series:

@@ -23,20 +23,35 @@ from functools import lru_cache
 import numpy as np
 
 from proofwood.data.binarize import Binarizer
+from proofwood.data.schema import Schema
+from proofwood.language import marked
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import holds_nan
+from proofwood.printable import printable
+
+MOST_NAMES = 5
+"""The most columns that a text about a limit names. If there are more, it names the first and counts the others."""
+FEW_LEVELS = 3
+"""With at most this number of levels, each set of levels or its complement is empty or a single level."""
 
 
+# The code that makes the tests records what it leaves out, and these are the words for it. Texts that were derived from
+# parameters said "pooled" even if nothing was pooled (decisions/0070-the-scope-of-a-proof).
 class Limit(Enum):
-    """The reason why a search does not use all possible tests of a column."""
+    """The reason why a search does not use all possible tests of a column, with its text in a scope."""
 
-    ORDERED = "levels without order are put into one order, and only cuts of this order are tested"
-    ORDERED_ABOVE = "levels without order are put into one order for all tests except the last two of a path"
-    POOLED = "several levels with few rows are treated as one level"
-    SINGLE = "levels are tested one by one"
-    FREQUENT = "only the most frequent levels are tested"
-    THRESHOLDS = "only some of the thresholds are tested"
-    LEFT_OUT = "the column has several values but is left out, and the user did not drop it"
+    ORDERED = marked("over ordered sets of levels of %(columns)s, order fixed in advance")
+    ORDERED_ABOVE = marked(
+        "over ordered sets of levels of %(columns)s above the last two tests of a path, order fixed in advance"
+    )
+    POOLED = marked("levels under %(few)s rows pooled in %(columns)s")
+    SINGLE = marked("one level at a time of %(columns)s")
+    FREQUENT = marked("only the most frequent levels of %(columns)s, one at a time")
+    THRESHOLDS = marked("at most %(n)s thresholds a column in %(columns)s")
+    LEFT_OUT = marked("without %(columns)s, left out")  # columns of several values that the user did not drop
+
+
+ONE_THRESHOLD = marked("at most 1 threshold a column in %(columns)s")
 
 
 # Engines, bounds and proofs for thresholds stay valid, since each view is a column of numbers:
@@ -342,3 +357,43 @@ def _test(table: NodeTable, node: int) -> Hashable:
         return node, "sum"
     codes = None if table.levels is None else table.levels[node]
     return int(table.feature[node]), codes, 0.0 if codes is not None else float(table.threshold[node])
+
+
+# ------------------------------------------------------------------------------------------------- the scope of a proof
+
+
+def scope_of(
+    schema: Schema, views: Views, tests: Binarizer | None = None, *, few: int = 0, most: int | None = None
+) -> tuple[str, ...]:
+    """The limits of a search in words, one text per kind of limit; empty if the search considered every test.
+
+    Parameters
+    ----------
+    schema : schema of the table
+    views : views of its columns
+    tests : tests of the columns, if the search is over tests and not over views
+    few : levels with fewer rows are pooled
+    most : most thresholds per column
+    """
+    found: dict[Limit, Collection[int]] = {**views.limits, Limit.LEFT_OUT: schema.unread}
+    if tests is not None:
+        of_levels = [int(tests.feature[i]) for i, levels in enumerate(tests.levels) if levels is not None]
+        columns, counts = np.unique(np.array(of_levels, dtype=np.int64), return_counts=True)
+        partial = found.get(Limit.FREQUENT, ())
+        found[Limit.SINGLE] = [j for j in columns[counts > FEW_LEVELS].tolist() if j not in partial]
+        found[Limit.THRESHOLDS] = sorted(tests.thinned)
+    words = {limit: limit.value for limit in Limit if len(found.get(limit, ()))}
+    if most == 1 and Limit.THRESHOLDS in words:
+        words[Limit.THRESHOLDS] = ONE_THRESHOLD
+    return tuple(
+        text % {"columns": _named(schema, found[limit]), "few": few, "n": most} for limit, text in words.items()
+    )
+
+
+def _named(schema: Schema, columns: Collection[int]) -> str:
+    """The names of the columns in one text, or their numbers if the columns have no names."""
+    names = [printable(schema.columns[j].name) if schema.by_name else f"column {j}" for j in columns]
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    shown = names[: MOST_NAMES - 1]
+    return f"{', '.join(shown)} and {len(names) - len(shown)} more"

@@ -16,6 +16,7 @@ from proofwood.drift.exact import differs, has_new_levels, holm, is_beyond
 from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding, leaf_name
 from proofwood.drift.rows import TestedRows, new_rows
 from proofwood.estimators.input import codes_of, features_and_labels, labels_of
+from proofwood.hints import parameter, way_out
 from proofwood.language import gettext, number
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable, Normals
@@ -138,9 +139,11 @@ def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted:
         if errors.source:
             which = gettext("only a large rise of errors raises an alarm")
         yield gettext(
-            "%(which)s, because the model keeps no figure of held-out rows: pass expected_error, such as the "
-            "error on a test set, or choose the size by cross-validation (OptimalTreeCV, fit --cv)",
+            "%(which)s, because the model keeps no figure of held-out rows: pass %(parameter)s, such as the error on a "
+            "test set, or choose the size by cross-validation (%(chosen)s)",
             which=which,
+            parameter=parameter("expected_error"),
+            chosen=way_out("OptimalTreeCV", "fit --cv"),
         )
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from proofwood.data.columns import Column, as_dense, as_frame, is_frame, is_pandas, require_no_infinity
+from proofwood.data.columns import Column, require_no_infinity
+from proofwood.data.frames import as_dense, as_frame, is_frame, is_pandas
 from proofwood.data.kinds import CATEGORIES, NUMBERS, Kind
 from proofwood.data.schema import Schema, new_table
 from proofwood.exceptions import DataError

@@ -16,9 +16,9 @@ from proofwood import __version__
 from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share, leaf_name
 from proofwood.language import day, gettext, ngettext, number
 from proofwood.printable import cut, printable
+from proofwood.report.pages import FOLDER as REPORT
+from proofwood.report.pages import templates
 from proofwood.report.words import share
-from proofwood.report.write import FOLDER as REPORT
-from proofwood.report.write import templates
 
 MOST_LEAVES = 40
 """Most leaves in a text; a page has all."""

@@ -9,7 +9,6 @@ after the other.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,25 +17,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_pandas
+from proofwood.data.frames import is_pandas
 from proofwood.data.kinds import CATEGORIES, Kind
 from proofwood.ensembles.forest import Forest
-from proofwood.ensembles.readers.given import Given, Header, numbers_alone, row_of, value_of, with_value
-from proofwood.ensembles.readers.outputs import codes_from, column_of, floats_from, greatest
-from proofwood.ensembles.readers.reading import Adapted, absent
+from proofwood.ensembles.readers.given import (
+    CHECKED,
+    Ask,
+    Given,
+    Header,
+    numbers_alone,
+    quietly,
+    row_of,
+    value_of,
+    with_value,
+)
+from proofwood.ensembles.readers.reading import Adapted, absent, codes_from, column_of, floats_from, greatest
 from proofwood.ensembles.readers.targets import OneTarget
 from proofwood.ensembles.readers.voting import shares_of_votes, votes
 from proofwood.ensembles.space import Input
-from proofwood.exceptions import DataError, MisreadError
+from proofwood.exceptions import MisreadError
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.printable import first_line, printable
-
-CHECKED = "checked"
-"""Text for a row that the model itself predicted, and whose class was compared with this prediction."""
-UNCHECKED = "not checked"
-"""First words of the text for a row that no model could predict."""
-BY_PLACE = "columns by place"
-"""Text for rows whose column names were not used, because the model has no column names."""
+from proofwood.printable import printable
 
 
 # One check for all readers: a reader that is tested on generated rows may still misread the rows of a user:
@@ -51,7 +52,7 @@ class Admitted:
     filled : (n_rows, n_inputs) whether a value is missing, and a step of a pipeline fills it in
     codes : (n_rows,) class codes
     reading : text on how the reading was checked, see :attr:`proofwood.explain.explanation.Explanation.reading`
-    kinds : per input, the numbers that the type of its column permits: integers, 0 and 1, or any numbers
+    kinds : the inputs that the type of their column limits to integers, or to 0 and 1
     """
 
     values: FloatArray
@@ -127,9 +128,6 @@ def _numbered(library: str, n: int) -> tuple[str, ...] | None:
     return None if made is None else tuple(made.format(j) for j in range(n))
 
 
-Ask = Callable[[Any], npt.NDArray[Any]]
-
-
 def _asks(model: Any, forest: Forest) -> tuple[Ask | None, Ask | None]:
     """Two functions of rows: the model's classes (or numbers) and its probabilities; None if it has no such method."""
     if not hasattr(model, "predict") or isinstance(model, str | Forest):
@@ -177,49 +175,6 @@ def _behind(steps: tuple[Any, ...], call: Callable[[Any], Any], X: Any) -> Any:
     from proofwood.ensembles.readers.preparation import made_by  # start-up time: it loads scikit-learn
 
     return call(made_by(steps, X))
-
-
-# --------------------------------------------------------------------------------------------------------- the question
-
-
-def asked(adapted: Adapted, given: Given) -> tuple[npt.NDArray[Any] | None, str, Any]:
-    """The model's predictions for the given rows, a text on how the model was called, and the container that it took.
-
-    If the model refuses the container, the same values are put into another one. The predictions are None if the model
-    cannot predict rows.
-
-    Raises
-    ------
-    DataError
-        If the model refuses the rows in every form.
-    """
-    header, ask = adapted.header, adapted.ask
-    assert header is not None
-    place = f"; {BY_PLACE}" if given.by == "place" and hasattr(given.rows, "columns") else ""
-    if ask is None:
-        return None, f"{UNCHECKED}: the object given cannot predict rows{place}", None
-    refusal: Exception | None = None
-    for form, rows in header.forms(given, adapted.dressed):
-        try:
-            found = _quietly(ask, rows)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a library may refuse rows with any error; it is reported below
-            refusal = refusal or error
-            continue
-        return found, (f"{CHECKED} as {form}" if form else CHECKED) + place, rows
-    assert refusal is not None
-    raise DataError(
-        f"the model itself does not predict these rows, so there is nothing to explain: model.predict raises "
-        f"{type(refusal).__name__}({first_line(refusal)!r}). Give the rows in a form that model.predict accepts"
-    ) from refusal
-
-
-def _quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
-    """The predictions of a model, without its warnings: users see these when they call the model themselves."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ask(rows)
 
 
 # ---------------------------------------------------------------------------------------------------------- the refusal
@@ -304,7 +259,7 @@ class _Exchange:
 
     def _asked(self, rows: Any) -> Any:
         try:
-            return _quietly(self.ask, rows)[0]
+            return quietly(self.ask, rows)[0]
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - a mixture of types that the model refuses is not the cause

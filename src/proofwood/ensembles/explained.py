@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import arguments
-from proofwood.data.columns import as_table
+from proofwood.data.frames import as_table
 from proofwood.data.kinds import Kind
 from proofwood.ensembles import door
 from proofwood.ensembles.door import Admitted
@@ -29,7 +29,7 @@ from proofwood.ensembles.knowledge import Knowledge, read_knowledge
 from proofwood.ensembles.leaves import Walker
 from proofwood.ensembles.outcomes import Outcome, Within, classified, read_outcome
 from proofwood.ensembles.outline import Space
-from proofwood.ensembles.readers.given import Given
+from proofwood.ensembles.readers.given import CHECKED, Given
 from proofwood.ensembles.readers.reading import Adapted, kinds_from, kinds_of_types
 from proofwood.ensembles.scores import ScoreModel
 from proofwood.ensembles.sources import SINGLE, Source
@@ -191,20 +191,21 @@ class Explained(Space):
         header = self.adapted.header
         assert header is not None
         given = header.opened(X, table=table)
-        values = self._values(given.table)
-        values, codes, reading, read = self._compared(given, values)
+        values, codes, reading, read = self._compared(given, self._values(given.table))
         none = np.zeros(values.shape, dtype=bool)
         filled = none if self.adapted.filled is None or not len(values) else self.adapted.filled(read)
         filled &= ~np.isnan(values)
-        return Admitted(values, filled, codes, reading, dict(enumerate(kinds_of_types(given.table, header.reaching))))
+        kinds = enumerate(kinds_of_types(given.table, header.reaching))
+        return Admitted(values, filled, codes, reading, {j: kind for j, kind in kinds if kind is not Kind.NUMERIC})
 
     def _compared(self, given: Given, values: FloatArray) -> tuple[FloatArray, IntArray, str, Any]:
         """Compare rows with the model; return their numbers, class codes, a text on the check, and the table used."""
         if not len(values):
-            return values, np.zeros(0, dtype=np.int64), door.CHECKED, given.table
+            return values, np.zeros(0, dtype=np.int64), CHECKED, given.table
         within = isinstance(self.outcome, Within)  # its classes are relative to one row: numbers are compared
         asked = self.adapted if within else self._asked
-        said, reading, rows = door.asked(asked, given)
+        assert asked.header is not None
+        said, reading, rows = asked.header.ask(asked.ask, given, asked.dressed)
         if said is None:
             codes = np.zeros(len(values), dtype=np.int64) if within else self.predict_codes(values)
             return values, codes, reading, given.table
@@ -214,7 +215,6 @@ class Explained(Space):
             )
         table = given.table
         if rows is not given.rows:  # a missing value may be another value in the container that the model took
-            assert asked.header is not None
             table = asked.header.opened(rows).table
             values = self._values(table)
         model = self.with_gaps_of(values)
@@ -224,8 +224,13 @@ class Explained(Space):
         return values, np.zeros(len(values), dtype=np.int64) if within else said, reading, table
 
     def _values(self, table: Any) -> FloatArray:
-        values = _with_gaps(self.adapted, self.inputs, table, self.adapted.read(table))
-        self._check_rows(values)
+        """The numbers of a table whose rows belong to the space; DataError if one does not."""
+        values = self.adapted.read(table)
+        if self.adapted.filled is not None:
+            values = _with_gaps(self.adapted, self.grid.inputs, table, values)
+        check_rows(values, self._readable, self._groups)
+        if self._known.texts:
+            self._known.check(values, self._readable)
         return values
 
     def _other_classes(self, values: FloatArray, said: IntArray) -> tuple[int, Any, Any] | None:
@@ -269,10 +274,6 @@ class Explained(Space):
             return [(low + high) / 2, (low + own) / 2, (high + own) / 2]
 
         return door.Misread(at, len(values) == 1, said, read, values[at], within)
-
-    def _check_rows(self, values: FloatArray) -> None:
-        check_rows(values, self._readable, self._groups)
-        self._known.check(values, self._readable)
 
     def with_types_of(self, X: Any) -> Explained:
         """The same model, read for the number types of this table, if the steps of the model compute in these types.
@@ -418,8 +419,13 @@ class Explained(Space):
         X : (n_rows, n_inputs) as :meth:`read` returns it
         kinds : kinds of inputs by the types of the rows, so that integers stay integers
         """
+        # Only integers, categories and missing values can lie outside of the space. The usual row enters no further
+        # code: decisions/0092-short-routes.
+        plain = not kinds and all(given.kind is Kind.NUMERIC for given in self.grid.inputs)
+        if plain and not np.isnan(X).any():
+            return self
         gaps = _gaps(X, self.inputs, self.adapted, self._takes_missing) & self._tested
-        wanted = {j: kind for j, kind in (kinds or {}).items() if kind is not Kind.NUMERIC and self._tested[j]}
+        wanted = {j: kind for j, kind in (kinds or {}).items() if self._tested[j]}
         broken = {j: Kind.NUMERIC for j in self._fractions(X).tolist() if self._tested[j]}
         return self._in_space(np.flatnonzero(gaps).tolist(), {**wanted, **broken})
 
@@ -461,7 +467,8 @@ class Explained(Space):
         space, or that no tree tests.
         """
         values = np.asarray(X, dtype=np.float64)
-        self._check_rows(values)
+        check_rows(values, self._readable, self._groups)
+        self._known.check(values, self._readable)
         unseen = np.flatnonzero(_gaps(values, self.inputs, self.adapted, self._takes_missing) & self._tested)
         if unseen.size:
             raise DataError(
@@ -894,8 +901,6 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
     An unknown category counts as a missing value if the model treats it as one.
     """
     gaps = np.zeros(len(inputs), dtype=bool)
-    if not adapted.unknown_missing and not np.isnan(X).any():
-        return gaps
     for j, column in enumerate(inputs):
         if column.missing or not takes_missing[j]:
             continue

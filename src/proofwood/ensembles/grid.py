@@ -158,6 +158,8 @@ class Grid:
     def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
         """A row of the table inside the cells, with each value as near as possible to that of the row ``like``.
 
+        A value of ``like`` that is in its cell is unchanged. Integers and bounds are respected.
+
         Raises
         ------
         ValueError
@@ -168,7 +170,11 @@ class Grid:
     def rows(self, many: Sequence[IntArray], like: FloatArray) -> FloatArray:
         """(n_rows, n_inputs) one row for each array of cells in ``many``, as :meth:`row` makes it."""
         now = self.cells_of(like[np.newaxis])[0]
-        outside = {j for j in range(len(self.inputs)) if not self._within(j, like[j])}
+        outside = {
+            j
+            for j, (given, value) in enumerate(zip(self.inputs, like.tolist(), strict=True))
+            if given.kind is not Kind.NOMINAL and (value < given.low or value > given.high)
+        }
         found = np.tile(like, (len(many), 1))
         for row, cells in zip(found, many, strict=True):
             changed = {self.columns[g].column for g in np.flatnonzero(now != cells).tolist()}
@@ -177,10 +183,6 @@ class Grid:
         if not np.array_equal(self.cells_of(found), np.reshape(many, (len(many), len(self.columns)))):
             raise ValueError("no row of the space has these cells")
         return found
-
-    def _within(self, j: int, value: float) -> bool:
-        given = self.inputs[j]
-        return math.isnan(value) or given.kind is Kind.NOMINAL or given.low <= value <= given.high
 
     def _value(self, j: int, cells: IntArray, like: float) -> float:
         given = self.inputs[j]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,9 +86,11 @@ class Space:
             return self._groups[name]
         return (next(j for j, given in enumerate(self.inputs) if given.name == name),), "single"
 
-    def is_choice(self, feature: int) -> bool:
-        """Whether a feature is a group of 0/1 table columns of which at most one is 1."""
-        return self.group_kind(feature) in ("one_hot", "at_most_one")
+    @cached_property
+    def choices(self) -> tuple[int, ...]:
+        """The features that are a group of 0/1 table columns of which at most one is 1."""
+        kinds = [self._groups.get(name, ((), "together"))[1] for name in self.grid.feature_names]
+        return tuple(feature for feature, kind in enumerate(kinds) if kind != "together")
 
     def inputs_of(self, feature: int) -> list[int]:
         """The table columns of a feature."""
@@ -135,18 +138,6 @@ class Space:
     def missing(self) -> tuple[int, ...]:
         """Indices of the inputs that may be missing."""
         return tuple(j for j, given in enumerate(self.inputs) if given.missing)
-
-    def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
-        """A row inside the cells, with each value as near as possible to that of the row ``like``.
-
-        A value of ``like`` that is in its cell is unchanged. Integers and bounds are respected. Raises ValueError if no
-        row of the space has these cells.
-        """
-        return self.grid.row(np.asarray(cells), np.asarray(like, dtype=np.float64))
-
-    def rows(self, many: Sequence[IntArray], like: npt.ArrayLike) -> FloatArray:
-        """(n_rows, n_inputs) one row for each array of cells in ``many``, as :meth:`row` makes it."""
-        return self.grid.rows(many, np.asarray(like, dtype=np.float64))
 
     def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:
         """The values in a range of cells of a column of ``scores``, as ``(low, low_open, high, high_open)``.

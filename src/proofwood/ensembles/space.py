@@ -188,7 +188,10 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
             f"X has {X.shape[1]} column{'' if X.shape[1] == 1 else 's'}, but the model takes {len(inputs)}: "
             f"{shown([column.name for column in inputs])}"
         )
-    for j, column in () if _plain(X, inputs) else enumerate(inputs):
+    # A quick check suffices if no column is limited to integers or categories, and all values are in bounds.
+    low, high = [column.low for column in inputs], [column.high for column in inputs]
+    plain = not any(column.whole for column in inputs) and (np.isfinite(X) & (low <= X) & (high >= X)).all()
+    for j, column in () if plain else enumerate(inputs):
         values = X[:, j]
         missing = np.isnan(values)
         if missing.any() and not column.missing:
@@ -230,11 +233,3 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
                 f"row {row} has {int(ones[row])} ones in the group {name!r}, expected {expected}: correct the row, or "
                 f"state the group as Group(columns, {'at_most_one' if ones[row] == 0 else 'together'!r})"
             )
-
-
-def _plain(X: FloatArray, inputs: Sequence[Input]) -> bool:
-    """Whether a quick check suffices: no column is limited to integers or categories, and all values are in bounds."""
-    if any(column.whole or column.kind is Kind.NOMINAL for column in inputs):
-        return False
-    low, high = np.array([column.low for column in inputs]), np.array([column.high for column in inputs])
-    return bool((np.isfinite(X) & (low <= X) & (high >= X)).all())

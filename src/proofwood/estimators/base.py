@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
-from proofwood.data.columns import as_dense, is_sparse
+from proofwood.data.frames import as_dense, is_sparse
 from proofwood.data.schema import training_table
 from proofwood.data.table_hints import class_hints, rare_hints, target_hints
 from proofwood.data.targets import banded
@@ -28,15 +28,21 @@ from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import classes_and_codes, features_and_labels, order_hints, target_name, training_data
+from proofwood.estimators.input import (
+    classes_and_codes,
+    features_and_labels,
+    order_hints,
+    row_weights,
+    target_name,
+    training_data,
+)
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tested_columns import tested_columns
-from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
-from proofwood.hints import Hint
-from proofwood.jobs import jobs_of
-from proofwood.model.impurity import low_weights
+from proofwood.hints import Hint, parameter
+from proofwood.jobs import jobs_of, this_run
+from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.ranked import OutOfTime
 from proofwood.result import Limits, Progress, Result, Status, unproved
@@ -93,7 +99,8 @@ def fit_within(memory_limit: int | str | None) -> Iterator[None]:
         except MemoryError as error:
             raise memory.MemoryLimitError(
                 f"fit ran out of memory before it had a model ({str(error) or 'an allocation failed'}): raise "
-                "memory_limit or the limits of the process, use fewer rows or columns, or set n_jobs=1"
+                f"{parameter('memory_limit')} or the limits of the process, use fewer rows or columns, or set "
+                f"{parameter('n_jobs', 1)}"
             ) from error
 
 
@@ -355,7 +362,7 @@ class ProvedClassifier(FittedClassifier):
         n_rows, n_columns = given.columns.shape
         raise TimeoutError(
             f"the time limit of {limit:g} s was reached while {n_rows:,} rows with {n_columns:,} columns were "
-            "prepared: raise time_limit"
+            f"prepared: raise {parameter('time_limit')}"
         ) from None
 
     def _reported(self, solve: Callable[[Progress | None], Result], limit: float | None) -> Result:
@@ -367,6 +374,7 @@ class ProvedClassifier(FittedClassifier):
         self.model_ = model
         self.result_ = result
         self.loaded_ = False
+        self._proved_in = this_run()
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap

@@ -16,8 +16,8 @@ import numpy as np
 
 from proofwood.estimators.base import ProvedClassifier, TrainingRows
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
+from proofwood.estimators.input import class_factors
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
-from proofwood.estimators.weights import class_factors
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
 

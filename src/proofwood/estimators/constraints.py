@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
-from proofwood.data.columns import is_frame
+from proofwood.data.frames import is_frame
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.printable import shown

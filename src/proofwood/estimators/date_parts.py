@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.data.columns import as_frame, is_frame, is_pandas
+from proofwood.data.frames import as_frame, is_frame, is_pandas
 from proofwood.data.kinds import Kind
 from proofwood.data.moments import in_local_time
 from proofwood.data.schema import new_table, training_table

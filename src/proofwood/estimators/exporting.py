@@ -15,6 +15,7 @@ from proofwood.data.columns import is_number
 from proofwood.data.kinds import NUMBERS, Kind
 from proofwood.data.schema import Schema
 from proofwood.files import write_whole
+from proofwood.hints import way_out
 from proofwood.model.node_table import NodeTable
 from proofwood.printable import shown
 
@@ -62,10 +63,12 @@ class Exporting:
                 converts and column.kind in NUMBERS and not column.form and all(map(math.isfinite, map(float, absent)))
             )
             if absent and not known:
+                others = way_out("missing_values={'age': [999]}", "--missing age=999")
+                what = way_out("missing_values", "--missing")
                 raise ExportError(
-                    f"column {column.name!r} has missing_values {shown(absent, 3)}, which an export reads as values: "
-                    "replace them by missing values in the training table, or name them only for other columns, such "
-                    "as missing_values={'age': [999]}, and fit again"
+                    f"column {column.name!r} has {what} {shown(absent, 3)}, which an export reads as values: replace "
+                    "them by missing values in the training table, or name them only for other columns, such as "
+                    f"{others}, and fit again"
                 )
         return found
 
@@ -179,7 +182,7 @@ class Exporting:
 
         return to_r(self._for_raw_rows())
 
-    def to_excel(self, cells: Mapping[Any, str] | None = None) -> str:
+    def to_excel(self, cells: Mapping[Any, str] | Sequence[str] | None = None) -> str:
         """Return a formula of Excel or LibreOffice that gives the class of the row beside it; copy it down.
 
         Blank cells are missing values, dates are dates, booleans are ``TRUE`` and ``FALSE``. Names of functions are
@@ -189,12 +192,14 @@ class Exporting:
         Parameters
         ----------
         cells : cell of a column in the first row, by the name of the column (by its number, if training had no names);
-            by default ``A2``, ``B2``, ... in the order of the training columns
+            by default ``A2``, ``B2``, ... in the order of the training columns, which is not that of a sheet with the
+            target among them. Or row 1 of the sheet as it stands, such as ``list(frame.columns)``, from cell A1
 
         Raises
         ------
         ValueError
-            If the formula is too long for a cell, or a spreadsheet cannot hold the model; the message says what to do.
+            If the sheet lacks a column that the model tests, the formula is too long for a cell, or a spreadsheet
+            cannot hold the model; the message says what to do.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.excel import to_excel

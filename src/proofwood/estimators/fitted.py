@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer, one_row
-from proofwood.data.columns import Column, as_dense, is_frame
+from proofwood.data.columns import Column
+from proofwood.data.frames import as_dense, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.targets import Bands
 from proofwood.data.thresholds import ThresholdRule
@@ -27,6 +28,7 @@ from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save,
 from proofwood.estimators.tested_columns import TestedColumn, tested_of, tested_to_save
 from proofwood.estimators.validation import Validation
 from proofwood.hints import Hint
+from proofwood.jobs import this_run
 from proofwood.language import ENGLISH, ngettext
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -63,7 +65,15 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     unseen: str  # a parameter of every learner
 
     _tested: Mapping[int, TestedColumn] = MappingProxyType({})  # empty if the model comes from a file without them
+    _proved_in = ""  # the run of the fit, see :func:`proofwood.jobs.this_run`; pickles of earlier versions have none
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        # A copy inside of a run, or a model that a worker sends back, was proved in this run; a pickle of another run
+        # claims what was proved, as a model file does (decisions/0090-what-a-report-knows).
+        if hasattr(self, "model_") and self._proved_in != this_run():
+            self.loaded_ = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

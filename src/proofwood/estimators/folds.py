@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from proofwood.arguments import is_integer
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS
-from proofwood.hints import About, Hint
+from proofwood.hints import About, Hint, parameter, repeated
 from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import nearest, shown
@@ -114,15 +113,16 @@ def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, 
                 column=repr(column.name),
             )
             todo = gettext("if the model is for later rows, pass cv=TimeSeriesSplit() of scikit-learn")
-            hints.append(Hint(About.ORDER, (column.name,), seen, todo, "if the model is for later rows, expect less"))
+            option = gettext("if the model is for later rows, expect less")
+            hints.append(Hint(About.ORDER, (column.name,), seen, todo, option))
         if groups is None and column.kind in (Kind.INTEGER, Kind.NOMINAL) and _in_blocks(given):
             seen = gettext(
                 "rows of equal %(column)s stand together, such as several rows of one customer",
                 column=repr(column.name),
             )
             ways = (
-                gettext("to keep them in one fold, pass groups=X[%(column)s]", column=repr(column.name)),
-                f"to keep them in one fold, pass --groups {shlex.quote(column.name)}",
+                gettext("to keep them in one fold, pass %(groups)s", groups=groups)
+                for groups in (f"groups=X[{column.name!r}]", repeated("--groups", [column.name]))
             )
             hints.append(Hint(About.ORDER, (column.name,), seen, *ways))
     return hints
@@ -149,7 +149,7 @@ def require_score(scoring: Any, classes: npt.NDArray[Any]) -> None:
     if scoring not in names:
         near = nearest(scoring, names)
         hint = f": did you mean {near!r}?" if near else ": expected a name of sklearn.metrics.get_scorer_names()"
-        raise ValueError(f"scoring={scoring!r} is not a score of scikit-learn{hint}")
+        raise ValueError(f"{parameter('scoring', scoring)} is not a score of scikit-learn{hint}")
     of_two = scoring == "roc_auc"
     if (of_two or f"{scoring}_macro" in names) and not (classes.size == 2 and (of_two or 1 in classes.tolist())):
         wanted = "two classes" if of_two else "the classes 0 and 1"

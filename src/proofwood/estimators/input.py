@@ -1,10 +1,14 @@
-"""Reading of training data and new rows: numeric columns and labels of one kind, or an error that says what to do."""
+"""Reading of training data and new rows: numeric columns, labels of one kind and weights, or an error.
+
+An error says what to do.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,13 +19,19 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, is_sparse, require_no_infinity
+from proofwood.data.columns import require_no_infinity
+from proofwood.data.frames import as_dense, as_frame, is_frame, is_pandas, is_sparse
 from proofwood.data.targets import require_classes
+from proofwood.estimators.parameters import finite
 from proofwood.exceptions import DataError, DataWarning
 from proofwood.hints import About, Hint
 from proofwood.language import gettext
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.model.sums import exact_sums
 from proofwood.printable import cut, shown
+from proofwood.problem.objectives import checked_weights, simple_fraction, weight_products
+
+ClassWeight = str | Mapping[Any, float] | None
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 _LABELS = (
@@ -217,18 +227,32 @@ def _require_distinct_names(frame: Any) -> None:
 
 
 def _require_columns(estimator: BaseEstimator, frame: Any) -> None:
-    """Raise scikit-learn's error about names; if columns are missing, it also says which of them the model tests."""
+    """Raise scikit-learn's error about names, with what is known of the columns that are missing or too many."""
     try:
         validate_data(estimator, _with_names(frame), reset=False, skip_check_array=True)
     except ValueError as error:
-        given = {str(name) for name in frame.columns}
-        missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
-        if not missing:
+        more = [*_of_missing_columns(estimator, frame), *_of_target(estimator, frame)]
+        if not more:
             raise
+        raise ValueError("\n".join([str(error).rstrip(), *more])) from error
+
+
+def _of_missing_columns(estimator: Any, frame: Any) -> Iterator[str]:
+    """Which of the columns that a frame lacks the model tests."""
+    given = {str(name) for name in frame.columns}
+    missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
+    if missing:
         tested = [name for name in missing if name in estimator.tested_columns_]
         told = f"tests {shown(tested, 20)}" if tested else "tests none, so any values will do"
-        more = f"Of the missing columns, the model {told} (tested_columns_)."
-        raise ValueError(f"{str(error).rstrip()}\n{more}") from error
+        yield f"Of the missing columns, the model {told} (tested_columns_)."
+
+
+def _of_target(estimator: Any, frame: Any) -> Iterator[str]:
+    """How to drop the target of the fit from a frame that holds it."""
+    target = estimator.target_name_
+    if target in map(str, frame.columns) and target not in getattr(estimator, "feature_names_in_", ()):
+        how = f"X.drop(columns={target!r})" if is_pandas(frame) else f"X.drop({target!r})"
+        yield f"The column {target!r} is the target, which the model predicts: drop it, for example with {how}."
 
 
 def _with_names(frame: Any) -> Any:
@@ -345,3 +369,77 @@ def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
         labels = labels.astype(classes.dtype)  # days and nanoseconds of one moment are the same
     known = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.int64)
+
+
+# -------------------------------------------------------------------------------------------------------- weights
+
+
+def row_weights(
+    class_weight: ClassWeight,
+    sample_weight: npt.ArrayLike | None,
+    classes: npt.NDArray[Any],
+    codes: IntArray,
+) -> FloatArray | None:
+    """The weight of each row, ``sample_weight`` times the weight of its class; None if both parameters are None.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced", or a dict from label to weight
+    sample_weight : (n_samples,) weights, one number for all rows, or None
+    classes : labels, sorted
+    codes : (n_samples,) index of each row's label in ``classes``
+
+    Raises
+    ------
+    ValueError
+        If weights are negative, not finite or all zero, if there is not one per row, or if a label is unknown.
+    """
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight={sample_weight!r}: expected weights, such as those of a column, X[{sample_weight!r}]"
+        )
+    if sample_weight is not None:
+        try:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight must have one number per row: {error}") from error
+        if sample_weight.ndim == 0:
+            sample_weight = np.full(codes.size, sample_weight)
+        checked_weights(sample_weight, codes.size)
+        if not np.any(sample_weight > 0):
+            raise ValueError("sample_weight is zero for all rows: expected at least one weight above 0")
+    if class_weight is None:
+        return sample_weight
+    rows = np.ones(codes.size) if sample_weight is None else sample_weight
+    totals = exact_sums(rows, codes, classes.size)
+    return weight_products(rows, codes, class_factors(class_weight, classes, totals))
+
+
+def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: list[Fraction]) -> list[Fraction]:
+    """The factor of each class; ``totals`` has the total weight of the rows of each class, before the factors.
+
+    Raises
+    ------
+    ValueError
+        If ``class_weight`` is neither "balanced" nor a dict, or has unknown labels or weights below 0.
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        share = sum(totals, Fraction(0)) / sum(1 for total in totals if total)
+        return [share / total if total else Fraction(1) for total in totals]
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight={class_weight!r}: expected None, 'balanced', or a dict from label to weight")
+    position = {label: code for code, label in enumerate(classes.tolist())}
+    unknown = [label for label in class_weight if label not in position]
+    unnamed = [label for label in position if label not in class_weight]
+    if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is not an error
+        raise ValueError(f"class_weight has {unknown[0]!r}, which is not a label; the labels are {list(position)}")
+    factors = [Fraction(1)] * classes.size
+    for label, factor in class_weight.items():
+        number = finite(factor)
+        if number is None or number < 0:
+            raise ValueError(f"class_weight[{label!r}]={factor!r}: expected a finite number from 0")
+        if label in position:
+            factors[position[label]] = simple_fraction(number)
+    if not any(total * factor for total, factor in zip(totals, factors, strict=True)):
+        raise ValueError("class_weight gives every row weight 0: give at least one label a weight above 0")
+    return factors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.model import evaluate
-from proofwood.model.convert import to_sklearn
-from proofwood.model.impurity import importances, low_weights_of_tree
+from proofwood.model.convert import Sets, to_sklearn
+from proofwood.model.evaluate import importances, low_weights_of_tree
 from proofwood.model.node_table import OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.thresholds import PrecisionError
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
     from sklearn.tree import DecisionTreeClassifier
 
 
@@ -101,30 +102,45 @@ class LikeSklearn:
         return self._rows(X)
 
     def to_sklearn(
-        self, X: Any = None, y: Any = None, sample_weight: npt.ArrayLike | None = None
-    ) -> DecisionTreeClassifier:
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        sets: Sets = "columns",
+    ) -> DecisionTreeClassifier | Pipeline:
         """Return a fitted scikit-learn ``DecisionTreeClassifier`` with the same predictions.
 
-        Its input is the array that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds numbers to
+        If the model tests sets of levels, it is a ``Pipeline``: the first step adds a column of 0 and 1 for each tested
+        set (by a ``TargetEncoder``), the last step is the tree, which has as many nodes as the model. For tools that
+        want a test of one column of the table at each node, such as SHAP, ``sets="thresholds"`` gives a tree alone: a
+        set becomes thresholds over codes, one for each run of codes, with copies of all below, which may be a thousand
+        times more nodes.
+
+        The input is the array that :meth:`to_numbers` returns. Like all trees of scikit-learn, it rounds numbers to
         float32. Its predictions are the same for every row of numbers that float32 represents exactly. If ``X`` is
         given, thresholds are moved if necessary, so that predictions are the same for these rows too. Probabilities are
         the same, except in leaves where two classes have equal weight: there the predicted class has probability 1.
 
-        A diagram is unrolled into a tree, and a set of levels becomes thresholds over codes. A shared node then occurs
-        more than once. If ``X`` and ``y`` are given, the rows at each copy are counted, else they are divided evenly.
-        SHAP values depend on these counts, predictions do not.
+        A diagram is unrolled into a tree, in which a shared node occurs more than once. If ``X`` and ``y`` are given,
+        the rows at each copy are counted, else they are divided evenly. SHAP values depend on these counts, predictions
+        do not.
 
         Parameters
         ----------
         X : training rows, as given to ``fit``, or None
         y, sample_weight : labels and weights of these rows, to count the weight that reaches each node
+        sets : ``"columns"`` or ``"thresholds"``
 
         Raises
         ------
         ValueError
-            If the model tests weighted sums, or two values that it separates are equal in float32.
+            If ``sets`` is something else, the model tests weighted sums, or two values that it separates are equal in
+            float32.
         """
         check_is_fitted(self)
+        if sets not in get_args(Sets):
+            raise ValueError(f"sets={sets!r}: expected one of {', '.join(map(repr, get_args(Sets)))}")
         if y is not None and X is None:
             raise ValueError("to_sklearn has y, but no X: pass the training rows and their labels, to_sklearn(X, y)")
         names = getattr(self, "feature_names_in_", None)
@@ -146,9 +162,10 @@ class LikeSklearn:
             X=values,
             codes=codes,
             sample_weight=weights,
+            sets=sets,
         )
-        if any(column.kind in (*CATEGORIES, *MOMENTS) for column in self.schema_.columns) and names is not None:
-            del made.feature_names_in_  # it gets arrays from to_numbers, which have no column names
+        if any(column.kind in (*CATEGORIES, *MOMENTS) for column in self.schema_.columns):
+            vars(made).pop("feature_names_in_", None)  # it gets arrays from to_numbers, which have no column names
         return made
 
     @abstractmethod

@@ -17,6 +17,7 @@ from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError
+from proofwood.hints import parameter
 from proofwood.language import gettext, ngettext
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
@@ -173,16 +174,17 @@ class MinimalTreeClassifier(ClassifierOverTests):
             other = int(members[rows.codes[members] != rows.codes[first]][0])
             shown.append(f"{rows.kept[first]} and {rows.kept[other]}")
         same = "no difference in the tests" if scope else "equal values"
-        thresholds = f"raise max_thresholds={self.max_thresholds}, or " if thinned else ""
+        thresholds = f"raise {parameter('max_thresholds', self.max_thresholds)}, or " if thinned else ""
+        majority, most = parameter("on_conflict", "majority"), parameter("max_errors")
         minority = rows.unavoidable * rows.unit
         if rows.rounding is not None:
             minority = max(Fraction(0), minority - rows.rounding.above)
         return (
             f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} but different labels, such as "
             f"rows {', '.join(shown)}. Every tree{for_these_tests(scope)} gets at least {float(minority):g} of them "
-            f"wrong (counted by weight), but max_errors={self.max_errors}. To learn the smallest tree that is right on "
-            f"the majority of each group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the "
-            "rows."
+            f"wrong (counted by weight), but {parameter('max_errors', self.max_errors)}. To learn the smallest tree "
+            f"that is right on the majority of each group, {thresholds}pass {majority}; or raise {most}, or correct "
+            "the rows."
         )
 
     def _solve(self, problem: Posed[MinimalTreeProblem], limits: Limits, progress: Progress | None) -> Result:
@@ -198,14 +200,16 @@ class MinimalTreeClassifier(ClassifierOverTests):
             depth = f"no tree{size} is {right}"
             tests = for_these_tests(problem.scope)
             if result.status is Status.INFEASIBLE:
-                thresholds = "raise max_thresholds or max_depth" if problem.binarizer.thinned else "raise max_depth"
-                raise ValueError(f"{depth} (proved){tests}: {thresholds}, or allow errors with max_errors")
+                thinned = f"{parameter('max_thresholds')} or " if problem.binarizer.thinned else ""
+                more = f"raise {thinned}{parameter('max_depth')}, or allow errors with {parameter('max_errors')}"
+                raise ValueError(f"{depth} (proved){tests}: {more}")
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError("the search ran out of memory before it found a tree within max_errors")
             raise_ended(result.stats.stopped_by)
             raise TimeoutError(
-                f"the time limit was reached before the search could decide whether {depth}{tests}: raise time_limit"
-                + ("" if self.max_depth is None else " or max_depth")
+                f"the time limit was reached before the search could decide whether {depth}{tests}: raise "
+                + parameter("time_limit")
+                + ("" if self.max_depth is None else f" or {parameter('max_depth')}")
             )
         lifted = preorder(problem.binarizer.lift(result.model))
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
@@ -262,7 +266,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         return tuple(part for part in result.parts if part.unit in wanted)
 
     def _less(self) -> str:
-        return "minimize='depth', a larger max_errors, or fewer tests with max_thresholds"
+        more, fewer = parameter("max_errors"), parameter("max_thresholds")
+        return f"{parameter('minimize', 'depth')}, a larger {more}, or fewer tests with {fewer}"
 
     def _claim(self) -> str:
         right = gettext("right on every training row")

@@ -38,7 +38,7 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Mapping[str
     by_parameter = gettext("class_weight='balanced' gives all classes the same weight")
     if "class_weight" not in parameters:
         by_parameter = gettext("sample_weight can give rows of rare classes more weight")
-    ways = (by_parameter, "--class-weight balanced gives all classes the same weight")
+    ways = (by_parameter, gettext("--class-weight balanced gives all classes the same weight"))
     least = parameters.get("min_samples_leaf", 1)
     if is_integer(least) and 2 * least > rows:
         why = gettext("allows no test of %(n)s rows, as each of two leaves needs so many", n=number(f"{rows:,}"))
@@ -76,7 +76,8 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Mapping[str
         )
         if "min_samples_leaf" in parameters:
             todo = gettext("min_samples_leaf=20 asks for more rows in each leaf")
-            hints.append(Hint(About.LEAVES, (), seen, todo, "--min-samples-leaf 20 asks for more rows in each leaf"))
+            option = gettext("--min-samples-leaf 20 asks for more rows in each leaf")
+            hints.append(Hint(About.LEAVES, (), seen, todo, option))
         else:
             hints.append(Hint(About.LEAVES, (), seen))
     return hints

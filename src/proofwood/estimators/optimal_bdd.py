@@ -22,6 +22,7 @@ from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.parameters import check_checkpoint, check_variant
 from proofwood.estimators.shared_docs import documented
+from proofwood.hints import parameter
 from proofwood.language import gettext, ngettext
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
@@ -310,7 +311,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError("the search ran out of memory before it found a diagram")
             raise_ended(result.stats.stopped_by)
-            raise TimeoutError("no diagram was found within the time limit: raise time_limit")
+            raise TimeoutError(f"no diagram was found within the time limit: raise {parameter('time_limit')}")
         lifted = problem.binarizer.lift(result.model)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
         if _counted(model, problem) != result.objective:
@@ -327,7 +328,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return _counted(self.model_, problem)
 
     def _less(self) -> str:
-        return "a smaller max_features, or fewer tests with max_thresholds"
+        return f"a smaller {parameter('max_features')}, or fewer tests with {parameter('max_thresholds')}"
 
     def _claim(self) -> str:
         if self.objective == "features":

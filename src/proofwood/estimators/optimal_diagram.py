@@ -19,7 +19,7 @@ from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import refuse
 from proofwood.data.kinds import CATEGORIES
 from proofwood.data.scale import Scaling
-from proofwood.data.views import Limit
+from proofwood.data.views import Limit, scope_of
 from proofwood.engines.diagram.oblique.bounds import BY_MARGIN
 from proofwood.engines.diagram.oblique.cuts import MARGIN
 from proofwood.engines.diagram.run import LEAVES_ONLY, UNCONFIRMED
@@ -50,9 +50,9 @@ from proofwood.estimators.posed_diagram import (
     share_of,
     without_bounds,
 )
-from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
+from proofwood.hints import parameter, way_out
 from proofwood.language import gettext, marked, ngettext, number
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
@@ -273,7 +273,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         try:
             if self.splits == "oblique":
                 tests, rows, columns = self._scaled(given)
-                scope = in_words(limits_of(self.schema_, self._views(given.columns)), self.schema_)
+                scope = scope_of(self.schema_, self._views(given.columns))
             else:
                 tests, rows, incomplete, scope = self._tests(given)
         except (OutOfTime, MemoryError) as error:
@@ -446,7 +446,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise_ended(result.stats.stopped_by)
-            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
+            more = parameter("time_limit")
+            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise {more}")
         model = self._lifted(result.model, problem)
         require_as_reported(model, problem, result)
         result = of_fewer_tests(dataclasses.replace(result, model=model), problem)
@@ -605,7 +606,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return kinds[self.splits, self.topology == "tree"] % {"widths": _shown_widths(self.widths), "meeting": meeting}
 
     def _less(self) -> str:
-        return "a larger alpha, smaller widths, MaxSplits, or fewer tests with max_thresholds"
+        splits = way_out("MaxSplits", "--max-splits")
+        return f"a larger alpha, smaller widths, {splits}, or fewer tests with {parameter('max_thresholds')}"
 
     # ------------------------------------------------------------------------------------------------------ saving
 

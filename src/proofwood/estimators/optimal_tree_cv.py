@@ -31,7 +31,7 @@ from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.validation import Validation
 from proofwood.exceptions import DataWarning, OptimalityWarning
-from proofwood.hints import Hint
+from proofwood.hints import Hint, parameter
 from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
@@ -341,7 +341,8 @@ class OptimalTreeCV(FittedClassifier):
         if n_stopped:
             said.append(
                 f"in {n_stopped} of {n_fits} fits on folds the search reached its share of the time limit, so the "
-                "scored tree is the best found, not proved optimal: raise time_limit, or try fewer candidates"
+                f"scored tree is the best found, not proved optimal: raise {parameter('time_limit')}, or try fewer "
+                "candidates"
             )
         if said:
             warnings.warn("; ".join(said), OptimalityWarning, stacklevel=3)

@@ -9,9 +9,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from proofwood.data.binarize import Binarizer, check_max_thresholds
-from proofwood.data.views import Views
+from proofwood.data.views import Views, scope_of
 from proofwood.estimators.base import ProvedClassifier, TrainingRows
-from proofwood.estimators.scope import in_words, limits_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows
@@ -60,7 +59,7 @@ class ClassifierOverTests(ProvedClassifier):
 
     def _scope_of(self, views: Views, tests: Binarizer) -> tuple[str, ...]:
         """The limits of a search over these tests, in words."""
-        return in_words(limits_of(self.schema_, views, tests), self.schema_, most=self.max_thresholds)
+        return scope_of(self.schema_, views, tests, most=self.max_thresholds)
 
     def _views(self, X: FloatArray) -> Views:
         """The views of the columns: missing values below and above all others, categories as codes."""

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators.input import rows_and_codes
-from proofwood.markup import escaped
+from proofwood.markup import escaped, scrolled
 from proofwood.show.layout import MOST_PLACES, places
 from proofwood.show.plot import plot_tree
 from proofwood.show.plot_layers import plot_layers
@@ -50,6 +50,6 @@ def notebook(model: Any) -> str:
     if table.n_nodes <= MOST_NODES and places(table) <= MOST_PLACES:
         kind = "tree" if table.is_tree else "diagram"
         drawn = model_svg(table, model._names(), dashed=model._dashed, name=f"{kind} of {table.n_nodes} nodes")
-        picture = f'<div style="overflow:auto;max-height:40em">{drawn}</div>'
+        picture = scrolled(drawn, f"picture of the {kind}")
     box = "background:#fff;color:#1a1a1a;padding:.5em;border:1px solid #d5d8dc;border-radius:.4em;margin-top:.4em"
     return f'<div class="proofwood" style="{box}"><p style="margin:0 0 .4em">{said}</p>{picture}</div>'

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from proofwood.estimators import live
+from proofwood.hints import parameter, way_out
 from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Status, figure
@@ -222,9 +223,9 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
 def unproved_text(result: Result, less: str) -> str:
     """The warning about a fit that ended before the proof; ``less`` names smaller settings to try."""
     figures = Figures.of(result)
-    more = "raise time_limit (None for no limit)"
+    more = f"raise {parameter('time_limit')} ({way_out('None', 'none')} for no limit)"
     if result.stats.stopped_by == "memory_limit":
-        more = "raise memory_limit or the limits of the process, set n_jobs=1"
+        more = f"raise {parameter('memory_limit')} or the limits of the process, set {parameter('n_jobs', 1)}"
     return (
         f"{_ended(result)} before the proof was complete: objective {figures.objective} {result.unit}, "
         f"lower bound {figures.lower_bound}{result.within}, gap {figures.gap}{_relative(figures)}. The "

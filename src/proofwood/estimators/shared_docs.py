@@ -126,7 +126,8 @@ tested_columns_ : (n_tested,) names of the columns that the model tests, or thei
     these, and ``predict``, like all of scikit-learn, for all columns of training.""",
     "loaded_": """\
 loaded_ : bool
-    Whether the model was read from a file. Its status is then a claim of the file, not a proof.""",
+    Whether the model was read from a file, or from a pickle that another run wrote. Its status is then a claim of the
+    file, not a proof.""",
 }
 """Entries of docstrings, by the name of the parameter or attribute."""
 

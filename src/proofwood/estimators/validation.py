@@ -8,12 +8,53 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray
 
 SCORES = (marked("accuracy"), marked("balanced_accuracy"), marked("f1_macro"))
 """Scores whose names are translated; others have the names of scikit-learn."""
+
+COVERED = 0.95
+"""Confidence level of the intervals."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over folds with its 95 % confidence interval; ``low`` and ``high`` are NaN with one fold."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def corrected_interval(values: FloatArray, share: float) -> Interval:
+    """The confidence interval of Student's t, with the variance corrected for training rows that folds share [1]_.
+
+    Parameters
+    ----------
+    values : (n_folds,) scores or differences of scores
+    share : ratio of held-out rows to training rows, averaged over the folds
+
+    References
+    ----------
+    .. [1] Nadeau, Bengio (2003), Inference for the Generalization Error, Machine Learning 52, section 3.3.
+    """
+    n = values.size
+    return _corrected(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n, share)
+
+
+def _corrected(mean: float, error: float, n_folds: int, share: float) -> Interval:
+    """The interval of a mean over folds with its standard error; that of :func:`corrected_interval`."""
+    if n_folds < 2:
+        return Interval(mean, math.nan, math.nan)
+    # Folds share training rows: without the second term, intervals of five folds are a third too narrow
+    # (decisions/0020-size-by-cross-validation).
+    half = float(stdtrit(n_folds - 1, (1 + COVERED) / 2)) * error * math.sqrt(1 + n_folds * share)
+    return Interval(mean, mean - half, mean + half)
+
+
 FIGURES = ("mean", "error", "baseline")
 """Names of the figures that may be NaN."""
 
@@ -99,6 +140,17 @@ class Validation:
                 for code, label in enumerate(classes.tolist())
             ),
         )
+
+    def interval(self, n_rows: int) -> Interval:
+        """The mean with its 95 % confidence interval, as in :func:`corrected_interval`.
+
+        Parameters
+        ----------
+        n_rows : number of rows of the table, from which each fold held out some
+        """
+        held_out = sum(one.rows for one in self.classes) / self.folds
+        share = held_out / max(n_rows - held_out, 1.0)
+        return _corrected(self.mean, self.error, self.folds, share)
 
     def __str__(self) -> str:
         said = f"{gettext(self.score)} {number(f'{self.mean:.4g}')}"

@@ -202,7 +202,7 @@ def _other(
             continue
         if answer.witness is None:
             return False, None
-        row = model.row(answer.witness, like=np.zeros(len(model.inputs)))
+        row = model.grid.row(answer.witness, like=np.zeros(len(model.inputs)))
         if int(model.predict_codes(row[np.newaxis])[0]) != label:
             return True, row
         for g in np.flatnonzero(low < high).tolist():  # the rest of the box, without the cell of the row

@@ -16,15 +16,16 @@ from proofwood.data.kinds import Kind
 from proofwood.decimals import DIGITS, at_least, at_most
 from proofwood.engines.run import Clock
 from proofwood.ensembles.considered import among_rows
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, model_of
 from proofwood.ensembles.fingerprint import plain
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.nearest.measure import Metric, measure_of
 from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told
 from proofwood.explain.show.plot import plot_explanation
+from proofwood.markup import titled
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
@@ -262,7 +263,7 @@ class Explanation(Rejoined):
         parts = []
         for feature in self.features:
             columns = self.model.inputs_of(feature)
-            if self.model.is_choice(feature):
+            if feature in self.model.choices:
                 parts.append(Fraction(1))
                 continue
             for j in columns:
@@ -287,7 +288,8 @@ class Explanation(Rejoined):
         made: dict[int, FloatArray] = {}
         for feature, cells in self.witness_cells.items():
             if id(cells) not in made:
-                made[id(cells)] = self.model.row(cells, like=self.row) if self.found_row is None else self.found_row
+                found = self.found_row
+                made[id(cells)] = self.model.grid.row(cells, like=self.row) if found is None else found
             rows[feature] = made[id(cells)]
         return rows
 
@@ -422,7 +424,7 @@ class Explanation(Rejoined):
 
         All texts are escaped.
         """
-        return told.as_html(self.rule(), self._summary() + self._space(), *self._table())
+        return titled(self.rule(), self._summary() + self._space(), *self._table())
 
     def _space(self) -> str:
         """Text after a claim that names the rows it is about; empty if it is about all rows."""

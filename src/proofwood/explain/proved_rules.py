@@ -14,11 +14,11 @@ from proofwood import arguments, memory
 from proofwood.decimals import DIGITS
 from proofwood.engines.run import Clock
 from proofwood.ensembles.considered import among_rows
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained, explained, model_of
 from proofwood.ensembles.kept import Kept, Rejoined
 from proofwood.ensembles.outcomes import Within
 from proofwood.ensembles.outline import Outline
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.proofs.checked import CheckedOracle
@@ -26,6 +26,7 @@ from proofwood.explain.rule import Condition, conditions
 from proofwood.explain.search.grow import Points
 from proofwood.explain.search.rules import Region, Wanted, covering_regions
 from proofwood.explain.show.rules import plot_rules
+from proofwood.markup import titled
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.printable import printable
 
@@ -95,6 +96,11 @@ class ProvedRule(Kept):
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        rows = f"{self.n_rows:,} {'row meets' if self.n_rows == 1 else 'rows meet'} it"
+        told = f"obeyed by the model everywhere{among_rows(self.model)}; {rows}, {self.n_new:,} meet no earlier rule"
+        return titled(self.text(), told, (), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +264,7 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
             region = rule.region
             answer = oracle.ask_region(region.low, region.high, region.label, clock=clock)
             if answer.witness is not None:
-                row = self.model.row(answer.witness, like=np.zeros(len(self.model.inputs)))
+                row = self.model.grid.row(answer.witness, like=np.zeros(len(self.model.inputs)))
                 return CheckedRules(len(self), number, number, row)
             if answer.changes is None:
                 return CheckedRules(len(self), number)
@@ -318,6 +324,17 @@ class ProvedRules(Rejoined, Sequence[ProvedRule]):
         lines = [f"{rule.n_rows:>{len(str(self.n_rows))}} rows, {rule.n_new} new: " for rule in self.rules]
         width = max(map(len, lines), default=0)
         return "\n".join(f"{line:<{width}}{rule.text(digits)}" for line, rule in zip(lines, self.rules, strict=True))
+
+    def _repr_html_(self) -> str:
+        asked = [" and ".join(map(Condition.text, rule.conditions)) or "always" for rule in self.rules]
+        lines = [
+            (number, text, rule.prediction, f"{rule.n_rows:,}", f"{rule.n_new:,}")
+            for number, (rule, text) in enumerate(zip(self.rules, asked, strict=True), start=1)
+        ]
+        bars = [(rule.n_new / self.n_rows, rule.n_new / self.n_rows, rule.n_rows / self.n_rows) for rule in self.rules]
+        note = "bars: share of the rows that no rule above covers; lines: rows that one covers, too" if lines else ""
+        head = ("rule", "if", "predicts", "rows", "new")
+        return titled(printable(str(self)), note, head, lines, bars=bars, scroll=True)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw a bar per rule in the colour of its class; a pale part shows the rows that earlier rules cover, too.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import arguments
-from proofwood.data.columns import as_frame, is_frame, is_sparse
+from proofwood.data.frames import as_frame, is_frame, is_sparse
 from proofwood.engines.run import Clock
 from proofwood.ensembles.door import Admitted
 from proofwood.ensembles.explained import Explained
@@ -99,7 +99,7 @@ class Question(Questions):
         self.filled = tuple(np.flatnonzero(given.filled[0]).tolist())
         codes = self.model.predict_codes(given.values) if self.model.is_relative else given.codes
         cells, label = self.model.grid.cells_of(given.values)[0], int(codes[0])
-        targets = _codes_of(self.model, target, label)
+        targets = None if target is None else _codes_of(self.model, target, label)
         known = engines.known(cells, label, targets)
         super().__init__(engines.oracle, cells, label, targets=targets, clock=clock, known=known)
         self._since, self._turns = clock, SURE_TURNS
@@ -113,14 +113,6 @@ class Question(Questions):
     def restart(self) -> None:
         """Start to count seconds and calls again, for the next answer of a list."""
         self._since, self.calls = Clock(), 0
-
-    def features(self, keys: Iterable[Key], what: str) -> list[int]:
-        """Indices of features that are given by name or index; error messages call the argument ``what``."""
-        return features_of(self.model.feature_names, keys, what)
-
-    def box(self, features: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of the rows that agree with the explained row on the given features."""
-        return self.scores.box(self.cells, features)
 
     def explanation(
         self,
@@ -184,52 +176,38 @@ class Question(Questions):
 
     def are_real(self, many: Sequence[IntArray]) -> list[bool]:
         """:meth:`is_real` for several rows; the model predicts them in one call."""
-        classes, plausible = [self._has_class(cells) for cells in many], [self._is_plausible(cells) for cells in many]
-        open_ = [
-            i for i, known in enumerate(zip(classes, plausible, strict=True)) if None in known and False not in known
-        ]
+        known = [self._by_sums(cells) for cells in many]
+        open_ = [i for i, one in enumerate(known) if None in one and False not in one]
         if open_:
-            rows = self.model.rows([many[i] for i in open_], like=self.row)
+            rows = self.model.grid.rows([many[i] for i in open_], like=self.row)
             codes, shown = self.model.predict_codes(rows).tolist(), self.model.are_plausible(rows).tolist()
             for i, code, is_plausible in zip(open_, codes, shown, strict=True):
-                classes[i] = code in self._others if classes[i] is None else classes[i]
-                plausible[i] = is_plausible if plausible[i] is None else plausible[i]
-        return [bool(has) and bool(may) for has, may in zip(classes, plausible, strict=True)]
+                has, may = known[i]
+                known[i] = [code in self.others if has is None else has, is_plausible if may is None else may]
+        return [all(one) for one in known]
 
     def is_counted(self, row: FloatArray) -> bool:
         """Whether a row (n_inputs,) is plausible, and the model itself gives it another (target) class."""
-        return int(self.model.predict_codes(row[np.newaxis])[0]) in self._others and bool(
+        return int(self.model.predict_codes(row[np.newaxis])[0]) in self.others and bool(
             self.model.are_plausible(row[np.newaxis])[0]
         )
 
-    @property
-    def _others(self) -> list[int]:
-        """Codes of the classes that count as another class."""
-        every = range(self.scores.n_classes) if self.targets is None else self.targets
-        return [k for k in every if k != self.label]
-
-    def _is_plausible(self, cells: IntArray) -> bool | None:
-        """Whether a row is plausible; None if rounding decides."""
-        beside = self.scores.beside
-        if beside is None:
-            return True
-        sums = beside.sums(cells)
-        lead = int(sums[1] - sums[0])
-        least = beside.threshold_of_win(1, 0, margin=False)
-        return lead >= least if abs(2 * (lead - least) + 1) > 2 * beside.margin else None  # whatever rounding does
-
-    def _has_class(self, cells: IntArray) -> bool | None:
-        """Whether a row has another class; None if rounding decides."""
-        scores = self.scores
+    def _by_sums(self, cells: IntArray) -> list[bool | None]:
+        """Whether a row has another class, and whether it is plausible; None if rounding decides."""
+        scores, beside = self.scores, self.scores.beside
+        has: bool | None = None
+        may: bool | None = True
         if scores.margin == 0:
-            return scores.winner(cells) in self._others
-        sums = scores.sums(cells)
-        if self.targets is None and any(
-            sums[k] - sums[self.label] >= scores.threshold_of_win(k, self.label, margin=False) + scores.margin
-            for k in self._others
-        ):
-            return True
-        return None
+            has = scores.winner(cells) in self.others
+        elif self.targets is None:
+            sums = scores.sums(cells)
+            least = [scores.threshold_of_win(k, self.label, margin=False) + scores.margin for k in self.others]
+            has = True if (sums[self.others] - sums[self.label] >= least).any() else None
+        if beside is not None:
+            lead = int(beside.sums(cells) @ [-1, 1])
+            beyond = lead - beside.threshold_of_win(1, 0, margin=False)
+            may = beyond >= 0 if abs(2 * beyond + 1) > 2 * beside.margin else None  # whatever rounding does
+        return [has, may]
 
     def sure_change(self, fixed: Iterable[int]) -> IntArray | None:
         """A row with unchanged ``fixed`` features to which the model itself gives another class; None if none is found.
@@ -263,10 +241,8 @@ class Question(Questions):
         return shown
 
 
-def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...] | None:
-    """Codes of the target classes that the user names; None for all other classes."""
-    if target is None:
-        return None
+def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...]:
+    """Codes of the target classes that the user names."""
     classes = model.classes.tolist()
     codes = []
     for name in arguments.classes_of(target):
@@ -280,8 +256,9 @@ def _codes_of(model: Explained, target: Any, label: int) -> tuple[int, ...] | No
     return tuple(sorted(set(codes)))
 
 
-def features_of(names: tuple[str, ...], keys: Iterable[Key], what: str) -> list[int]:
+def features_of(model: Explained, keys: Iterable[Key], what: str) -> list[int]:
     """Indices of features that are given by name or index, each once; error messages call the argument ``what``."""
+    names = model.grid.feature_names
     return list(dict.fromkeys(position(key, names, what) for key in arguments.several(keys, what, repr(names[0]))))
 
 
@@ -326,14 +303,15 @@ def as_table(x: Any) -> Any:
 
             return pl.DataFrame(row)
         return pd.DataFrame(row)
-    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a pandas series
-        return x.to_frame().T.infer_objects()
-    if is_sparse(x):
-        return x if len(x.shape) == 2 else x.reshape(1, -1)
-    if is_frame(x):
-        return as_frame(x) if not hasattr(x, "shape") else x
     if isinstance(x, list | tuple):
         nested = len(x) > 0 and all(isinstance(row, list | tuple | np.ndarray) for row in x)
         return [list(row) for row in x] if nested else [list(x)]
+    if not isinstance(x, np.ndarray):
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a pandas series
+            return x.to_frame().T.infer_objects()
+        if is_sparse(x):
+            return x if len(x.shape) == 2 else x.reshape(1, -1)
+        if is_frame(x):
+            return as_frame(x) if not hasattr(x, "shape") else x
     array = x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
     return array[np.newaxis] if array.ndim == 1 else array

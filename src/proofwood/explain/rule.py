@@ -268,7 +268,7 @@ def conditions(
     """
     found: list[Condition] = []
     for feature in features:
-        if model.is_choice(feature):
+        if feature in model.choices:
             found += _choice(model, low, high, feature)
         else:
             for column in model.inputs_of(feature):
@@ -302,7 +302,7 @@ def value_text(
     within : mapping from inputs to limits that the shown value must also satisfy
     """
     columns = model.inputs_of(feature)
-    if model.is_choice(feature):
+    if feature in model.choices:
         return _chosen(model, row, feature) or "none"
     texts = []
     for j in columns:
@@ -362,7 +362,7 @@ def plain_value(
 
     A missing value is None, even if a step of a pipeline fills it in.
     """
-    if model.is_choice(feature):
+    if feature in model.choices:
         return _chosen(model, row, feature)
     columns = model.inputs_of(feature)
     found = {model.inputs[j].name: _plain_input(model, j, row, filled) for j in columns}

@@ -11,19 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.evaluate import node_probabilities
-from proofwood.model.impurity import low_weights_of_tree
+from proofwood.model.evaluate import low_weights_of_tree, node_probabilities
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import depth_first, preorder, refresh, unroll_from
+from proofwood.model.set_columns import sets_as_columns, transformer
 from proofwood.model.thresholds import require_levels_of_float32, separating_in_float32, without_levels
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
     from sklearn.tree import DecisionTreeClassifier
+
+Sets = Literal["columns", "thresholds"]
+"""What sets of levels become in scikit-learn."""
 
 
 def to_sklearn(
@@ -36,7 +40,8 @@ def to_sklearn(
     X: npt.ArrayLike | None = None,
     codes: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
-) -> DecisionTreeClassifier:
+    sets: Sets = "thresholds",
+) -> DecisionTreeClassifier | Pipeline:
     """Return a fitted scikit-learn ``DecisionTreeClassifier`` that predicts the same as ``table``.
 
     The predictions are the same for every input that is exact in float32. scikit-learn rounds other inputs to float32
@@ -44,8 +49,9 @@ def to_sklearn(
     so that these rows keep their sides. Class probabilities are those of the table, with one exception: scikit-learn
     predicts the first most probable class, so if this is not the label of a leaf, the label gets probability 1 there.
 
-    A diagram is unrolled into its tree, and a test of a level set becomes thresholds over the codes of the levels. The
-    table does not say how many rows reach each copy of a node. They are counted from ``X`` and ``codes`` if given.
+    A diagram is unrolled into its tree. A test of a level set becomes thresholds over the codes of the levels, or, if
+    asked, a column of its own, and the tree becomes the last step of a ``Pipeline`` that makes these columns. The table
+    does not say how many rows reach each copy of a node. They are counted from ``X`` and ``codes`` if given.
     Otherwise they are estimated: ``low_weight`` divides the rows of a node between low and high, and runs of levels
     get equal parts. Predictions do not depend on these counts, but pictures show them and SHAP values use them.
 
@@ -58,6 +64,7 @@ def to_sklearn(
     low_weight : (n_nodes, n_classes) weight that takes the low edge of each node; diagrams need it if ``X`` and
         ``codes`` are not given
     X, codes, sample_weight : training rows, their class codes and weights
+    sets : what level sets become: ``"thresholds"`` or ``"columns"``
 
     Raises
     ------
@@ -86,6 +93,23 @@ def to_sklearn(
     if feature_names is not None and len(feature_names) != columns:
         raise ValueError(f"feature_names has {len(feature_names)} names, expected {columns}")
 
+    if sets == "columns" and np.any(table.by_levels):
+        from sklearn.pipeline import Pipeline
+
+        plain, added = sets_as_columns(table, columns)
+        step = transformer(added, columns)
+        names = [f"x{j}" for j in range(columns)] if feature_names is None else feature_names
+        tree = to_sklearn(
+            plain,
+            labels,
+            feature_names=[*names, *(f"set {number}" for number in range(len(added)))],
+            low_weight=low_weight,
+            X=None if X is None else step.transform(np.asarray(X)),
+            codes=codes,
+            sample_weight=sample_weight,
+        )
+        del tree.feature_names_in_  # the step before it gives an array
+        return Pipeline([("sets", step), ("tree", tree)])
     require_levels_of_float32(table, X, feature_names)
     if X is not None:
         table = separating_in_float32(table, X, feature_names)

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from proofwood.arguments import is_integer
+from proofwood.hints import parameter
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.objectives import LARGEST_TOTAL, Prices, Rounding, integer_prices, share_of
 from proofwood.problem.ranked import RankedRows
@@ -74,8 +75,8 @@ class DiagramCost(Prices):
         number = share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
-                f"alpha={alpha!r} is not a price: expected a number from 0 (nodes are free) to 1 (all nodes of the "
-                "skeleton together cost as much as all rows)"
+                f"{parameter('alpha', alpha)} is not a price: expected a number from 0 (nodes are free) to 1 "
+                "(all nodes of the skeleton together cost as much as all rows)"
             )
         slots = sum(widths) - 1
         price = number * (total * unit if rounding is None else rounding.total) / max(1, slots)

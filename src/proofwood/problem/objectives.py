@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
+from proofwood.hints import parameter
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, rounded_down, rounded_up
 from proofwood.result import Status
@@ -213,8 +214,9 @@ class TreeCost(Prices):
         number = alpha if isinstance(alpha, Fraction) else share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
-                f"alpha={alpha!r} is not a price: expected a share of the total weight from 0 ({priced} are free) to 1 "
-                f"(one of the {priced} costs as much as all rows), such as 0.01, one training row in a hundred"
+                f"{parameter('alpha', alpha)} is not a price: expected a share of the total weight from 0 ({priced} "
+                f"are free) to 1 (one of the {priced} costs as much as all rows), such as 0.01, one training row in a "
+                "hundred"
             )
         price = number * (total * unit if rounding is None else rounding.total)
         return cls.at_price(price, total=total, unit=unit, priced=priced, rounding=rounding, most=most)
@@ -263,15 +265,16 @@ class TreeCost(Prices):
         if is_integer(max_gap):
             if max_gap < 0:
                 raise ValueError(
-                    f"max_gap={max_gap!r} is negative: expected an int from 0 (errors) or a float in [0, 1) (a share)"
+                    f"{parameter('max_gap', max_gap)} is negative: expected an int from 0 (errors) or a float in "
+                    "[0, 1) (a share)"
                 )
             permitted = Fraction(int(max_gap))
         else:
             number = decimal(max_gap)
             if isinstance(max_gap, (bool, np.bool_)) or number is None or not 0 <= number < 1:
                 raise ValueError(
-                    f"max_gap={max_gap!r} is not a gap: expected an int that counts errors, or a float in [0, 1) "
-                    "that is a share of the total weight"
+                    f"{parameter('max_gap', max_gap)} is not a gap: expected an int that counts errors, or a float in "
+                    "[0, 1) that is a share of the total weight"
                 )
             permitted = number * self.real_total
         permitted -= self.above + self.below + self.left_out * self.most  # what rounding may add to the gap

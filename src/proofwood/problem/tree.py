@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
+from proofwood.hints import parameter
 from proofwood.model.evaluate import apply, predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
@@ -189,7 +190,8 @@ def check_depth(max_depth: object) -> None:
     """Raise ValueError unless ``max_depth`` is an integer from 0 to ``MAX_DEPTH``."""
     if not is_integer(max_depth) or not 0 <= max_depth <= MAX_DEPTH:
         raise ValueError(
-            f"max_depth={max_depth!r} is not a depth: expected an integer from 0 (a single leaf) to {MAX_DEPTH}. "
+            f"{parameter('max_depth', max_depth)} is not a depth: expected an integer from 0 (a single leaf) to "
+            f"{MAX_DEPTH}. "
             "Depths 2 to 4 are usual for trees that people read."
         )
 
@@ -198,6 +200,6 @@ def check_min_samples_leaf(rows: object) -> None:
     """Raise ValueError unless ``rows`` is a positive integer."""
     if not is_integer(rows) or rows < 1:
         raise ValueError(
-            f"min_samples_leaf={rows!r} is not a number of rows: expected an integer from 1. "
+            f"{parameter('min_samples_leaf', rows)} is not a number of rows: expected an integer from 1. "
             "For a share of the rows, pass max(1, round(share * len(X)))."
         )

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from proofwood.language import gettext, ngettext
 from proofwood.report.measures import interval
-from proofwood.report.words import percent
+from proofwood.show.labels import percent
 
 _SQUARE = (46, 12, 300, 250)
 """Left, top, right and bottom of the square of a figure, in a view box of 320 by 292."""

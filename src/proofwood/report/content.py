@@ -30,8 +30,8 @@ from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import measured
 from proofwood.report.proof import call, proof_parts, trace_parts
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data
-from proofwood.report.words import Words, and_all, count, percent, share
-from proofwood.show.labels import wrong_weight
+from proofwood.report.words import Words, and_all, at_name, count, share
+from proofwood.show.labels import percent, wrong_weight
 from proofwood.show.palette import Palette, class_colours, hexadecimal
 from proofwood.show.spread import node_counts, spreads
 from proofwood.show.svg import model_svg
@@ -248,7 +248,7 @@ def _picture_name(table: NodeTable) -> str:
 
 def _hint(hint: Hint) -> str:
     """A hint in the language of the report; what is kept with a model is English."""
-    return f"{retold(hint.seen)}: {retold(hint.todo)}" if hint.todo else retold(hint.seen)
+    return ": ".join(map(retold, hint.parts))
 
 
 def _lead(table: NodeTable, validation: Rows | None, source: str | os.PathLike[str] | None) -> str:
@@ -424,7 +424,7 @@ def _rule(
     right = float(weight[label]) / (float(weight.sum()) or 1.0)
     rule = {
         "no": number,
-        "if": conditions,
+        "if": [at_name(condition, words.tested_names) for condition in conditions],
         "then": words.asks(node),
         "code": label,
         "rows": int(table.rows[node]),

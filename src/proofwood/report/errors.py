@@ -27,7 +27,8 @@ from proofwood.report.measures import (
     interval,
     operating_points,
 )
-from proofwood.report.words import Words, percent
+from proofwood.report.words import Words
+from proofwood.show.labels import percent
 
 MOST_IN_MATRIX = 60
 """The most classes for a confusion matrix. With more classes, a report lists only the most frequent confusions."""
@@ -75,7 +76,7 @@ def headline(
     if fresh is not None:
         found.append(_share_wrong(gettext("New rows"), fresh, common, fresh=True))
     elif validation is not None and validation.score == "accuracy":
-        found.append(_held_out(validation))
+        found.append(_held_out(validation, int(table.rows[0])))
     found.append(_share_wrong(gettext("Training rows"), seen, common, fresh=False))
     if not math.isclose(float(table.weight[0].sum()), float(table.rows[0])):
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
@@ -105,21 +106,28 @@ def _share_wrong(name: str, rows: CountedRows, common: int, *, fresh: bool) -> d
     }
 
 
-def _held_out(validation: Validation) -> dict[str, Any]:
-    error = 0.0 if math.isnan(validation.error) else validation.error
+def _held_out(validation: Validation, n_rows: int) -> dict[str, Any]:
+    """The error of the folds, with an interval of the confidence that intervals of rows have.
+
+    Figures: decisions/0090-what-a-report-knows.
+    """
+    found = validation.interval(n_rows)
+    # folds that all have one score, or a single fold, say nothing about how far the figure may be off
+    ends = (max(0.0, 1 - found.high), min(1.0, 1 - found.low)) if found.high > found.low else None
     said = ngettext(
         "mean of %(n)s fold that was held out",
         "mean of %(n)s folds that were held out in turn",
         validation.folds,
     )
-    spread = "" if not error else "; " + gettext("standard error %(error)s", error=percent(error, 1))
+    if ends is not None:
+        said += "; " + gettext("95\u202f%% interval %(ends)s", ends=_ends(ends, 1))
     return {
         "name": gettext("New rows"),
         "fresh": True,
         "share": 1 - validation.mean,
-        "interval": (max(0.0, 1 - validation.mean - error), min(1.0, 1 - validation.mean + error)) if error else None,
+        "interval": ends,
         "baseline": 1 - validation.baseline,
-        "said": said + spread,
+        "said": said,
     }
 
 

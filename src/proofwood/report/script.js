@@ -342,6 +342,14 @@
       }
       found.replaceChildren(element("p", ngettext("%(n)s row has this value", "%(n)s rows have this value", number) + (number > hits.length ? gettext(", the first %(n)s are:", { n: hits.length }) : ":")), list);
     };
+    const wrongRows = [...rows.path.keys()].filter((row) => nodes[pathOf(row)[pathOf(row).length - 1]].label !== rows.truth[row]);
+    let lastWrong = -1;
+    byId("pw-wrong").disabled = !wrongRows.length;
+    byId("pw-wrong").addEventListener("click", () => {
+      lastWrong = wrongRows.find((row) => row > lastWrong) ?? wrongRows[0];
+      byId("pw-query").value = String(lastWrong);
+      showRow(lastWrong);
+    });
     byId("pw-find").addEventListener("submit", (event) => { event.preventDefault(); search(byId("pw-query").value); });
     byId("pw-held").textContent = ngettext("%(n)s of %(n_all)s row", "%(n)s of %(n_all)s rows", rows.total, { n: grouped(Object.keys(rows.values).length), n_all: grouped(rows.total) });
     document.addEventListener("click", (event) => {
@@ -541,9 +549,18 @@
     }
     return [...alike.values()].map((group) => {
       const [node, low] = group[group.length - 1], told = nodes[node];
-      const short = !told.set || !told.set.length || !columns[told.column].levels || (group.length === 1 && told.set.length <= MOST_NAMED);
-      return element("b", short ? told.says[Number(!low)] : inSet(told.column, group));
+      const unknown = told.set && columns[told.column].levels && row[told.column] === columns[told.column].levels.length;
+      const short = !unknown && (!told.set || !told.set.length || !columns[told.column].levels || (group.length === 1 && told.set.length <= MOST_NAMED));
+      return named(short ? told.says[Number(!low)] : inSet(told.column, group), told.column);
     });
+  };
+  // A condition with the name of its column in bold: it begins with the name, or has a word such as "not" before it.
+  const named = (text, j) => {
+    const name = j === undefined ? "" : columns[j].name, at = text.startsWith(name) ? 0 : text.indexOf(" " + name) + 1;
+    if (!name || !text.startsWith(name, at)) return element("b", text);
+    const made = element("span", text.slice(0, at));
+    made.append(element("b", name), text.slice(at + name.length));
+    return made;
   };
   const inSet = (j, steps) => {
     const column = columns[j], side = boxOf(steps)[j], value = row[j];
@@ -634,6 +651,26 @@
     painters.push((path) => field.classList.toggle("off", !path.some((node) => !isLeaf(node) && (nodes[node].sum ? nodes[node].sum[0].includes(j) : nodes[node].column === j))));
     byId("pw-fields").append(field);
   });
+  // The tree in small beside the answer, with the path in ink; the path stands in words below it.
+  const MOST_SMALL = 63;
+  const small = (() => {
+    const drawn = (name, attributes) => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+      return made;
+    };
+    const layers = [...new Set(area.map((one) => one.y))].sort((one, other) => one - other);
+    const at = area.map((one) => ({ x: (one.x + one.width / 2 - whole.x) * 320 / whole.width, y: 8 + 26 * layers.indexOf(one.y) }));
+    const picture = drawn("svg", { class: "small-tree", viewBox: `0 0 320 ${26 * layers.length - 10}`, "aria-hidden": "true" });
+    const lines = nodes.flatMap((told, node) => (isLeaf(node) ? [] : [told.low, told.high].map((child) => ({ node, child, line: drawn("line", { x1: at[node].x, y1: at[node].y, x2: at[child].x, y2: at[child].y }) }))));
+    const dots = nodes.map((told, node) => drawn("circle", { cx: at[node].x, cy: at[node].y, r: isLeaf(node) ? 4 : 2.5, ...(isLeaf(node) ? { style: `fill:var(--k${told.label})` } : {}) }));
+    picture.append(...lines.map(({ line }) => line), ...dots);
+    const mark = (path) => {
+      for (const { node, child, line } of lines) line.classList.toggle("on", path.some((one, k) => one === node && path[k + 1] === child));
+      dots.forEach((dot, node) => dot.classList.toggle("on", path.includes(node)));
+    };
+    return { mark, shown: nodes.length > 1 && nodes.length <= MOST_SMALL ? [picture] : [] };
+  })();
   const answer = () => {
     const path = follow(row), leaf = path[path.length - 1], told = nodes[leaf];
     for (const paint of painters) paint(path);
@@ -667,7 +704,8 @@
     const show = element("button", gettext("Show the path in the picture"), { type: "button" });
     show.addEventListener("click", () => { form("picture"); showPath(path); view.scrollIntoView({ block: "nearest" }); });
     entry(gettext("Picture"), show);
-    byId("pw-answer").replaceChildren(verdict, element("p", line + ".", { class: "what" }), list);
+    small.mark(path);
+    byId("pw-answer").replaceChildren(...small.shown, verdict, element("p", line + ".", { class: "what" }), list);
     const spoken = `${data.target ? data.target + " = " : ""}${data.classes[told.label]}`;
     if (byId("pw-live").textContent !== spoken) byId("pw-live").textContent = spoken;
     if (traced) for (const one of document.querySelectorAll("#pw-rules tr[data-leaf]")) one.classList.toggle("used", Number(one.dataset.leaf) === leaf);
@@ -677,6 +715,7 @@
   window.proofwood = {
     values: () => [...row],
     textOf: (j) => shown(j, row[j]),
+    pathOf: follow,
     classOf: (values) => data.classes[nodes[follow(values).pop()].label],
     reasonOf: (values) => {
       const path = follow(values), steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);

@@ -13,8 +13,8 @@ from proofwood.data.schema import Schema
 from proofwood.language import gettext
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.report.card import Card
-from proofwood.report.words import Words, count, percent
-from proofwood.show.labels import wrong_weight
+from proofwood.report.words import Words, count
+from proofwood.show.labels import percent, wrong_weight
 
 MOST_WAYS = 2_000
 """The most ways from the root to a leaf for which a page works out reasons and changes."""

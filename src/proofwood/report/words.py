@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -56,6 +57,12 @@ class Words:
         """The name of a column, shortened."""
         return self.labels.feature(column, LONGEST)
 
+    @cached_property
+    def tested_names(self) -> tuple[str, ...]:
+        """The names that conditions on one column begin with, the longest first."""
+        columns = np.unique(self.table.feature[self.table.feature >= 0]).tolist()
+        return tuple(sorted((self.labels.in_sentence(j, LONGEST) for j in columns), key=len, reverse=True))
+
     def class_name(self, code: int) -> str:
         """The name of a class, shortened."""
         return self.labels.class_name(code, LONGEST)
@@ -88,7 +95,13 @@ class Words:
         return or_missing(found) if gap else found
 
     def _is(self, column: int, codes: Iterable[int], among: bool, gap: bool, most: int | None) -> str:
-        """A set of levels as a statement: the levels that a value is among, or those that it is not."""
+        """A set of levels as a statement: the levels that a value is among, or those that it is not.
+
+        Of two levels, the text names the other one, as pictures do, unless all levels are asked for (``most=None``):
+        the exact text is also true of levels that training did not have (decisions/0090-what-a-report-knows).
+        """
+        if not among and most is not None and len(left := self._other_of_two(column, codes)) == 1:
+            return self._is(column, left, True, gap, most)
         name = self.labels.in_sentence(column, LONGEST)
         levels = _some([self.labels.level(column, code, LONGEST) for code in sorted(codes)], most)
         if among:
@@ -97,6 +110,10 @@ class Words:
         if len(levels) == 1:
             others = gettext("not %(column)s", column=levels[0])
         return _is(name, gettext("missing or %(test)s", test=others) if gap else others)
+
+    def _other_of_two(self, column: int, codes: Iterable[int]) -> set[int]:
+        """The codes of a column of two levels without ``codes``; empty for other columns."""
+        return {0, 1} - set(codes) if len(self.labels.levels.get(column, ())) == 2 else set()
 
     def _gaps_go(self, node: int, low: bool) -> bool:
         """Whether the text for this side of the test must say that missing values go there."""
@@ -266,12 +283,18 @@ def change(name: str, now: str, then: str) -> str:
     return printable(gettext("%(column)s: %(then)s instead of %(now)s", column=name, then=then, now=now))
 
 
-def percent(value: float, digits: int = 0) -> str:
-    """A share as a text in percent with few digits; halves go up, as in the script of a page."""
-    if not math.isfinite(value):
-        return "–"
-    unit = 10**digits
-    return number(f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%")
+def at_name(condition: str, names: Sequence[str]) -> tuple[str, str, str]:
+    """A condition in three parts: what stands before the name of its column, the name, the rest.
+
+    Parameters
+    ----------
+    condition : text that begins with a name, or with one word such as "not" before it; else the name is empty
+    names : the names that it may begin with, the longest first
+    """
+    found = re.match(rf"(\w+ )??({'|'.join(map(re.escape, names))})(?!\w)", condition) if names else None
+    if found is None:
+        return condition, "", ""
+    return found[1] or "", found[2], condition[found.end() :]
 
 
 def _any_of(levels: Sequence[str]) -> str:

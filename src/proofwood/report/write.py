@@ -6,26 +6,24 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators.input import rows_and_codes
 from proofwood.files import require_page, require_writable, write_whole
-from proofwood.language import ENGLISH, number, require_language, speaking, spoken
+from proofwood.language import ENGLISH, require_language, speaking
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content
+from proofwood.report.pages import FOLDER, templates
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
     from proofwood.show.palette import Palette
 
-FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
 MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
 """The most nodes, classes and depth of a model that can have a report."""
@@ -133,25 +131,6 @@ def render(facts: dict[str, Any]) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
-
-
-def templates(folder: Path) -> Environment:
-    """The templates of a folder, with ``_`` and ``{% trans %}`` for messages, and ``number`` for counts."""
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
-    )
-    environment.install_gettext_callables(  # type: ignore[attr-defined]
-        lambda message: spoken().words.gettext(message),
-        lambda one, many, count: spoken().words.ngettext(one, many, count),
-        newstyle=True,
-    )
-    environment.globals["number"] = lambda count: number(f"{count:,}")
-    return environment
 
 
 def _require_small(model: ProvedClassifier) -> None:

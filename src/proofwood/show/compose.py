@@ -12,7 +12,7 @@ import numpy as np
 from proofwood.language import gettext, ngettext
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable
-from proofwood.show.labels import Labels, amount, heading, rows_texts, side
+from proofwood.show.labels import Labels, amount, heading, percent, rows_texts, side, with_share
 from proofwood.show.layout import Layout, arrange
 from proofwood.show.spread import Spread
 
@@ -191,7 +191,8 @@ def _box(
 ) -> Box:
     counts = rows_texts(table, node)
     if table.feature[node] == LEAF:
-        return Box([labels.said(int(table.label[node]), width)], "", [*counts, *_fresh(table, node, fresh)], ([], []))
+        lines = [*with_share(table, node, counts), *_fresh(table, node, fresh)]
+        return Box([labels.said(int(table.label[node]), width)], "", lines, ([], []))
     head = _filled(heading(table, node, labels, width=width, terms=TERMS))
     sides = [_filled(_side(table, node, labels, low, width), _SIDE_WIDTH) for low in (True, False)]
     if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD:
@@ -206,7 +207,7 @@ def _fresh(table: NodeTable, node: int, fresh: IntArray | None) -> list[str]:
     rows, right = int(fresh[node].sum()), int(fresh[node, table.label[node]])
     if rows == 0:
         return [gettext("new: no rows")]
-    return [gettext("new: %(n)s, %(n_wrong)s wrong", n=amount(rows), n_wrong=amount(rows - right))]
+    return [gettext("new: %(share)s of %(n)s", share=percent(right / rows), n=amount(rows))]
 
 
 def _side(table: NodeTable, node: int, labels: Labels, low: bool, width: int | None) -> str:

@@ -260,6 +260,14 @@ def amount(value: float) -> str:
     return number(f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}")
 
 
+def percent(value: float, digits: int = 0) -> str:
+    """A share as a text in percent with few digits; halves go up, as in the script of a page."""
+    if not math.isfinite(value):
+        return "–"
+    unit = 10**digits
+    return number(f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%")
+
+
 def rows_texts(table: NodeTable, node: int) -> list[str]:
     """Texts about the training rows at a node: number, weight if it is another number, and errors at a leaf."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
@@ -275,3 +283,16 @@ def wrong_weight(table: NodeTable, node: int) -> float:
     """The training weight at a node whose class is not the label of the node."""
     others = np.delete(table.weight[node], table.label[node])
     return float(math.fsum(others.tolist()))
+
+
+def with_share(table: NodeTable, leaf: int, texts: list[str]) -> list[str]:
+    """The texts of :func:`rows_texts` about a leaf, with the share of its class before the rows if some are wrong.
+
+    If rows have weights, it stands before the weight, of which it then is the share.
+    """
+    total = float(table.weight[leaf].sum())
+    if wrong_weight(table, leaf) == 0:
+        return texts
+    place = int(not math.isclose(total, int(table.rows[leaf]), rel_tol=1e-9))
+    share = percent(float(table.weight[leaf, table.label[leaf]]) / total)
+    return [*texts[:place], gettext("%(share)s of %(rows)s", share=share, rows=texts[place]), *texts[place + 1 :]]

@@ -5,14 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from proofwood.data.columns import (
-    Column,
-    Columns,
-    Kind,
-    is_frame,
-    read_columns,
-    require_exact_integers,
-)
+from proofwood.data.columns import Column, Columns, Kind, read_columns, require_exact_integers
+from proofwood.data.frames import is_frame
 from proofwood.exceptions import DataError
 
 

@@ -12,7 +12,8 @@ import pytest
 from proofwood.data.kinds import Kind
 from proofwood.data.schema import forms_of, new_table, taken_by, training_table
 from proofwood.data.table_hints import target_hints
-from proofwood.data.text_forms import NumberForm
+from proofwood.data.text_format import TextFormat, text_format
+from proofwood.data.text_forms import EITHER, NumberForm
 from proofwood.exceptions import DataError
 from proofwood.hints import About
 
@@ -69,6 +70,38 @@ def test_the_decimal_mark_of_another_column_decides() -> None:
     assert [hint.about for hint in said] == [About.READ]
     assert values[1, 0] == 2.001
     assert schema.columns[0].form == "number ,"
+
+
+def test_other_columns_decide_the_mark_of_whole_shares_and_the_order_of_dates() -> None:
+    frame = pd.DataFrame(
+        {
+            "price": [f"{k},5" for k in range(40)],
+            "share": [f"{k} %" for k in range(40)],
+            "paid": ["31/01/2020", "01/02/2020"] * 20,
+            "sent": ["01/02/2020", "02/03/2020"] * 20,
+        }
+    )
+    _, schema, hints = training_table(frame)
+    assert forms_of(schema)[1] == NumberForm(",", "%")
+    assert schema.columns[3].kind is Kind.DATE
+    assert not [hint for hint in hints if hint.about is About.OPEN]
+    new = pd.DataFrame({"price": ["1,5"], "share": ["39,5 %"], "paid": ["01/12/2020"], "sent": ["02/12/2020"]})
+    read = new_table(new, schema)
+    assert read[0, 1] == 39.5
+    assert read[0, 3] - read[0, 2] == 1
+    both = frame.assign(other=[f"{k}.5" for k in range(40)], there=["01/31/2020", "02/01/2020"] * 20)
+    _, schema, hints = training_table(both)
+    assert forms_of(schema)[1] == NumberForm(EITHER, "%")
+    assert [hint.columns for hint in hints if hint.about is About.OPEN] == [("sent",)]
+
+
+def test_the_mark_that_the_user_says_decides_for_units() -> None:
+    frame = pd.DataFrame({"share": ["67 %", "12 %"] * 30, "weight": ["1,234 kg", "2,345 kg"] * 30})
+    with text_format(TextFormat(decimal=",")):
+        values, schema, hints = training_table(frame)
+    assert set(forms_of(schema).values()) == {NumberForm(",", "%"), NumberForm(",", "kg")}
+    assert values[0].tolist() == [67, 1.234]
+    assert not [hint for hint in hints if hint.about is About.OPEN]
 
 
 def test_what_is_open_is_asked_about_and_can_be_said() -> None:
@@ -219,6 +252,6 @@ def test_none_keeps_a_column_as_text():
     assert not any("written like" in str(hint) for hint in hints)
     assert forms_of(schema) == {0: None, 1: None}
     read = training_table(frame)[1]
-    assert forms_of(read) == {0: NumberForm(".", "")}
+    assert forms_of(read) == {0: NumberForm(".,", "")}
     again = training_table(frame.head(8), written_as=forms_of(read))[1]
     assert [column.form for column in again.columns] == [column.form for column in read.columns]

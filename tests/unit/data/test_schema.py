@@ -182,3 +182,26 @@ def test_frames_of_other_libraries():
         again = OptimalTreeClassifier(2).fit(frame, y)
         assert again.objective_ == tree.objective_
         assert (again.predict(frame) == tree.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.exceptions.DataWarning")
+def test_a_notebook_shows_what_the_model_saw():
+    X, y = people()
+    X["sold"] = ["31.01.2020"] * 100 + ["01.02.2021"] * 100
+    tree = OptimalTreeClassifier(1, categorical_features=["job"], missing_values={"age": 18}).fit(X, y)
+    shown = tree.schema_._repr_html_()
+    assert "<b>10 columns, 3 left out</b>" in shown
+    for cells in (
+        ["id", "nominal, 200 levels", "C00000, C00001, C00002, C00003, C00004, C00005, C00006, C00007, ..."],
+        ["size", "ordered, 3 levels", "s, m, l", ""],
+        ["married", "boolean", "", f"{X.married.isna().sum()}"],
+        ["sold", "date", "2020-01-31 to 2021-02-01", "", "text, such as 31.12.2020"],
+        ["constant", "integer", "1", "", "left out: constant"],
+        ["empty", "numeric", "", "200", "left out: no values"],
+    ):
+        assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
+    job = f"<td>job</td><td>nominal, 3 levels</td><td>clerk, cook, judge</td><td>{X.job.isna().sum()}</td>"
+    assert f"{job}<td>declared as categories</td>" in shown
+    assert "<td>18 read as missing</td>" in shown
+    hostile = OptimalTreeClassifier(1).fit(pd.DataFrame({"<b>": ["<i>", "u"] * 20}), [0, 1] * 20)
+    assert "<td>&lt;b&gt;</td><td>nominal, 2 levels</td><td>&lt;i&gt;, u</td>" in hostile.schema_._repr_html_()

@@ -30,7 +30,7 @@ def checked(labels: np.ndarray) -> None:
     ids=["whole", "halves", "two halves", "many", "few rows", "texts", "texts of dates", "dates"],
 )
 def test_numbers_and_dates_are_no_classes(labels: np.ndarray) -> None:
-    with pytest.raises(DataError, match=r"Unknown label type: .*bands=5 \(--bands 5\).*y.astype\(str\)"):
+    with pytest.raises(DataError, match=r"Unknown label type: .*bands=5 for five.*y.astype\(str\)"):
         checked(labels)
 
 

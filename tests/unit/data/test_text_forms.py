@@ -15,6 +15,7 @@ from proofwood.data.kinds import Kind
 from proofwood.data.moments import text_of
 from proofwood.data.text_forms import (
     _DATES,
+    EITHER,
     LANGUAGES,
     DateForm,
     Found,
@@ -89,6 +90,26 @@ def test_thousands_or_decimals_is_open_where_all_have_three_digits() -> None:
     assert Found.of(points).decided(points, ",").numbers == (1234, 2345)
 
 
+def test_texts_without_a_mark_leave_it_open_and_new_texts_have_one_meaning_or_are_refused() -> None:
+    texts = ["67 %", "12 %"]
+    found = Found.of(texts)
+    assert found.forms == (NumberForm(EITHER, "%"),)
+    assert found.decided(texts) == found
+    assert found.decided(texts, ",").forms == (NumberForm(",", "%"),)
+    assert found.decided(texts, ",").numbers == (67, 12)
+    new = ["39,5 %", "39.5 %", "1.234,5", "1,234,567", "2.125"]
+    assert numbers_like(new, found.forms[0], "share").tolist() == [39.5, 39.5, 1234.5, 1234567, 2.125]
+    with pytest.raises(DataError, match=r"holds '1,234 %'.* like 1234 % \(training did not show the decimal mark\)"):
+        numbers_like(["1,234 %"], found.forms[0], "share")
+    assert form_of("12 %") == NumberForm(EITHER, "%")
+
+
+def test_an_amount_of_money_without_a_mark_has_thousands_by_commas_unless_other_columns_say_otherwise() -> None:
+    texts = ["900 €", "850 €"]
+    assert Found.of(texts).decided(texts).forms == (NumberForm(".", "€"),)
+    assert Found.of(texts).decided(texts, ",").forms == (NumberForm(",", "€"),)
+
+
 DATES = {
     "31.01.2020 1.2.2020": "2020-01-31 2020-02-01",
     "01/31/2020 02/01/2020": "2020-01-31 2020-02-01",
@@ -155,6 +176,19 @@ def test_days_and_months_are_told_by_the_whole_column_or_are_open() -> None:
     assert not Found.of(["31/12/2019", "12/31/2019"]).forms
 
 
+def test_other_columns_decide_what_is_day_and_what_is_month() -> None:
+    texts = ["01/02/2020", "03/04/2020"]
+    found = Found.of(texts)
+    assert found.decided(texts) == found
+    assert found.decided(texts, day_first=True).forms == (DateForm("%d/%m/%Y"),)
+    first_of_february = found.decided(texts, day_first=False)
+    assert first_of_february.forms == (DateForm("%m/%d/%Y"),)
+    assert [text_of(float(number), Kind.DATE) for number in first_of_february.numbers] == ["2020-01-02", "2020-03-04"]  # type: ignore[arg-type]
+    same = Found.of(["05/05/2020", "6/6/2020"])
+    assert [form.example for form in same.forms] == ["31/12/2020", "12/31/2020"]
+    assert same.decided(["05/05/2020", "6/6/2020"], day_first=False).forms == (DateForm("%m/%d/%Y"),)
+
+
 def test_a_few_cells_may_be_in_the_way() -> None:
     texts = [str(number) for number in range(50)] + ["oops"]
     assert not Found.of(texts).forms
@@ -188,7 +222,10 @@ def test_a_form_reads_what_it_writes(form: str, clock: bool, language: str, mome
     assert number * unit == (at - datetime(1970, 1, 1)).total_seconds()  # noqa: DTZ001
 
 
-@pytest.mark.parametrize("form", [NumberForm("."), NumberForm(",", "€"), NumberForm(".", "km / h")])
+@pytest.mark.parametrize(
+    "form",
+    [NumberForm("."), NumberForm(",", "€"), NumberForm(EITHER), NumberForm(EITHER, "%"), NumberForm(".", "km / h")],
+)
 def test_forms_of_numbers_are_kept_as_text(form: NumberForm) -> None:
     assert form_from(saved_form(form)) == form
 
@@ -203,6 +240,7 @@ def test_what_is_no_form_is_refused(text: str) -> None:
     ("example", "why"),
     [
         ("01/02/2020", "which number is the day"),
+        ("05/05/2020", "which number is the day"),
         ("1,234", "which mark is the decimal one"),
         ("word", "neither a number nor a date"),
     ],

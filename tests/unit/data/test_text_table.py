@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood.data.tables import column_names, read_cells, read_table
-from proofwood.data.text_table import Layout, TextFormat, text_format
+from proofwood.data.text_format import TextFormat, text_format
+from proofwood.data.text_table import Layout
 from proofwood.exceptions import DataError, DataWarning
 from proofwood.hints import About
 

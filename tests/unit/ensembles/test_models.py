@@ -93,11 +93,11 @@ def _check(result: Explained, model: Any, *, seed: int = 3) -> None:
     if scores.margin == 0:
         assert [scores.winner(row) for row in cells] == codes.tolist()
     for at in range(0, len(rows) - 1, 7):
-        back = result.row(cells[at], rows[at + 1])
+        back = result.grid.row(cells[at], rows[at + 1])
         assert np.array_equal(result.cells(back), cells[at])
         if model is not None:
             assert result.predict_codes(back[np.newaxis])[0] == codes[at] or scores.margin > 0
-        same = result.row(cells[at], rows[at])
+        same = result.grid.row(cells[at], rows[at])
         assert np.array_equal(same, rows[at], equal_nan=True)
 
 
@@ -607,7 +607,7 @@ def test_rows_stay_near_to_a_given_row() -> None:
     cells = result.cells(x)
     top = int(result.scores.n_thresholds[0])
     cells[0] = 0 if cells[0] == top else top
-    changed = result.row(cells, x)
+    changed = result.grid.row(cells, x)
     assert np.array_equal(changed[1:], x[1:])
     low, _, high, _ = result.interval(0, int(cells[0]), int(cells[0]))
     assert changed[0] in (high, math.nextafter(low, math.inf))

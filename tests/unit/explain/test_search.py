@@ -13,9 +13,8 @@ from proofwood.explain.search import restarts
 from proofwood.explain.search.attribution import attribution, shares
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive, contrastive
-from proofwood.explain.search.questions import Questions, mask_of, members
+from proofwood.explain.search.questions import Questions, TreeBounds, mask_of, members
 from proofwood.explain.search.relevance import relevant
-from proofwood.explain.search.seed import TreeBounds
 from proofwood.explain.search.smallest import HittingSets, smallest
 from tests import naive_explain
 from tests.explain_oracles import TryAll, cases

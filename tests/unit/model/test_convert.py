@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from proofwood.model import evaluate
 from proofwood.model.convert import last_rounded_low, to_sklearn
-from proofwood.model.impurity import low_weights
+from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import LEAF, NodeTable
 from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import diamond, plane, stump

@@ -23,7 +23,8 @@ from proofwood.model.node_table import LEAF
 from proofwood.printable import printable
 from proofwood.report.content import script_json
 from proofwood.report.measures import interval, measured
-from proofwood.report.words import Words
+from proofwood.report.words import Words, at_name
+from proofwood.show.labels import side
 from tests import printed, report_models
 
 
@@ -168,6 +169,45 @@ def test_rules_of_every_kind_of_column_lead_every_row_to_its_leaf(make):
         assert sum(model.model_.feature == 0) > 1
 
 
+def test_both_sides_of_two_levels_have_a_name_as_in_pictures():
+    X = pl.DataFrame({"married": ["yes", "no"] * 20, "town": ["a", "b", "c", "d"] * 10})
+    model = OptimalTreeClassifier(max_depth=2).fit(X, [f"{m}{t in 'ab'}" for m, t in X.rows()])
+    table, labels = model.model_, model._names()
+    words = Words(table, labels)
+    for node in table.splits():
+        for low in (True, False):
+            if labels.feature(table.feature[node]) == "married":
+                assert words.answer(node, low) == f"married {side(table, node, labels, low)}"
+                assert words.answer(node, low) in ("married is yes", "married is no")
+    shown = {text for texts, _ in words.rules(9) for text in texts if text.startswith("married")}
+    assert shown == {"married is yes", "married is no"}
+    exact = {text for texts, _ in words.rules(9, levels=None) for text in texts if text.startswith("married")}
+    assert len({text for text in exact if " is not " in text}) == 1, "true of levels that training did not have"
+
+
+def test_two_levels_with_gaps_have_a_name_and_the_gap():
+    X = pl.DataFrame({"married": ["yes", "no", None] * 20})
+    model = OptimalTreeClassifier(max_depth=1).fit(X, [value or "no" for value in X["married"]])
+    words = Words(model.model_, model._names())
+    assert sorted(words.answer(0, low) for low in (True, False)) == ["married is no or missing", "married is yes"]
+
+
+def test_the_name_of_a_condition_stands_alone():
+    names = ("age group", "age", '"a, b"', "b")
+    for condition, parts in {
+        "age ≤ 3": ("", "age", " ≤ 3"),
+        "age group ≤ 3": ("", "age group", " ≤ 3"),
+        "not b": ("not ", "b", ""),
+        "b is not age": ("", "b", " is not age"),
+        '"a, b" is missing': ("", '"a, b"', " is missing"),
+        "ages ≤ 3": ("ages ≤ 3", "", ""),
+        "2*age + b ≤ 3": ("2*age + b ≤ 3", "", ""),
+    }.items():
+        assert at_name(condition, names) == parts
+        assert "".join(parts) == condition
+    assert at_name("always", ()) == ("always", "", "")
+
+
 def test_long_sets_are_whole_in_what_is_saved(tmp_path):
     model, X, y = report_models.many_levels()
     write_report(model, tmp_path / "r.html", X, y)
@@ -272,6 +312,16 @@ def test_the_picture_has_a_table_beside_it(page, tree):
     assert any("; not married: node " in a["aria-label"] for a in buttons)
     rows = re.search(r'<table id="pw-nodes".*?</table>', page, re.S)[0].count("<tr>")
     assert rows == table.n_nodes + 1
+
+
+def test_the_direction_of_text_in_a_class_ends_with_its_name(tmp_path):
+    """The share after a name from right to left would else stand before it."""
+    y = ["נכון"] * 60 + ["לא"] * 40
+    model = OptimalTreeClassifier(max_depth=1).fit(np.arange(100)[:, None] % 7, y)
+    for language in ("en", "de"):
+        model.report(tmp_path / "r.html", np.arange(100)[:, None] % 7, y, language=language)
+        page = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert re.findall("<bdi>(.*?)</bdi>[”“]: 40[.,]0", page) == ["נכון"]
 
 
 def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):

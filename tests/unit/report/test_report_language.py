@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from babel.messages.pofile import read_po
 
-from proofwood import OptimalTreeClassifier, load, write_report
+from proofwood import OptimalTreeClassifier, OptimalTreeCV, load, write_report
 from proofwood.estimators.claims import _UNITS
 from proofwood.exceptions import DataWarning
+from proofwood.hints import named_by_options
 from proofwood.language import FOLDER, speaking
 from proofwood.model import evaluate
 from proofwood.report.proof import STATUSES, UNITS
@@ -161,6 +162,37 @@ def test_hints_of_a_loaded_model_are_german_too(tmp_path):
     assert "'row' steigt von Zeile zu Zeile, wie Zeilennummern: Übergeben Sie drop=['row']" in text
     assert "ausgelassen: 'one' (konstant)" in text
     assert "Die Datei behauptet: kein Baum mit einer Tiefe von höchstens 2 macht weniger Fehler" in text
+
+
+def test_ways_out_on_the_command_line_are_german_too(tmp_path):
+    """Numbers of rows, an equal column, a class that no leaf predicts, a column with two ways to read its texts."""
+    X = pd.DataFrame({"row": np.arange(300), "day": [f"0{1 + k % 9}/0{1 + k % 7}/2024" for k in range(300)]})
+    X["copy"] = X["of two"] = np.where(X["row"] % 7 == 0, "yes", "no")
+    with pytest.warns(DataWarning, match="written like"):
+        model = OptimalTreeClassifier(max_depth=1).fit(X, X["copy"].where(X["row"] != 7, "rare"))
+    with named_by_options():
+        write_report(model, tmp_path / "r.html", X, X["copy"].where(X["row"] != 7, "rare"), language="de")
+    text = text_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "wie Zeilennummern: Sagen Sie --drop row, falls die Spalte für neue Zeilen keine Bedeutung hat" in text
+    assert "und wurde nicht gelesen: Sagen Sie, welche Form gilt, etwa --written-as day=" in text
+    assert "--class-weight balanced gibt allen Klassen dasselbe Gewicht" in text
+    for english in ("say --", "pass ", "gives all classes", "class_weight=", "drop=["):
+        assert english not in text
+
+
+def test_leaves_and_folds_say_their_shares_in_german(tmp_path):
+    X, y = report_models.people(1500)
+    fresh = report_models.people(400)
+    model = OptimalTreeCV(max_depth=2).fit(X, y)
+    write_report(model, tmp_path / "r.html", X, y, language="de", include_rows=True)
+    text = text_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert re.search(
+        r"Mittel aus 5 Teilen, die der Reihe nach zurückgehalten wurden; 95-%-Intervall \d+,\d bis \d+,\d %", text
+    )
+    assert re.search(r"\d % von [\d.]+ Zeilen", text)
+    assert "Nächste falsche Zeile" in text
+    write_report(model, tmp_path / "r.html", X, y, X_val=fresh[0], y_val=fresh[1], language="de")
+    assert re.search(r"neu: \d+ % von \d+", text_of((tmp_path / "r.html").read_text(encoding="utf-8")))
 
 
 def test_statuses_and_units_of_results_are_messages():

@@ -25,8 +25,9 @@ from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 from proofwood.model.reshape import preorder, reduce
 from proofwood.printable import in_sentence
 from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
-from proofwood.show.labels import shorten
+from proofwood.show.labels import rows_texts, shorten, with_share
 from proofwood.show.layout import arrange
+from proofwood.show.svg import model_svg
 from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import NAN, diamond, table_of
 
@@ -299,7 +300,7 @@ def test_pictures_are_readable():
     assert table.n_leaves == 16
     ax = plot_tree(table, names)
     assert_readable(ax, 31)
-    assert ax.get_figure().get_figwidth() < 24
+    assert ax.get_figure().get_figwidth() < 25
     assert min(t.get_fontsize() for t in ax.texts) > 7
     assert_readable(plot_tree(mixed(), MIXED), 6)
     assert_readable(plot_tree(diamond()), 5)
@@ -405,3 +406,18 @@ def test_other_models_quote_too() -> None:
     model = DecisionTreeClassifier().fit(frame, [0, 1] * 5)
     assert str(Explainer(model).abductive(frame.iloc[[0]])).startswith('"x and y" <= 0.5')
     assert '"x and y" = ' in str(Explainer(model).contrastive(frame.iloc[[0]]))
+
+
+def test_leaves_say_the_share_of_their_class():
+    weight = [[57.0, 63.0], [57.0, 43.0], [0.0, 20.0]]
+    table = table_of([0], [1], [2], [0, 1], 0.5, label=[0, 0, 1], weight=weight, rows=[120, 100, 20])
+    shares = [with_share(table, leaf, rows_texts(table, leaf)) for leaf in (1, 2)]
+    assert shares == [["57\u202f% of 100 rows", "43 wrong"], ["20 rows"]], "all of a leaf without wrong rows"
+    weighted = table_of([0], [1], [2], [0, 1], 0.5, label=[0, 0, 1], weight=weight, rows=[22, 2, 20])
+    told = ["2 rows", "57\u202f% of weight 100", "43 wrong"]
+    assert with_share(weighted, 1, rows_texts(weighted, 1)) == told
+    assert "57\u202f% of 100 rows" in model_svg(table)
+    fresh = np.array([[3, 2], [3, 2], [0, 0]])
+    drawn = model_svg(table, fresh=fresh)
+    assert "new: 60\u202f% of 5" in drawn
+    assert "new: no rows" in drawn

@@ -14,6 +14,7 @@ from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
 from proofwood.cli.learners.tree import TREE
 from proofwood.estimators.registry import learner
 from proofwood.exceptions import DataError
+from proofwood.hints import parameter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +71,7 @@ def settings_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         _require_option(name, option)
         known = OPTIONS[name].by_name[option].values
         if known:
-            one_of(value, known, f"{option}={value!r}")
+            one_of(value, known, parameter(option, value))
     return {option: value for option, value in given.items() if not OPTIONS[name].by_name[option].needs_table}
 
 

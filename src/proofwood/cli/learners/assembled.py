@@ -12,6 +12,7 @@ from proofwood.cli.command import Command
 from proofwood.cli.completion import beginning, columns
 from proofwood.cli.learners import OPTIONS, all_options
 from proofwood.cli.learners.option import Option
+from proofwood.exceptions import DataError
 
 
 def with_learner_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -53,8 +54,19 @@ def _parameter(option: Option) -> inspect.Parameter:
 class LearnersCommand(Command):
     """A command whose help lists the options of each learner under its name, with the help texts of the learner.
 
-    After ``--model NAME`` the help lists only the options of this learner.
+    After ``--model NAME`` the help lists only the options of this learner. Some options may be typed without a value.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; say on standard error which value stands for one that was not typed."""
+        for option in () if ctx.resilient_parsing else all_options().values():
+            try:
+                args, alone = option.completed(args)
+            except DataError as error:
+                raise typer.BadParameter(str(error), ctx=ctx) from error
+            if alone and option.alone is not None:
+                typer.echo(f"proofwood: {option.flag}: {option.alone[0]} {option.alone[1]}", err=True)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the lists of arguments and options. ``ctx`` has no type: typer renames its class between versions."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +27,7 @@ class Option:
     read : function that parses the typed value; ValueError if it cannot
     needs_table : whether the value names columns or labels, so that :attr:`LearnerOptions.with_table` parses it
     values : all permitted values, if the option takes one of a few words; else empty
+    alone : for an option of whole numbers that may be typed without one, the number that it means, and of what
     """
 
     name: str
@@ -32,11 +37,35 @@ class Option:
     read: Callable[[Any], Any] = lambda value: value
     needs_table: bool = False
     values: tuple[str, ...] = ()
+    alone: tuple[int, str] | None = None
 
     @property
     def flag(self) -> str:
         """The option as typed, such as ``--max-depth``."""
         return f"--{self.name.replace('_', '-')}"
+
+    def completed(self, args: Sequence[str]) -> tuple[list[str], bool]:
+        """Arguments with the value that stands for none behind this option, and whether it was put in.
+
+        Raises
+        ------
+        DataError
+            If the word behind the option is neither a number nor another option.
+        """
+        args = list(args)
+        if self.alone is None or self.flag not in args:
+            return args, False
+        value, what = self.alone
+        place = args.index(self.flag) + 1
+        word = args[place] if place < len(args) else None
+        if word is not None and re.fullmatch(r"[+-]?\d+", word):
+            return args, False
+        if word is not None and not word.startswith("-"):
+            raise DataError(
+                f"{self.flag} {shlex.quote(word)}: expected a number of {what}, such as {self.flag} {value}; without a "
+                f"number, {self.flag} stands at the end or before another option, and means {value}"
+            )
+        return [*args[:place], str(value), *args[place:]], True
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,13 @@ TREE = LearnerOptions(
         Option("max_depth", int, "Most tests on a path; 3 by default."),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
-        Option("cv", int, "Choose depth (up to --max-depth) and price of leaves by cross-validation.", "FOLDS"),
+        Option(
+            "cv",
+            int,
+            "Choose depth (up to --max-depth) and price of leaves by cross-validation; 5 folds without a number.",
+            "FOLDS",
+            alone=(5, "folds"),
+        ),
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
         CHECKPOINT,
     )

@@ -36,8 +36,18 @@ from proofwood.ensembles.forest import (
     summing_noise,
 )
 from proofwood.ensembles.readers.catboost_file import HASHES, SavedCatBoost, saved
-from proofwood.ensembles.readers.outputs import Sums, beyond_half, both_sides, codes_from, column_of
-from proofwood.ensembles.readers.reading import Adapted, column_names, listed, mixed, plain
+from proofwood.ensembles.readers.reading import (
+    Adapted,
+    Sums,
+    beyond_half,
+    both_sides,
+    codes_from,
+    column_names,
+    column_of,
+    listed,
+    mixed,
+    plain,
+)
 from proofwood.ensembles.readers.register import target_of
 from proofwood.ensembles.readers.sklearn import probabilities_of, unnamed
 from proofwood.ensembles.sources import Source

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import is_frame
+from proofwood.data.frames import is_frame
 from proofwood.data.kinds import Kind
 from proofwood.ensembles.forest import Forest
 from proofwood.ensembles.readers.reading import Adapted, column_names, mixed, numbers

@@ -10,7 +10,7 @@ import numpy as np
 
 from proofwood.ensembles.forest import DOUBLE, Forest, Link, merged, summing_noise
 from proofwood.ensembles.readers.members import Together, mean_of, members_of, names_within, unasked
-from proofwood.ensembles.readers.outputs import codes_of, greatest
+from proofwood.ensembles.readers.reading import codes_of, greatest
 from proofwood.ensembles.readers.register import Asked, Reading, register
 from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.ensembles.readers.voting import shares_of_votes, votes

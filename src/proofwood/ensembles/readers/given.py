@@ -1,24 +1,35 @@
-"""The user's rows: which columns of a container a model needs, and in which forms the model may accept them.
+"""The user's rows: which columns of a container a model needs, and what the model itself predicts for the container.
 
 :meth:`Header.opened` opens each container once. Its result has the table for the readers, and the rows as the user gave
-them, for which the model itself predicts (:mod:`proofwood.ensembles.door`).
+them. :meth:`Header.ask` calls the model with these; :mod:`proofwood.ensembles.door` explains why.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from proofwood.data.columns import as_dense, as_frame, is_frame, is_pandas, is_polars, is_sparse
+from proofwood.data.frames import as_dense, as_frame, is_frame, is_pandas, is_polars, is_sparse
 from proofwood.exceptions import DataError
-from proofwood.printable import shown
+from proofwood.printable import first_line, shown
 
 By = Literal["name", "place"]
 """How the columns of a container were found: by name, or by position."""
+Ask = Callable[[Any], npt.NDArray[Any]]
+"""The predictions of a model for rows."""
+
+CHECKED = "checked"
+"""Text for a row that the model itself predicted, and whose class was compared with this prediction."""
+UNCHECKED = "not checked"
+"""First words of the text for a row that no model could predict."""
+BY_PLACE = "columns by place"
+"""Text for rows whose column names were not used, because the model has no column names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +100,8 @@ class Header:
                 "missing values"
             )
         every = tuple(range(len(self.names)))
+        if isinstance(X, np.ndarray) or not (is_sparse(X) or is_frame(X)):
+            return Given(X if table else None, X, "place", every)
         if is_sparse(X):
             if not self._takes_sparse:
                 raise DataError(
@@ -98,8 +111,6 @@ class Header:
                 )
             X = X if len(X.shape) == 2 else X.reshape(1, -1)  # a row of a sparse array
             return Given(X, _dense(X, self.gap), "place", every)
-        if not is_frame(X):
-            return Given(X if table else None, X, "place", every)
         frame = as_frame(X)
         rows = X if hasattr(X, "schema") and hasattr(X, "to_batches") else frame  # a table of Arrow, which some take
         columns = [str(name) for name in frame.columns]
@@ -127,7 +138,7 @@ class Header:
         """Whether the model predicts the same for a sparse matrix as for an array; its steps are tried only once."""
         return self.alike is None or self.alike()
 
-    @property
+    @cached_property
     def reaching(self) -> list[int]:
         """Sorted indices of the columns that reach the model, which are its inputs."""
         return sorted(self.needed)
@@ -205,6 +216,43 @@ class Header:
         elif is_polars(given.table):
             yield "a frame of polars", given.table
 
+    def ask(
+        self, ask: Ask | None, given: Given, dressed: Callable[[Any], Any] | None
+    ) -> tuple[npt.NDArray[Any] | None, str, Any]:
+        """The model's predictions for the given rows, a text on how it was called, and the container that it took.
+
+        If the model refuses the container, the same values are put into another one.
+
+        Parameters
+        ----------
+        ask : function of rows that returns the predictions of the model; None if the model cannot predict rows. Then
+            the predictions are None
+        given, dressed : as in :meth:`forms`
+
+        Raises
+        ------
+        DataError
+            If the model refuses the rows in every form.
+        """
+        place = f"; {BY_PLACE}" if given.by == "place" and hasattr(given.rows, "columns") else ""
+        if ask is None:
+            return None, f"{UNCHECKED}: the object given cannot predict rows{place}", None
+        refusal: Exception | None = None
+        for form, rows in self.forms(given, dressed):
+            try:
+                found = quietly(ask, rows)
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a library may refuse rows with any error; it is reported below
+                refusal = refusal or error
+                continue
+            return found, (f"{CHECKED} as {form}" if form else CHECKED) + place, rows
+        assert refusal is not None
+        raise DataError(
+            f"the model itself does not predict these rows, so there is nothing to explain: model.predict raises "
+            f"{type(refusal).__name__}({first_line(refusal)!r}). Give the rows in a form that model.predict accepts"
+        ) from refusal
+
     def frame_of(self, given: Given) -> Any:
         """The rows as a pandas frame of plain types, with the model's names; None if pandas is not installed."""
         try:
@@ -223,6 +271,13 @@ class Header:
             made = pd.DataFrame([list(row) for row in table], columns=list(names))
             columns = [_plain_series(made.iloc[:, j]) for j in range(made.shape[1])]
         return pd.DataFrame({names[j]: column for j, column in zip(given.present, columns, strict=True)})
+
+
+def quietly(ask: Ask, rows: Any) -> npt.NDArray[Any]:
+    """The predictions of a model, without its warnings: users see these when they call the model themselves."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ask(rows)
 
 
 def numbers_alone(rows: Any) -> bool:

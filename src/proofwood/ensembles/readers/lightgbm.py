@@ -26,7 +26,7 @@ from proofwood.ensembles.forest import (
 from proofwood.ensembles.readers.categories import Categories
 from proofwood.ensembles.readers.lightgbm_file import SavedLightGBM, saved
 from proofwood.ensembles.readers.nodes import with_gap
-from proofwood.ensembles.readers.outputs import beyond_half, both_sides, codes_from, floats_from, greatest
+from proofwood.ensembles.readers.reading import beyond_half, both_sides, codes_from, floats_from, greatest
 from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 

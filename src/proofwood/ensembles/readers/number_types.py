@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_frame, is_pandas, is_polars
+from proofwood.data.frames import is_frame, is_pandas, is_polars
 from proofwood.ensembles.steps import bisected, rank, ranked
 from proofwood.model.node_table import FloatArray
 

@@ -33,8 +33,7 @@ from proofwood.ensembles.forest import (
 )
 from proofwood.ensembles.readers.onnx_graph import FLOAT, Graph, attributes_of, loaded
 from proofwood.ensembles.readers.onnx_trees import MODES, Tests
-from proofwood.ensembles.readers.outputs import codes_of
-from proofwood.ensembles.readers.reading import Adapted, plain
+from proofwood.ensembles.readers.reading import Adapted, codes_of, plain
 from proofwood.ensembles.sources import Source
 from proofwood.model.node_table import FloatArray, IntArray
 

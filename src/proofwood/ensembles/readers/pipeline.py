@@ -22,12 +22,11 @@ from proofwood.ensembles.forest import Forest, Stack
 from proofwood.ensembles.readers.given import Header
 from proofwood.ensembles.readers.nodes import with_gap
 from proofwood.ensembles.readers.number_types import DOUBLE, that_matter, types_of
-from proofwood.ensembles.readers.outputs import codes_from, floats_from
 from proofwood.ensembles.readers.preparation import Preparation, Told, alike_in_sparse, made_by
 from proofwood.ensembles.readers.prepared_columns import Known, TableColumn, known_columns, sides_of
 from proofwood.ensembles.readers.prepared_rows import ColumnReader, PreparedRows
 from proofwood.ensembles.readers.prepared_tests import Rewriting
-from proofwood.ensembles.readers.reading import Adapted, absent, column_names
+from proofwood.ensembles.readers.reading import Adapted, absent, codes_from, column_names, floats_from
 from proofwood.ensembles.readers.register import Asked, Reading, register
 from proofwood.ensembles.readers.sklearn import unnamed
 from proofwood.ensembles.readers.targets import OneTarget

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from proofwood.data.columns import is_frame, is_pandas, is_polars
+from proofwood.data.frames import is_frame, is_pandas, is_polars
 from proofwood.ensembles.forest import ScoredTree
 from proofwood.ensembles.readers.number_types import NumberType
 from proofwood.ensembles.readers.reading import Adapted, absent, as_numbers, columns_of

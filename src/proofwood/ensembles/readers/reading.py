@@ -1,4 +1,7 @@
-"""The result of a reader: a model as a forest, its columns, and functions that read the rows of a table for it."""
+"""The result of a reader: a model as a forest, its columns, and functions that read the rows of a table for it.
+
+Below: what readers share, from rows of numbers and categories to class codes of predictions.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_frame, is_pandas, read_columns
+from proofwood.data.columns import read_columns
+from proofwood.data.frames import is_frame, is_pandas
 from proofwood.data.kinds import Kind, Taken
-from proofwood.ensembles.forest import Forest
+from proofwood.ensembles.forest import Forest, Link
 from proofwood.ensembles.readers.given import Header
 from proofwood.ensembles.sources import Source
 from proofwood.ensembles.space import Input
 from proofwood.exceptions import DataError
-from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.printable import shown
 
 
@@ -110,7 +114,7 @@ def column_names(known: Sequence[str] | None, n_columns: int, given: Sequence[st
 
 def numbers(X: Any, names: Sequence[str]) -> FloatArray:
     """A table of numbers as float64 columns in the order of ``names``; a frame is read by name."""
-    if is_frame(X):
+    if not isinstance(X, np.ndarray) and is_frame(X):
         columns = read_columns(in_order(X, names))
         for column in columns.columns:
             if column.kind in (Kind.NOMINAL, Kind.ORDERED):
@@ -356,12 +360,13 @@ def kinds_of_types(table: Any, columns: Sequence[int]) -> list[Kind]:
     table : a frame or an array-like with the columns of the model
     columns : indices of columns in it
     """
+    if isinstance(table, np.ndarray):
+        return [_kind_of_dtype(table.dtype)] * len(columns)
     if is_pandas(table):
         return [_kind_of_column(table.iloc[:, j]) for j in columns]
     if is_frame(table):
         return [_kind_of_polars(table.dtypes[j]) for j in columns]
-    kind = _kind_of_dtype(table.dtype) if isinstance(table, np.ndarray) else Kind.NUMERIC
-    return [kind] * len(columns)
+    return [Kind.NUMERIC] * len(columns)
 
 
 def _kind_of_column(column: Any) -> Kind:
@@ -393,5 +398,71 @@ def _kinds(table: Any, columns: Sequence[int]) -> list[Kind]:
         idle = {name for j, name in enumerate(names) if j not in columns}
         read = read_columns(table, skip=idle).columns
         return [read[j].kind for j in columns]
-    found = {"i": Kind.INTEGER, "u": Kind.INTEGER, "b": Kind.BOOLEAN}.get(table.dtype.kind, Kind.NUMERIC)
-    return [found] * len(columns)
+    return [_kind_of_dtype(table.dtype)] * len(columns)
+
+
+# -------------------------------------------------------------------------------------------------------- predictions
+
+
+def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
+    """The position of each label among the classes; -1 if a label is not a class."""
+    position = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    return np.array([position.get(label, -1) for label in np.asarray(labels).ravel().tolist()], dtype=np.int64)
+
+
+def codes_from(call: Callable[[Any], Any], classes: npt.NDArray[Any], X: Any) -> IntArray:
+    """(n_rows,) class codes of the labels that ``call`` returns for rows."""
+    return codes_of(call(X), classes)
+
+
+def floats_from(call: Callable[[Any], Any], X: Any) -> FloatArray:
+    """(n_rows,) or (n_rows, n_classes) the numbers that ``call`` returns for rows, in float64."""
+    return np.asarray(call(X), dtype=np.float64)
+
+
+def column_of(call: Callable[[Any], Any], target: int, X: Any) -> FloatArray:
+    """(n_rows,) column ``target`` of the numbers that ``call`` returns for rows, in float64."""
+    given = floats_from(call, X)
+    return given.reshape(len(given), -1)[:, target]
+
+
+def both_sides(call: Callable[[Any], FloatArray], X: Any) -> FloatArray:
+    """(n_rows, 2) probabilities of two classes, if ``call`` returns those of the second class."""
+    yes = call(X)
+    return np.stack([1 - yes, yes], axis=1)
+
+
+def beyond_half(call: Callable[[Any], FloatArray], X: Any) -> IntArray:
+    """(n_rows,) 1 for rows for which ``call`` returns more than 0.5, else 0."""
+    return np.asarray(call(X) > 0.5, dtype=np.int64)
+
+
+def greatest(call: Callable[[Any], Any], X: Any) -> IntArray:
+    """(n_rows,) the index of the first greatest number of each row; codes (n_rows,) are returned unchanged."""
+    given = np.asarray(call(X))
+    return np.asarray(given.argmax(axis=1) if given.ndim == 2 else given, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """How an XGBoost or CatBoost model turns its sums into predictions.
+
+    Parameters
+    ----------
+    places : (n_outputs,) for each sum of the model, its index among the scores here; -1 if the sum is not used
+    base : (n_scores,) scores before any tree
+    cut : a single sum above this number predicts the second class; 0 for all other kinds
+    classes : the labels; empty for a number
+    link : the link of a number, or of the probability of two classes; else None
+    kind : "number"; "binary", two classes by one sum; "label", one label of several; "classes", one sum per class; or
+        "one of two", a softmax of two classes, each of which XGBoost's scikit-learn class treats as a separate label
+    target : number of the output that is read
+    """
+
+    places: IntArray
+    base: FloatArray
+    cut: float
+    classes: npt.NDArray[Any]
+    link: Link | None
+    kind: str
+    target: int

@@ -27,7 +27,7 @@ from proofwood.ensembles.forest import (
     one_hot,
     summing_noise,
 )
-from proofwood.ensembles.readers.outputs import codes_from, column_of, floats_from, greatest
+from proofwood.ensembles.readers.reading import codes_from, column_of, floats_from, greatest
 from proofwood.ensembles.readers.register import SHARES, Asked, register, target_of
 from proofwood.ensembles.readers.targets import one_target
 from proofwood.ensembles.readers.voting import shares_of_votes, votes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import is_pandas
+from proofwood.data.frames import is_pandas
 from proofwood.ensembles.forest import (
     LINKED,
     NO_CLASSES,
@@ -27,7 +27,7 @@ from proofwood.ensembles.forest import (
 )
 from proofwood.ensembles.readers.categories import Categories
 from proofwood.ensembles.readers.nodes import with_gap
-from proofwood.ensembles.readers.outputs import Sums, beyond_half, both_sides, column_of, greatest
+from proofwood.ensembles.readers.reading import Sums, beyond_half, both_sides, column_of, greatest
 from proofwood.ensembles.readers.register import target_of
 from proofwood.ensembles.readers.sklearn import coded, probabilities_of, unnamed
 from proofwood.ensembles.readers.xgboost_file import (

@@ -10,7 +10,7 @@ from proofwood.ensembles.regions import in_region, units
 from proofwood.ensembles.space import Key
 from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.question import Question
+from proofwood.explain.question import Question, features_of
 from proofwood.explain.search.extract import Found, NotSufficientError
 from proofwood.explain.search.extract import abductive as find_abductive
 from proofwood.explain.search.inflate import Inflated
@@ -39,15 +39,15 @@ def abductive(
     q.require_plausible()
     if certificate:
         uncertified(q.model)
-    given = [] if order is None else q.features(order, "order")
-    kept, left_free = q.features(keep, "keep"), q.features(free, "free")
-    first = None if start is None else q.features(start, "start")
+    given = [] if order is None else features_of(q.model, order, "order")
+    kept, left_free = features_of(q.model, keep, "keep"), features_of(q.model, free, "free")
+    first = None if start is None else features_of(q.model, start, "start")
     strict = given if order is not None and not smallest else None
     found = _one(q, strict, kept, left_free, first)
-    status, lower = status_of(found, "sufficient"), float("nan")
+    status, lower = found.status("sufficient"), float("nan")
     if smallest and found.proved:
         found, status, lower = _smallest(q, found, kept, left_free)
-    low, high = q.box(found.features)
+    low, high = q.scores.box(q.cells, found.features)
     result = q.explanation(
         "abductive",
         found.features,
@@ -63,13 +63,6 @@ def abductive(
     if inflate and found.proved:
         result, maximal = _inflated(q, result, given)
     return certified(q, result, left_free, maximal) if certificate else result
-
-
-def status_of(found: Found, incomplete: str) -> str:
-    """The status of a search result; ``incomplete`` is the status if it is correct but perhaps not minimal."""
-    if not found.proved:
-        return "unknown"
-    return "minimal" if found.complete else incomplete
 
 
 def _one(
@@ -88,7 +81,7 @@ def _one(
     except NotSufficientError as error:
         names = [q.model.feature_names[feature] for feature in free]
         cells = q.changing[q.change_of(q.all & ~mask_of(free))]
-        witness = q.model.row(cells, like=q.row)
+        witness = q.model.grid.row(cells, like=q.row)
         raise NotSufficientError(
             f"free={names}: a change of only these features can change the class, as in the row {witness.tolist()}. "
             "Every explanation needs at least one of them: remove some of them from free.",
@@ -104,7 +97,7 @@ def _smallest(q: Question, found: Found, keep: list[int], free: list[int]) -> tu
     best = find_smallest(q, keep=keep, free=free, start=found)
     assert best is not None, "some set suffices"
     lower = float(best.lower_bound)
-    status = "smallest" if best.smallest else status_of(best, "sufficient")
+    status = "smallest" if best.smallest else best.status("sufficient")
     if best.smallest and q.scores.margin and (real := _least_size(q, keep, free)) < lower:
         status, lower = status + UP_TO_ROUNDING, float(real)
     return best, status, lower

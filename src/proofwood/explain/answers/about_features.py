@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from proofwood import arguments
 from proofwood.ensembles.space import Key
-from proofwood.explain.question import Question
+from proofwood.explain.question import Question, features_of
 from proofwood.explain.search.attribution import Attribution
 from proofwood.explain.search.attribution import attribution as find_attribution
 from proofwood.explain.search.questions import Questions, mask_of
@@ -16,7 +16,7 @@ from proofwood.explain.search.questions import Questions, mask_of
 def is_sufficient(q: Question, features: Iterable[Key]) -> bool | None:
     """Whether the given features suffice for the class; None if a limit or rounding leaves this undecided."""
     q.require_plausible()
-    fixed = q.features(features, "features")
+    fixed = features_of(q.model, features, "features")
     changes = q.ask(mask_of(fixed))
     if not changes:
         return None if changes is None else True

@@ -81,7 +81,7 @@ def _task(
     limits = {position(key, names, "within"): allowed for key, allowed in within.items() if key not in _groups(q)}
     tied = [_tied(q, j, measure.tariff, limits.get(j), kept=j in kept) for j in columns]
     at = {j: i for i, j in enumerate(columns)}
-    low, high = measure.box
+    low, high = q.scores.box(q.cells, measure.fixed)
     for j in columns:
         for g in model.grid.of_input[j]:
             if model.grid.columns[g].role == "missing" and j in asked:  # a comparison with a missing value is false
@@ -138,7 +138,7 @@ def _tied(q: Question, j: int, tariff: Tariff, allowed: object, *, kept: bool) -
     if allowed is not None:
         a, b = permitted_numbers(model, q.row, j, allowed)
         low, high = max(low, a), min(high, b)
-    choice = any(j in model.inputs_of(f) for f in range(model.scores.n_features) if model.is_choice(f))
+    choice = any(j in model.inputs_of(f) for f in model.choices)
     down, up = float(tariff.down[j]), float(tariff.up[j])
     if not missing and not choice:
         low, high = (own if math.isinf(down) else low), (own if math.isinf(up) else high)

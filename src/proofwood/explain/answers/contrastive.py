@@ -12,7 +12,6 @@ import numpy as np
 from proofwood import arguments
 from proofwood.ensembles.linear import Constraint, read_constraints
 from proofwood.ensembles.space import Key
-from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.certified import certified, certified_distance, uncertified
 from proofwood.explain.answers.constrained import constrained
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
@@ -21,7 +20,7 @@ from proofwood.explain.nearest.search import TOLERANCE, Nearest, cheapest, neare
 from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.refute import NoCertificateError
-from proofwood.explain.question import Question
+from proofwood.explain.question import Question, features_of
 from proofwood.explain.search.extract import Found
 from proofwood.explain.search.extract import contrastive as find_contrastive
 from proofwood.explain.search.questions import members
@@ -37,8 +36,8 @@ def contrastive(
     arguments.flags(smallest=smallest, certificate=certificate)
     if certificate:
         uncertified(q.model)
-    fixed = q.features(immutable, "immutable")
-    given = None if order is None or smallest else q.features(order, "order")
+    fixed = features_of(q.model, immutable, "immutable")
+    given = None if order is None or smallest else features_of(q.model, order, "order")
     lower = float("nan")
     found = find_contrastive(q, order=given, immutable=fixed)
     if smallest and found is not None and found.proved:
@@ -47,7 +46,7 @@ def contrastive(
     if found is None:
         result = q.explanation("contrastive", (), "none", {}, immutable=tuple(fixed))
     else:
-        status = "smallest" if smallest and found.smallest else status_of(found, "changing")
+        status = "smallest" if smallest and found.smallest else found.status("changing")
         result = q.explanation(
             "contrastive", found.features, status, found.witnesses, lower_bound=lower, immutable=tuple(fixed)
         )
@@ -58,7 +57,7 @@ def _smallest(q: Question, fixed: list[int], start: Found) -> Found:
     """The fewest features whose change can change the class, from a nearest row if prices can count features."""
     prices = count_prices(q.model, q.cells) if isinstance(q.oracle, SearchOracle) else None
     if prices is not None:
-        near = cheapest(q, prices, q.box(fixed), starts=[next(iter(start.witnesses.values()))])
+        near = cheapest(q, prices, q.scores.box(q.cells, fixed), starts=[next(iter(start.witnesses.values()))])
         lower = math.ceil(near.lower_bound - TOLERANCE)
         features = frozenset(members(0 if near.cells is None else q.learn_witness(near.cells)))
         if near.cells is not None and features and (len(features) < len(start.features) or len(features) <= lower):
@@ -87,14 +86,14 @@ def counterfactual(
     If there is a time limit and a certificate is asked for, the search gets half of the time.
     """
     arguments.choice(metric, "metric", get_args(Metric))
-    linear = read_constraints(constraints, q.model.inputs)
+    linear = () if constraints is None else read_constraints(constraints, q.model.inputs)
     q.stated = {"weights": weights, "within": within}
     arguments.flags(certificate=certificate)
     if metric == "changes" and weights is not None:
         raise ValueError(
             "weights are not for metric='changes', which counts 1 for each changed feature: use metric='l1'"
         )
-    fixed = q.features(immutable, "immutable")
+    fixed = features_of(q.model, immutable, "immutable")
     measure = measure_of(q.model, q.row, q.cells, metric, weights, within=within, fixed=fixed)
     if certificate:
         uncertified(q.model, linear, measure)
@@ -151,7 +150,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         differs = ~((row == q.row) | (np.isnan(row) & np.isnan(q.row)))
         features = [f for f in range(q.scores.n_features) if differs[q.model.inputs_of(f)].any()]
         length = measure.length(best.distance)
-    simply = np.array_equal(row, q.model.row(best.cells, like=q.row), equal_nan=True)  # the cells say which row it is
+    plain = q.model.grid.row(best.cells, like=q.row)  # the cells say which row this is
     return q.explanation(
         "counterfactual",
         features,
@@ -159,7 +158,7 @@ def _found(q: Question, best: Nearest, measure: Measure, constraints: Sequence[C
         dict.fromkeys(features, best.cells),
         distance=length,
         lower_bound=min(length, lower),
-        found_row=row if constraints or not simply else None,
+        found_row=row if constraints or not np.array_equal(row, plain, equal_nan=True) else None,
         **stated,
     )
 

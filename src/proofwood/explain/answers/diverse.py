@@ -22,7 +22,7 @@ from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.nearest.measure import Metric
 from proofwood.explain.nearest.tariffs import Weights
-from proofwood.explain.question import Question
+from proofwood.explain.question import Question, features_of
 
 Features = Iterable[Key]
 
@@ -77,7 +77,7 @@ def counterfactuals(
         raise TypeError("limit=None: expected an integer from 1, the number of rows to find")
     stated = None if constraints is None else arguments.several(constraints, "constraints", EXAMPLE)
     queue = _Queue(q, {"metric": metric, "weights": weights, "within": within, "constraints": stated})
-    queue.branch(frozenset(q.features(immutable, "immutable")))
+    queue.branch(frozenset(features_of(q.model, immutable, "immutable")))
     answers: list[Explanation] = []
     while len(answers) < most and (next_one := queue.pop()) is not None:
         fixed, found = next_one

@@ -29,7 +29,9 @@ from proofwood.explain.question import Engines
 from proofwood.explain.rule import Within, row_text, value_text
 from proofwood.explain.search.copies import Cells, Copies, TwoCopies
 from proofwood.explain.search.differing import Differing
+from proofwood.markup import titled
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import printable
 
 DRAWING = 0.3
 """Share of the time in which random rows are tried."""
@@ -81,6 +83,19 @@ class Independence(Kept):
         rest = row_text(self.model, self.rows[0], self.limits, without=[at])
         label, then = self.classes
         return f"the class depends on {self.feature}: {label} with {one} and {then} with {other}, where {rest}"
+
+    def _repr_html_(self) -> str:
+        if self.rows is None or self.classes is None:
+            return titled(printable(str(self)), "", (), ())
+        texts = [
+            (name, *(value_text(self.model, row, at, within=self.limits) for row in self.rows))
+            for at, name in enumerate(self.model.feature_names)
+            if self.model.inputs_of(at)
+        ]
+        texts.sort(key=lambda line: line[0] != self.feature)
+        told = f"the class depends on {self.feature}{limits_text(self.model, self.limits)}"
+        head = ("feature", *(f"predicted {label}" for label in self.classes))
+        return titled(told, "two rows that differ in this feature alone", head, texts, scroll=True)
 
 
 def independence(engines: Engines, feature: Key, where: Mapping[Key, object] | None, clock: Clock) -> Independence:

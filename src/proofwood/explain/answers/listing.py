@@ -61,7 +61,7 @@ def _listed(
     """Iterate over explanations of a kind; add those of any kind that are correct only up to rounding to ``doubts``."""
     q.restart()
     for item in memory.stepwise(memory_limit, iter(run)):
-        low, high = q.box(item.features)
+        low, high = q.scores.box(q.cells, item.features)
         box = {"low": low, "high": high} if item.kind == "abductive" else {}
         found = q.explanation(item.kind, item.features, "minimal", item.witnesses, **box)
         if not found.exact:

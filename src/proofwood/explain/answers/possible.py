@@ -13,7 +13,7 @@ from proofwood import arguments
 from proofwood.certificates.space import Limit
 from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock
-from proofwood.ensembles.considered import stated_limits
+from proofwood.ensembles.considered import among_rows, limits_text, stated_limits
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.kept import Kept
 from proofwood.ensembles.outline import outline_of_rows
@@ -23,6 +23,7 @@ from proofwood.explain.proofs.possible import possible_certificate
 from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.explain.question import Engines
 from proofwood.explain.rule import Limits, Within, row_text
+from proofwood.markup import titled
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -60,15 +61,28 @@ class Possible(Kept):
     def _outlined(self) -> dict[str, Any]:
         return {"model": outline_of_rows(self.model, list(self.rows.values()))}
 
-    def __str__(self) -> str:
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """Each class as text, whether it is possible, and a row with it; the row is empty if none is known."""
         words = {True: "possible", False: "impossible", None: "unknown"}
-        lines = []
-        for label, answer in self.classes.items():
-            line = f"{label}: {words[answer]}"
-            if label in self.rows:
-                line += f", {row_text(self.model, self.rows[label], self.limits)}"
-            lines.append(line)
-        return "\n".join(lines)
+        return [
+            (str(label), words[answer], row_text(self.model, self.rows[label], self.limits))
+            if label in self.rows
+            else (str(label), words[answer], "")
+            for label, answer in self.classes.items()
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label}: {answer}{row and ', '}{row}" for label, answer, row in self._lines())
+
+    def _repr_html_(self) -> str:
+        lines = self._lines()
+        n_found, n_unknown = (sum(answer == told for _, answer, _ in lines) for told in ("possible", "unknown"))
+        classes = "class" if len(lines) == 1 else "classes"
+        title = f"{n_found} of {len(lines)} {classes} possible" + (f", {n_unknown} unknown" if n_unknown else "")
+        told = f"{title}{limits_text(self.model, self.limits)}{among_rows(self.model)}"
+        # The classes that are possible come first: of hundreds, few are.
+        lines.sort(key=lambda line: ("possible", "unknown", "impossible").index(line[1]))
+        return titled(told, "", ("class", "in this region", "such as"), lines, scroll=True)
 
 
 class Region:
@@ -157,7 +171,7 @@ class Region:
             for j, given in enumerate(self.model.inputs):
                 limits = self.limits.get(j, (given.low, given.high))
                 like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
-        row = self.model.row(cells, like=like)
+        row = self.model.grid.row(cells, like=like)
         for j, limits in self.limits.items():  # choose a permitted category among those that the model treats alike
             if isinstance(limits, frozenset) and row[j] not in limits:
                 for code in sorted(limits):

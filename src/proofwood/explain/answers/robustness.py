@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proofwood.ensembles.considered import among_rows
 from proofwood.ensembles.space import Key
@@ -15,6 +15,11 @@ from proofwood.explain.nearest.measure import Metric
 from proofwood.explain.nearest.tariffs import Weights
 from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.explain.question import Question
+from proofwood.markup import titled
+from proofwood.printable import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +67,45 @@ class Robustness:
         """The proof of the radius, if asked for; see ``proofs.certificate.write_certificate``."""
         return self.nearest.certificate
 
-    def __str__(self) -> str:
+    def _stays(self) -> str:
+        """How far the class stays, as text."""
         if self.status == "impossible":
-            return f"{self.nearest.message}  [robustness, impossible]"
+            return self.nearest.message
         stays = f"the class stays {self.nearest.prediction}"
         if self.status == "constant":
             limits = self.nearest.permitted
             where = f"with {limits}" if limits else "wherever the values are"
-            return f"{stays} {where}{among_rows(self.nearest.model)}  [robustness, constant]"
-        radius, upper = self.nearest.bounds_text
-        text = f"{stays} within less than {'0' if radius == 'nan' else radius} ({self.metric})"
-        if self.nearest.witness_cells:
-            text += f"; at {upper}: {self.nearest.rule()}"
-        return f"{text}  [robustness, {self.status}]"
+            return f"{stays} {where}{among_rows(self.nearest.model)}"
+        radius = self.nearest.bounds_text[0]
+        return f"{stays} within less than {'0' if radius == 'nan' else radius} ({self.metric})"
+
+    def _reached(self) -> str:
+        """The distance of :attr:`nearest` with its changes, as text; empty if no such row is known."""
+        return f"at {self.nearest.bounds_text[1]}: {self.nearest.rule()}" if self.nearest.witness_cells else ""
+
+    def __str__(self) -> str:
+        return f"{'; '.join(filter(None, (self._stays(), self._reached())))}  [robustness, {self.status}]"
+
+    def _repr_html_(self) -> str:
+        told = "; ".join(filter(None, (f"robustness, {self.status}", self._reached())))
+        return titled(printable(self._stays()), told, *self.nearest._table())
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the nearest row of another class as changes of this row, with the radius in the title.
+
+        Parameters
+        ----------
+        ax : where to draw; None makes a new figure with pyplot
+        options : those of :meth:`proofwood.Explanation.plot`
+
+        Raises
+        ------
+        ValueError
+            If no row of another class is known.
+        """
+        if not self.nearest.witness_cells:
+            raise ValueError(f"there is no row of another class to draw: {self}. Print the answer instead")
+        return self.nearest.plot(ax, **{"title": self._stays(), **options})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything except the model, as plain values for JSON."""

@@ -27,7 +27,9 @@ from proofwood.explain.answers.possible import Region
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.question import Engines
 from proofwood.explain.rule import Within, row_text
+from proofwood.markup import titled
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import printable
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,8 @@ class Range(Kept):
     def _outlined(self) -> dict[str, Any]:
         return {"model": outline_of_rows(self.model, [self.low_row, self.high_row])}
 
-    def __str__(self) -> str:
+    def _told(self) -> str:
+        """The range as text."""
         if self.exact:
             low, high = at_most(self.low), at_least(self.high)
             head = f"from {low} to {high}"
@@ -70,9 +73,18 @@ class Range(Kept):
                 f"found: from {at_least(self.low)} to {at_most(self.high)}; "
                 f"proved bounds: from {at_most(self.least)} to {at_least(self.greatest)}"
             )
-        rows = (row_text(self.model, row, self.limits) for row in (self.low_row, self.high_row))
-        head += limits_text(self.model, self.limits) + among_rows(self.model)
-        return "\n".join([head, *(f"{name}: {text}" for name, text in zip(("low", "high"), rows, strict=True))])
+        return head + limits_text(self.model, self.limits) + among_rows(self.model)
+
+    def _ends(self) -> list[tuple[str, str]]:
+        """Names of the two ends, and their rows as text."""
+        rows = (("low", self.low_row), ("high", self.high_row))
+        return [(name, row_text(self.model, row, self.limits)) for name, row in rows]
+
+    def __str__(self) -> str:
+        return "\n".join([self._told(), *(f"{name}: {text}" for name, text in self._ends())])
+
+    def _repr_html_(self) -> str:
+        return titled(printable(self._told()), "", ("end", "found at"), self._ends())
 
 
 class Sum:

@@ -17,8 +17,8 @@ import numpy as np
 
 from proofwood import arguments
 from proofwood.data.kinds import Kind
-from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.forest import OTHER
+from proofwood.ensembles.outline import Space
 from proofwood.ensembles.space import Key, position
 from proofwood.explain.nearest.tariffs import Choice, Tariff, Weights, read_tariff
 from proofwood.model.node_table import FloatArray, IntArray
@@ -36,7 +36,7 @@ class Measure:
 
     Parameters
     ----------
-    model : Explained
+    model : the columns of the model
     row : (n_inputs,) the row
     cells : (n_columns,) cells of the row
     metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares),
@@ -48,7 +48,7 @@ class Measure:
     fixed : features that do not change
     """
 
-    model: Explained
+    model: Space
     row: FloatArray
     cells: IntArray
     metric: Metric
@@ -56,11 +56,6 @@ class Measure:
     prices: tuple[FloatArray, ...]
     permitted: Permitted
     fixed: tuple[int, ...]
-
-    @property
-    def box(self) -> tuple[IntArray, IntArray]:
-        """Least and greatest cells (n_columns,) of the rows that do not change the features ``fixed``."""
-        return self.model.scores.box(self.cells, self.fixed)
 
     @property
     def is_sum(self) -> bool:
@@ -76,7 +71,28 @@ class Measure:
         if self.metric == "changes":
             differs = ~((self.row == row) | (np.isnan(self.row) & np.isnan(row)))
             return float(sum(differs[self.model.inputs_of(f)].any() for f in range(self.model.scores.n_features)))
-        return _distance(self.model, self.row, row, self.tariff, self.metric)
+        model, tariff, metric = self.model, self.tariff, self.metric
+        total, dearest = 0.0, 0.0
+        halves: set[int] = set()
+        tables: set[int] = set()
+        for feature in model.choices:
+            columns = model.inputs_of(feature)
+            table = tariff.choices.get(feature)
+            if table is None:
+                halves.update(columns)
+                continue
+            tables.update(columns)
+            if np.array_equal(self.row[columns], row[columns]):
+                continue
+            one = next((table.coming[j] for j in columns if row[j] == 1), table.none)
+            total, dearest = total + float(raised(one, metric)), max(dearest, one)
+        for j in range(len(model.inputs)):
+            if j not in tables:
+                one = tariff.of(model, j, float(row[j]))
+                share = 0.5 if j in halves and not (np.isnan(self.row[j]) or np.isnan(row[j])) else 1.0
+                total += share * float(raised(one, metric))
+                dearest = max(dearest, one)
+        return float(dearest) if metric == "linf" else self.length(total)
 
     def nearest_in(self, cells: IntArray) -> FloatArray:
         """The nearest row (n_inputs,) with given cells (n_columns,).
@@ -84,7 +100,7 @@ class Measure:
         Among categories that the model does not distinguish, the row has the cheapest permitted one.
         """
         model, tariff, permitted = self.model, self.tariff, self.permitted
-        found = model.row(cells, like=self.row)
+        found = model.grid.row(cells, like=self.row)
         if self.metric != "changes":  # no value becomes missing; an unknown category is in the same cells
             lost = np.isnan(found) & ~np.isnan(self.row)
             found[lost] = [len(model.inputs[j].levels) for j in np.flatnonzero(lost).tolist()]
@@ -99,7 +115,7 @@ class Measure:
 
 
 def measure_of(
-    model: Explained,
+    model: Space,
     row: FloatArray,
     cells: IntArray,
     metric: Metric,
@@ -128,11 +144,13 @@ def measure_of(
     prices = count_prices(model, cells) if counted else cell_prices(model, tariff, cells, metric)
     if prices is None:
         return None
-    permitted = _forbid(model, row, cells, prices, within or {}, None if counted else tariff, metric)
+    permitted: Permitted = {}
+    if within:
+        permitted = _forbid(model, row, cells, prices, within, None if counted else tariff, metric)
     return Measure(model, row, cells, metric, tariff, tuple(prices), permitted, tuple(fixed))
 
 
-def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metric = "l1") -> list[FloatArray]:
+def cell_prices(model: Space, tariff: Tariff, cells: IntArray, metric: Metric = "l1") -> list[FloatArray]:
     """For each grid column, the least price of a value in each cell.
 
     Unless a mapping or a function sets prices, a number costs the weight of its column per unit of change, and another
@@ -141,7 +159,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
     which has all thresholds, has prices.
     """
     row = tariff.row
-    of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
+    of_choice = {j: tariff.choices.get(f) for f in model.choices for j in model.inputs_of(f)}
     prices = []
     for g, column in enumerate(model.grid.columns):
         j, own = column.column, int(cells[g])
@@ -165,7 +183,7 @@ def cell_prices(model: Explained, tariff: Tariff, cells: IntArray, metric: Metri
     return prices
 
 
-def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
+def _price_of_codes(model: Space, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
     """Price of the cell that the row is not in, for a 0/1 grid column that stands for categories."""
     column = model.grid.columns[g]
     j = column.column
@@ -178,7 +196,7 @@ def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: 
     return share * (1.0 if missing else float(raised(float(tariff.up[j]), metric)))
 
 
-def _codes_of(model: Explained, g: int) -> list[int]:
+def _codes_of(model: Space, g: int) -> list[int]:
     """Codes of the categories for which a 0/1 grid column is 1; ``n_levels`` is the code of an unknown category."""
     given, codes = model.inputs[model.grid.columns[g].column], model.grid.columns[g].codes
     found = sorted(code for code in codes if code != OTHER)
@@ -200,7 +218,7 @@ def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
     return coming if metric == "linf" or math.isinf(coming) else coming - none
 
 
-def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
+def _prices_of_numbers(model: Space, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
     """Prices of the cells of a numeric column: for each cell, the price of its value that is nearest to the row."""
     j = model.grid.columns[g].column
     low, high = model.grid.ends(g)
@@ -212,22 +230,20 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
         price[:] = raised(stated, metric)
     else:
         for part, away, rate in (
-            (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], tariff.rate(j, True)),
-            (np.s_[:own], tariff.row[j] - high[:own], tariff.rate(j, False)),
+            (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], float(tariff.up[j])),
+            (np.s_[:own], tariff.row[j] - high[:own], float(tariff.down[j])),
         ):
-            price[part] = math.inf if math.isinf(rate) else raised(_times(rate, np.maximum(0.0, away)), metric)
+            price[part] = math.inf
+            if not math.isinf(rate):
+                with np.errstate(over="ignore"):
+                    paid = np.minimum(rate * np.clip(away, 0.0, sys.float_info.max), sys.float_info.max)
+                price[part] = raised(paid, metric)
     price[own:] = np.maximum.accumulate(price[own:])
     price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
     return price
 
 
-def _times(rate: float, away: FloatArray) -> FloatArray:
-    """Prices of changes of numbers, limited to the greatest float64."""
-    with np.errstate(over="ignore"):
-        return np.minimum(rate * np.minimum(away, sys.float_info.max), sys.float_info.max)
-
-
-def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
+def _check_order(model: Space, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
     """Raise ValueError if prices decrease with the distance from the row."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity
         steps = np.diff(stated)
@@ -243,12 +259,12 @@ def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArra
         )
 
 
-def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
+def count_prices(model: Space, cells: IntArray) -> list[FloatArray] | None:
     """Prices of cells whose sum is the number of changed features; None if no such prices exist.
 
     Parameters
     ----------
-    model : Explained
+    model : the columns of the model
     cells : (n_columns,) cells of the row
     """
     prices: list[FloatArray] = []
@@ -261,13 +277,13 @@ def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
     return [prices[at] for at in order.tolist()]
 
 
-def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells: IntArray) -> list[FloatArray] | None:
+def _count_feature(model: Space, feature: int, columns: Sequence[int], cells: IntArray) -> list[FloatArray] | None:
     """Prices for the grid columns of a feature that add up to 1 for every change of the feature; None if impossible."""
     made = [np.zeros(int(model.scores.n_thresholds[g]) + 1) for g in columns]
     roles = [model.grid.columns[g].role for g in columns]
     if len(columns) == 1 and roles[0] == "value":
         _price_others(made[0], int(cells[columns[0]]))
-    elif model.is_choice(feature) or all(role == "codes" for role in roles):
+    elif feature in model.choices or all(role == "codes" for role in roles):
         single = [i for i, g in enumerate(columns) if roles[i] == "value" or model.grid.columns[g].single]
         leaving = [i for i in single if cells[columns[i]] == 1]
         for i in leaving or single:  # the current category becomes 0; without one, another becomes 1
@@ -290,7 +306,7 @@ def _price_others(price: FloatArray, own: int) -> None:
 
 
 def _forbid(
-    model: Explained,
+    model: Space,
     row: FloatArray,
     cells: IntArray,
     prices: Sequence[FloatArray],
@@ -320,7 +336,7 @@ def _forbid(
     return permitted
 
 
-def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
+def permitted_codes(model: Space, row: FloatArray, within: Mapping[Key, object]) -> Permitted:
     """Mapping from columns of categories to the codes that ``within`` permits, including the row's own."""
     names = [given.name for given in model.inputs]
     positions = {key: position(key, names, "within") for key in within if key in names or not isinstance(key, str)}
@@ -331,7 +347,7 @@ def permitted_codes(model: Explained, row: FloatArray, within: Mapping[Key, obje
     }
 
 
-def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
+def permitted_numbers(model: Space, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
     """The least and greatest number that ``within`` permits in a column; raises ValueError if it does not fit."""
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
     if isinstance(allowed, str) and allowed in ("up", "down"):
@@ -353,7 +369,7 @@ def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object
 
 
 def _forbid_numbers(
-    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
+    model: Space, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
 ) -> None:
     low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
@@ -370,7 +386,7 @@ def _forbid_numbers(
                 prices[g][cell] = np.inf
 
 
-def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
+def _permitted_codes(model: Space, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
     """Codes of the categories that ``within`` names, and the code of the row's own category."""
     given = model.inputs[j]
     named = arguments.several(allowed, f"within[{given.name!r}]")
@@ -382,7 +398,7 @@ def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object)
 
 
 def _forbid_categories(
-    model: Explained,
+    model: Space,
     j: int,
     cells: IntArray,
     permitted: frozenset[int],
@@ -402,9 +418,9 @@ def _forbid_categories(
 
 
 def _forbid_choices(
-    model: Explained, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
+    model: Space, row: FloatArray, feature: int, name: str, allowed: object, prices: Sequence[FloatArray]
 ) -> None:
-    if not model.is_choice(feature):
+    if feature not in model.choices:
         raise ValueError(
             f"within[{name!r}]: the columns of this feature can change independently: name each column instead"
         )
@@ -414,31 +430,6 @@ def _forbid_choices(
         if j not in permitted and row[j] == 0:
             for g in model.grid.of_input[j]:
                 prices[g][1:] = np.inf
-
-
-def _distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric) -> float:
-    """The distance from one row to another, with the prices of :func:`cell_prices`."""
-    total, dearest = 0.0, 0.0
-    halves: set[int] = set()
-    tables: set[int] = set()
-    for feature in _choices(model):
-        columns = model.inputs_of(feature)
-        table = tariff.choices.get(feature)
-        if table is None:
-            halves.update(columns)
-            continue
-        tables.update(columns)
-        if np.array_equal(row[columns], other[columns]):
-            continue
-        one = next((table.coming[j] for j in columns if other[j] == 1), table.none)
-        total, dearest = total + float(raised(one, metric)), max(dearest, one)
-    for j in range(len(model.inputs)):
-        if j not in tables:
-            one = tariff.of(model, j, float(other[j]))
-            share = 0.5 if j in halves and not (np.isnan(row[j]) or np.isnan(other[j])) else 1.0
-            total += share * float(raised(one, metric))
-            dearest = max(dearest, one)
-    return float(dearest) if metric == "linf" else math.sqrt(total) if metric == "l2" else float(total)
 
 
 Some = TypeVar("Some", float, FloatArray)
@@ -455,8 +446,3 @@ def raised(price: Some, metric: Metric) -> Some:
             "changes"
         )
     return found
-
-
-def _choices(model: Explained) -> list[int]:
-    """Indices of the features that are a group of 0/1 columns, at most one of which is 1."""
-    return [f for f in range(model.scores.n_features) if model.is_choice(f)]

@@ -73,7 +73,7 @@ def nearest(q: Questions, measure: Measure, accept: Accept | None = None) -> Nea
     measure : prices of changes
     accept : as in :func:`cheapest`
     """
-    low, high = measure.box
+    low, high = q.scores.box(q.cells, measure.fixed)
     starts = [
         row
         for row in q.changing.values()
@@ -209,16 +209,6 @@ def _search(
         most + 1,
         asdict(options),
     )
-    return _run(search, q, starts, accept), unit
-
-
-def _run(
-    search: _native.NearestSearch,
-    q: Questions,
-    starts: Sequence[IntArray],
-    accept: Accept | None,
-) -> dict[str, Any]:
-    """Run the search until it ends or the time is over, and return its result."""
     for row in starts:
         search.start_from(row.tolist())
     while True:
@@ -227,7 +217,7 @@ def _run(
             break
         search.decide(accept is None or accept(np.array(found["doubtful"], dtype=np.int64)))
     note(found["stopped"])
-    return found
+    return found, unit
 
 
 def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[IntArray]]:
@@ -244,33 +234,22 @@ def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tup
     return math.ldexp(1.0, -bits), np.split(whole, of)
 
 
-def _targets(q: Questions) -> list[int]:
-    """Codes of the target classes."""
-    return [k for k in range(q.scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
-
-
 def ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
     """For each target, the comparisons that it must win.
 
     A comparison is a tuple: the target, another class, the least lead, and the least lead that rounding cannot undo.
     If rows have to be plausible, the target must also win against its shadow; see ``native_model``.
     """
-    scores, targets = q.scores, _targets(q)
-    rest = [k for k in range(scores.n_classes) if k not in targets]
-
-    beside = scores.beside
-
-    def plausible(k: int) -> tuple[int, int, int, int]:
-        assert beside is not None
-        sure = beside.threshold_of_win(1, 0, margin=False) + beside.margin
-        return k, scores.n_classes + k, beside.threshold_of_win(1, 0), sure
-
-    def contest(k: int, other: int) -> tuple[int, int, int, int]:
-        sure = scores.threshold_of_win(k, other, margin=False) + scores.margin
-        return k, other, scores.threshold_of_win(k, other), sure
-
-    also = [] if beside is None else targets
-    return [[contest(k, other) for other in rest] + [plausible(k) for one in also if one == k] for k in targets]
+    scores, beside = q.scores, q.scores.beside
+    found = []
+    for k in q.others:
+        least = {other: scores.threshold_of_win(k, other, margin=False) for other in range(scores.n_classes)}
+        way = [(k, o, lead - scores.margin, lead + scores.margin) for o, lead in least.items() if o not in q.others]
+        if beside is not None:
+            lead = beside.threshold_of_win(1, 0, margin=False)
+            way.append((k, scores.n_classes + k, lead - beside.margin, lead + beside.margin))
+        found.append(way)
+    return found
 
 
 def dearest(

@@ -16,7 +16,7 @@ import numpy as np
 
 from proofwood import arguments
 from proofwood.data.kinds import Kind
-from proofwood.ensembles.explained import Explained
+from proofwood.ensembles.outline import Space
 from proofwood.ensembles.space import Key, position, shown
 from proofwood.model.node_table import FloatArray
 
@@ -78,7 +78,7 @@ class Tariff:
                 found.append(_finite(up) if down == up else [_finite(down), _finite(up)])
         return found
 
-    def of(self, model: Explained, j: int, then: float) -> float:
+    def of(self, model: Space, j: int, then: float) -> float:
         """The price of the value ``then`` in a column that is not in ``choices``; 1 if the row has no value there."""
         now = float(self.row[j])
         if then == now or (math.isnan(now) and math.isnan(then)):
@@ -91,18 +91,14 @@ class Tariff:
             return float(self.up[j])
         if j in self.values:
             return self.values[j](then)
-        return self.rate(j, then > now) * abs(then - now)
-
-    def rate(self, j: int, more: bool) -> float:
-        """Price of a column per unit in one direction."""
-        return float(self.up[j] if more else self.down[j])
+        return float(self.up[j] if then > now else self.down[j]) * abs(then - now)
 
 
 def _finite(price: float) -> float | None:
     return price if math.isfinite(price) else None
 
 
-def weights_of(model: Explained) -> FloatArray:
+def weights_of(model: Space) -> FloatArray:
     """(n_inputs,) default price per unit of each column: 1 divided by the range of the trees' thresholds."""
     per_unit = np.ones(len(model.inputs))
     for j, given in enumerate(model.inputs):
@@ -115,12 +111,12 @@ def weights_of(model: Explained) -> FloatArray:
     return per_unit
 
 
-def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> Tariff:
+def read_tariff(model: Space, row: FloatArray, weights: Weights | None) -> Tariff:
     """Read the prices that a user states, for one row.
 
     Parameters
     ----------
-    model : Explained
+    model : the columns of the model
     row : (n_inputs,) the row
     weights : one price per unit for all columns, or a mapping from columns or features to prices. Each price is a
         number; two numbers (down, up); a mapping from categories, or from pairs of categories, to numbers; or a
@@ -131,8 +127,10 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
     TypeError, ValueError
         If a price is negative or not a number, or a column or category does not exist.
     """
-    if isinstance(weights, numbers.Real):
-        every = np.full(len(model.inputs), arguments.weight(weights, "weights"))
+    if weights is None or isinstance(weights, numbers.Real):
+        every = weights_of(model)
+        if weights is not None:
+            every[:] = arguments.weight(weights, "weights")
         return Tariff(row, every, every.copy())
     reader = _Reader(model, row)
     for key, value in arguments.mapping(weights, "weights", EXAMPLE).items():
@@ -143,7 +141,7 @@ def read_tariff(model: Explained, row: FloatArray, weights: Weights | None) -> T
 class _Reader:
     """Reads the prices for one row, column by column."""
 
-    def __init__(self, model: Explained, row: FloatArray) -> None:
+    def __init__(self, model: Space, row: FloatArray) -> None:
         self.model, self.row = model, row
         self.names = [given.name for given in model.inputs]
         self.down = weights_of(model)
@@ -161,7 +159,7 @@ class _Reader:
             columns = model.inputs_of(feature)
             if isinstance(value, numbers.Real):
                 self.down[columns] = self.up[columns] = arguments.price(value, what)
-            elif model.is_choice(feature):
+            elif feature in model.choices:
                 self._take_choice(feature, columns, value, what)
             else:
                 raise ValueError(
@@ -174,7 +172,7 @@ class _Reader:
             self.down[j] = self.up[j] = arguments.price(value, what)
         elif model.inputs[j].kind is Kind.NOMINAL:
             self._take_categories(j, value, what)
-        elif any(j in model.inputs_of(f) for f in range(model.scores.n_features) if model.is_choice(f)):
+        elif any(j in model.inputs_of(f) for f in model.choices):
             raise ValueError(
                 f"{what}={value!r}: the column is one of a group of 0/1 columns: expected a number, or prices for the "
                 "group by its name"

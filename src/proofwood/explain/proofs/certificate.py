@@ -281,7 +281,7 @@ class Certifier:
 
     def _counts(self, cells: IntArray) -> bool:
         """Whether the model itself gives another class to a row whose class depends on rounding; if not, store it."""
-        values = self.model.row(cells, like=self.x)
+        values = self.model.grid.row(cells, like=self.x)
         changes = self._changes_model(values)
         if not changes:
             self._refused.append(values_to_json(values))
@@ -446,7 +446,7 @@ class Certifier:
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
             label = self._class_in(cells, self.targets)
-            row = None if label is None else self.model.row(cells, like=self.x)
+            row = None if label is None else self.model.grid.row(cells, like=self.x)
             real = row is not None and (self._surely_changes(cells, label) or self._changes_model(row))
             shown = None if row is None or not real else {"label": label, "values": values_to_json(row)}
             self._rows_of_file[key] = shown

@@ -318,7 +318,7 @@ class _Second:
                 return maker.abductive(found.immutable, minimal=False)
             return maker.distance(found.metric, [1.0] * len(self.model.inputs), self.prices, immutable=found.immutable)
         except ValueError:
-            row = self.model.row(maker.known[-1], like=found.row) if maker.known else found.row
+            row = self.model.grid.row(maker.known[-1], like=found.row) if maker.known else found.row
             if all(one.holds(row) for one in read_constraints(found.constraints, self.model.inputs)):
                 raise
         except OnlyRoundingError:

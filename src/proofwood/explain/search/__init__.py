@@ -2,8 +2,8 @@
 
 Every search uses one ``Questions`` object, which passes only questions with unknown answers to the oracle.
 
+- ``questions``: these objects, and a first sufficient set, found greedily with a bound per tree (majoritary reasons)
 - ``extract``: one minimal explanation of either kind, by deletion or in groups (dichotomic)
-- ``seed``: a first sufficient set, found greedily with a bound per tree (majoritary reasons)
 - ``smallest``: an explanation with the fewest features, by hitting sets (implicit hitting set dualization)
 - ``enumerate``: all explanations of both kinds (MARCO: map, seed, grow, shrink, block up and down)
 - ``relevance``, ``attribution``: whether a feature is in all explanations or in some, and in which share of them

@@ -22,11 +22,15 @@ from proofwood.engines.run import Clock
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive
 from proofwood.explain.search.questions import Questions, mask_of
+from proofwood.markup import titled
 from proofwood.printable import printable
 from proofwood.show.plot import GREY, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_NONE_FOUND = "no explanation was found within the limits, so shares are unknown: raise time_limit"
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,31 @@ class Attribution:
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        ranked = self._ranked()
-        wide = max((len(name) for *_, name in ranked), default=0)
-        return "\n".join(
-            f"{name:{wide}}  {share:.3f}"
-            + ("" if self.complete else f"  [{floor(1000 * low) / 1000:.3f}, {ceil(1000 * high) / 1000:.3f}]")
-            for share, low, high, name in ranked
-        )
+        lines = self._lines()
+        wide = max((len(name) for name, *_ in lines), default=0)
+        return "\n".join("  ".join([f"{name:{wide}}", share, *bounds]) for name, share, *bounds in lines)
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        """Name and share of each feature as texts; then the bounds, unless all explanations are known."""
+        return [
+            (name, f"{share:.3f}")
+            if self.complete
+            else (name, f"{share:.3f}", f"[{floor(1000 * low) / 1000:.3f}, {ceil(1000 * high) / 1000:.3f}]")
+            for share, low, high, name in self._ranked()
+        ]
+
+    def _repr_html_(self) -> str:
+        if not self.n_found:
+            return titled(_NONE_FOUND, "", (), ())
+        head = ("feature", "share") if self.complete else ("feature", "share", "bounds on the share of all")
+        return titled(self._about(), "", head, self._lines(), bars=[line[:3] for line in self._ranked()], scroll=True)
+
+    def _about(self) -> str:
+        """What the shares are shares of."""
+        if self.complete:
+            return f"share of all {self.n_found:,} explanations" if self.n_found > 1 else "the only explanation"
+        explanations = "explanation" if self.n_found == 1 else "explanations"
+        return f"share of the {self.n_found:,} {explanations} found; lines: bounds on the share of all"
 
     def plot(
         self,
@@ -86,7 +108,7 @@ class Attribution:
             If no explanation was found.
         """
         if not self.n_found:
-            raise ValueError("no explanation was found within the limits, so shares are unknown: raise time_limit")
+            raise ValueError(_NONE_FOUND)
         arguments.count(most, "most", least=1)
         drawn = self._ranked()[:most]
         ax = axes_for(ax, figsize, (6.0, 1.1 + 0.3 * len(drawn)))
@@ -102,10 +124,7 @@ class Attribution:
         ax.invert_yaxis()
         ax.set_xlim(0, 1.12)
         ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-        if self.complete:
-            ax.set_xlabel(f"share of all {self.n_found:,} explanations")
-        else:
-            ax.set_xlabel(f"share of the {self.n_found:,} explanations found; lines: bounds on the share of all")
+        ax.set_xlabel(self._about())
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         if title is not None:

@@ -71,7 +71,7 @@ def smallest_tree(
 
     def ask(cells: list[int]) -> int:
         """The class that the model itself predicts for rows with the given cells, where rounding may decide it."""
-        row = model.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
+        row = model.grid.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
         return int(model.predict_codes(row[np.newaxis])[0])
 
     words = (len(scores.scores) + 2 * len({literal >> 1 for clause in scores.clauses for literal in clause}) + 63) // 64

@@ -65,6 +65,12 @@ class Found:
     witnesses: Mapping[int, IntArray] = field(default_factory=dict)
     lower_bound: int = 0
 
+    def status(self, incomplete: str) -> str:
+        """The status of the answer; ``incomplete`` is the status if it is correct but perhaps not minimal."""
+        if not self.proved:
+            return "unknown"
+        return "minimal" if self.complete else incomplete
+
     @property
     def smallest(self) -> bool:
         """Whether it is proved that no explanation has fewer features."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from proofwood.decimals import DIGITS
 from proofwood.ensembles.outline import Space
 from proofwood.explain.rule import Condition, plain_value, treated_text, value_text
-from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import in_list, in_sentence, printable
 
@@ -80,7 +79,7 @@ def lines(
             value, then = change_texts(model, row, changed, feature, digits)
         treated = treated_text(model, row, feature, filled)
         known = treated is None and plain_value(model, row, feature) is not None
-        if model.is_choice(feature):
+        if feature in model.choices:
             known = True
         found.append(Line(model.feature_names[feature], value if known else None, treated, then, asked))
     return found
@@ -135,13 +134,6 @@ def as_markdown(title: str, note: str, columns: Sequence[str], rows: Iterable[Se
             "\n".join([f"| {' | '.join(map(marked, columns))} |", f"|{'|'.join('---' for _ in columns)}|", *body])
         )
     return "\n\n".join(parts) + "\n"
-
-
-def as_html(title: str, note: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A title in bold, a note below it, and a table, as an HTML ``div`` without styles or scripts."""
-    body = list(rows)
-    lead = f"<b>{escaped(title)}</b><br>" if title else ""
-    return f'<div class="proofwood"><p>{lead}{escaped(note)}</p>{table(body, head=columns) if body else ""}</div>'
 
 
 def marked(text: object) -> str:

@@ -10,6 +10,7 @@ nothing. To build a new engine takes milliseconds, and what an engine learned in
 from __future__ import annotations
 
 import inspect
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -24,6 +25,7 @@ from proofwood.ensembles.door import Admitted
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.fingerprint import plain
 from proofwood.ensembles.outcomes import Within
+from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.question import OutlierError
 from proofwood.explain.search.extract import NotSufficientError
@@ -31,7 +33,6 @@ from proofwood.explain.table.records import (
     CHANGES,
     Explanations,
     record_of,
-    robustness_record,
     rows_fingerprint,
 )
 from proofwood.explain.table.reuse import Reuse
@@ -257,7 +258,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     shared = task.kind == "abductive" and not task.options.keys() & {"order", "start"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
     records: list[Record] = []
-    as_record = robustness_record if task.kind == "robustness" else record_of
+    as_record = _robustness_record if task.kind == "robustness" else record_of
     at = 0
     try:
         for group, cells, label in zip(piece.groups, piece.cells, piece.labels.tolist(), strict=True):
@@ -302,3 +303,12 @@ def _impossible(explainer: RowExplainer, kind: Any, row: Admitted, message: str)
         engine=explainer.engine, model=explainer.model, cells=explainer.model.cells(row.values[0]), message=message,
         filled=tuple(np.flatnonzero(row.filled[0]).tolist()),
     )  # fmt: skip
+
+
+def _robustness_record(index: int, nearest: Explanation) -> Record:
+    """The record of row ``index`` in a table of kind ``"robustness"``: its nearest row of another class, and radius."""
+    found = Robustness.of(nearest)
+    record = {**record_of(index, nearest), "status": found.status, "nearest": nearest.status}
+    if math.isfinite(found.radius):
+        record["radius"] = found.radius
+    return record

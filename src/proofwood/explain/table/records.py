@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from proofwood.ensembles.door import CHECKED
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.fingerprint import fingerprint, plain
 from proofwood.ensembles.kept import Rejoined
 from proofwood.ensembles.outline import Outline
-from proofwood.explain.answers.robustness import Robustness
+from proofwood.ensembles.readers.given import CHECKED
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.nearest.measure import measure_of
 from proofwood.explain.question import features_of
+from proofwood.markup import titled
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_SHOWN = 200
+"""Most rows of a table that a notebook shows."""
 CHANGES = ("contrastive", "counterfactual")
 """Kinds that propose a change: in columns of integer types, integers change only to integers."""
 
@@ -82,15 +84,6 @@ def record_of(index: int, explanation: Explanation) -> Record:
     return record
 
 
-def robustness_record(index: int, nearest: Explanation) -> Record:
-    """The record of row ``index`` in a table of kind ``"robustness"``: its nearest row of another class, and radius."""
-    found = Robustness.of(nearest)
-    record = {**record_of(index, nearest), "status": found.status, "nearest": nearest.status}
-    if math.isfinite(found.radius):
-        record["radius"] = found.radius
-    return record
-
-
 def explanation_of(
     record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any], reading: str
 ) -> Explanation:
@@ -98,7 +91,7 @@ def explanation_of(
 
     Parameters
     ----------
-    record : a record from :func:`record_of` or :func:`robustness_record`
+    record : a record from :func:`record_of`, for a radius with its ``radius``
     kind : kind of its table; for ``"robustness"``, the result is a counterfactual, the nearest row
     model : the explained model
     row : (n_inputs,) the explained row
@@ -146,7 +139,7 @@ def explanation_of(
         witness_cells=dict(sorted(witnesses.items())),
         targets=None if targets is None else tuple(targets),
         keep=tuple(record.get("keep", ())),
-        immutable=tuple(features_of(model.feature_names, options.get("immutable") or (), "immutable")),
+        immutable=tuple(features_of(model, options.get("immutable") or (), "immutable")),
         distance=record.get("distance", math.nan),
         lower_bound=record.get("lower_bound", math.nan),
         prices=None if measure is None else measure.prices,
@@ -259,6 +252,14 @@ class Explanations(Rejoined, Sequence[Explanation]):
     def __repr__(self) -> str:
         told = "" if self.reading == CHECKED else f", reading {self.reading}"
         return f"<{type(self).__name__}: {len(self)} {self.kind}{told}>"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (r["row"], r["prediction"], r.get("text") or r["rule"], r["status"]) for r in self.records[:MOST_SHOWN]
+        ]
+        more = len(self) - len(lines)
+        note = f"the first {len(lines)}; to_frame() has {more:,} more" if more else ""
+        return titled(repr(self).strip("<>"), note, ("row", "predicted", "explanation", "status"), lines, scroll=True)
 
     def to_frame(self) -> pl.DataFrame:
         """A polars data frame with the columns listed below, one row per explanation.

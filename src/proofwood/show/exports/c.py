@@ -48,7 +48,7 @@ def to_c(model: Exported) -> str:
         " *",
         " * Columns that the model reads:",
         *(
-            f" * row[{column}]: {in_comment(model.columns[column].name)}, {_meaning(model, column)}"
+            f" * row[{column}]: {in_comment(model.columns[column].name)}, {_meaning(model, column)}{model.note(column)}"
             for column in model.used
         ),
     ]

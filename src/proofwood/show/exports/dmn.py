@@ -14,7 +14,15 @@ from proofwood.show.exports.nested import identifiers
 from proofwood.show.exports.paths import Key, Range, has_gap, has_value
 from proofwood.show.exports.pmml import require_xml
 from proofwood.show.exports.rules import Path, paths_of
-from proofwood.show.exports.source import Exported, ExportError, instant, label_type, require_one_type
+from proofwood.show.exports.source import (
+    Exported,
+    ExportError,
+    conversion,
+    export_a_program,
+    instant,
+    label_type,
+    require_one_type,
+)
 
 NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
 MOST_RULES = 5_000
@@ -49,7 +57,9 @@ def to_dmn(model: Exported) -> str:
     )
     for column, name in table.names.items():
         given = ET.SubElement(root, "inputData", {"id": f"input_{column}", "name": name})
-        ET.SubElement(given, "description").text = require_xml(model.columns[column].name, "the name of a column")
+        told = conversion(model.columns[column])
+        described = f"{model.columns[column].name}{told and ': '}{told}"
+        ET.SubElement(given, "description").text = require_xml(described, "the name of a column")
         declared = {"id": f"variable_{column}", "name": name, "typeRef": table.type_of(column)}
         ET.SubElement(given, "variable", declared)
     decision = ET.SubElement(root, "decision", {"id": "decision", "name": "prediction"})
@@ -75,8 +85,8 @@ class _Table:
             self.paths.append(path)
             if len(self.paths) > MOST_RULES:
                 raise ExportError(
-                    f"the model has more than {MOST_RULES:,} ways to its leaves, too many for a decision table: export "
-                    "a program, with to_python(), to_r() or to_java()"
+                    f"the model has more than {MOST_RULES:,} ways to its leaves, too many for a decision table: "
+                    + export_a_program()
                 )
         self.inputs: list[Key] = list(dict.fromkeys(key for path in self.paths for key in path.ranges))
 

@@ -15,11 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.hints import way_out
+from proofwood.printable import shown
 from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import (
     Exported,
     ExportError,
     exact,
+    export_a_program,
     instant,
     require_one_type,
     require_utf8,
@@ -40,25 +43,28 @@ _FIRST_DAY = -25_508  # 1900-03-01: Excel has a day before it that did not exist
 _DAY = 86_400_000_000
 
 
-def to_excel(model: Exported, cells: Mapping[Any, str] | None = None) -> str:
+def to_excel(model: Exported, cells: Mapping[Any, str] | Sequence[str] | None = None) -> str:
     """The formula of one cell.
 
     Parameters
     ----------
     model : the model
-    cells : cell of each column, by its name (its number, if training had no names); by default A2, B2, ...
+    cells : cell of each column, by its name (its number, if training had no names); by default A2, B2, ...; or the
+        header of the sheet, whose first cell is A1
 
     Raises
     ------
     ExportError
         If the formula would be too long, or cannot hold the model.
     """
-    formulas = Formulas(model, _cells(model, cells or {}))
+    given = {} if cells is None else cells
+    formulas = Formulas(model, _cells(model, given) if isinstance(given, Mapping) else _below(model, given))
     if formulas.steps:
+        book = way_out("to_xlsx('model.xlsx')", "--to xlsx --out model.xlsx")
         total = len(formulas.prediction) + sum(map(len, formulas.steps))
         raise ExportError(
             f"the formula would have {total:,} characters, but one cell is sure to hold only {LONGEST:,} and {DEEPEST} "
-            f"nested IF: write a workbook, which has room for the steps between, with to_xlsx('model.xlsx')"
+            f"nested IF: write a workbook, which has room for the steps between, with {book}"
         )
     return f"={formulas.prediction}"
 
@@ -83,6 +89,24 @@ def _cells(model: Exported, given: Mapping[Any, str]) -> dict[int, str]:
             raise ExportError(
                 f"the columns {names[0]!r} and {names[1]!r} have the same cell {found[j]!r}: change cells"
             )
+    return found
+
+
+def _below(model: Exported, header: Sequence[str]) -> dict[int, str]:
+    """The cell of each tested column, below a header. Raise ExportError if it is not there once."""
+    if not model.by_name:
+        raise ExportError("training had no names of columns: pass their cells by number, such as {0: 'C2'}")
+    found = {}
+    for j in model.used:
+        name = model.columns[j].name
+        places = [place for place, title in enumerate(header) if str(title).strip() == name.strip()]
+        if len(places) != 1:
+            has = "has more than once" if places else "does not have"
+            raise ExportError(
+                f"the model tests the column {name!r}, which the header of the sheet {has} ({shown(header, 20)}): give "
+                "the names as they stand in row 1, each tested column once"
+            )
+        found[j] = f"{letters(places[0])}2"
     return found
 
 
@@ -169,8 +193,8 @@ class Formulas:
         assert threshold is not None
         if len(terms) > MOST_TERMS:
             raise ExportError(
-                f"a weighted sum has {len(terms):,} terms, but a formula may have at most {MOST_TERMS}: export a "
-                "program, with to_python(), to_r() or to_java()"
+                f"a weighted sum has {len(terms):,} terms, but a formula may have at most {MOST_TERMS}: "
+                + export_a_program()
             )
         total = "+".join(f"{number(value)}*{self.cells[column]}" for column, value in terms)
         return self._guarded(f"{total}<={number(threshold)}", branch)

@@ -12,6 +12,7 @@ from proofwood.show.exports.source import (
     Exported,
     ExportError,
     exact,
+    export_a_program,
     label_type,
     require_exact_levels,
     require_one_type,
@@ -143,7 +144,7 @@ def to_java(model: Exported, class_name: str = "DecisionModel") -> str:
         "// A decision model written by proofwood: predict(row) gives the class of a row, predictProba(row) the",
         f"// probabilities of CLASSES. A row has {what}; null and NaN are missing values.",
         "// Columns that the model reads:",
-        *(f"// {_in_comment(keys[column])}: {readers[column]}" for column in model.used),
+        *(f"// {_in_comment(keys[column])}: {readers[column]}{model.note(column)}" for column in model.used),
         "import java.time.*;",
         "import java.util.*;",
         "",
@@ -164,7 +165,7 @@ class _Java(Language):
         if len(values) > LONGEST:
             raise ExportError(
                 f"a test of column {self.model.columns[column].name!r} lists {len(values):,} levels, too many for a "
-                "method of Java: export a program in another language, with to_python() or to_c()"
+                "method of Java: " + export_a_program()
             )
         return f"in({', '.join([name, *values])})" if values else self.false
 
@@ -226,8 +227,8 @@ def _require_few_constants(model: Exported) -> None:
     count = 2 * (len(numbers) + levels + len(model.used) + len(model.labels)) + 3 * (len(asks) // 10 + 50)
     if count > MOST_CONSTANTS:
         raise ExportError(
-            f"the model has {len(asks):,} tests and {len(numbers):,} numbers, too many for one class of Java: export a "
-            "program in another language, with to_python() or to_c()"
+            f"the model has {len(asks):,} tests and {len(numbers):,} numbers, too many for one class of Java: "
+            + export_a_program()
         )
 
 

@@ -85,7 +85,7 @@ def to_javascript(model: Exported) -> str:
         "// A decision model written by proofwood: predict(row) gives the class of a row, predictProba(row) the",
         f"// probabilities of CLASSES. A row is {what}; null, undefined and NaN are missing values.",
         "// Columns that the model reads:",
-        *(f"// row[{keys[column]}]: {readers[column]}" for column in model.used),
+        *(f"// row[{keys[column]}]: {readers[column]}{model.note(column)}" for column in model.used),
         '"use strict";',
         "",
         f"const CLASSES = {_json(model.labels)};",

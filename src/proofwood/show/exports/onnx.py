@@ -8,7 +8,7 @@ import numpy as np
 
 from proofwood.model.node_table import LEAF, OBLIQUE, IntArray, NodeTable
 from proofwood.model.reshape import unroll_from
-from proofwood.show.exports.source import Exported, ExportError, require_exact_levels
+from proofwood.show.exports.source import Exported, ExportError, conversion, export_a_program, require_exact_levels
 
 OPSET, ML_OPSET, IR = 15, 3, 8
 MOST_LEAVES = 2**24
@@ -82,6 +82,9 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     made = helper.make_model(graph, opset_imports=opsets, producer_name="proofwood", ir_version=IR)
+    used = [model.columns[column] for column in model.used]
+    notes = [f"{meaning.name}: {told}" for meaning in used if (told := conversion(meaning))]
+    made.doc_string = "\n".join(notes)
     onnx.checker.check_model(made)
     return made
 
@@ -261,9 +264,7 @@ def _tree(model: Exported) -> tuple[NodeTable, IntArray]:
     try:
         tree, source = unroll_from(plain)
     except ValueError as error:
-        raise ExportError(
-            f"an ONNX tree has no shared nodes, and {error}: export a program, with to_python() or to_c()"
-        ) from error
+        raise ExportError(f"an ONNX tree has no shared nodes, and {error}: {export_a_program()}") from error
     if len(model.leaves) >= MOST_LEAVES:
         raise ExportError(f"the model has {len(model.leaves):,} leaves, but ONNX permits fewer than {MOST_LEAVES:,}")
     return tree, source

@@ -16,7 +16,9 @@ from proofwood.show.exports.source import (
     Ask,
     Exported,
     ExportError,
+    conversion,
     exact,
+    export_a_program,
     plain,
     require_exact_levels,
     require_one_type,
@@ -38,14 +40,16 @@ def to_pmml(model: Exported) -> str:
     if table.depth > DEEPEST:
         raise ExportError(
             f"the model has depth {table.depth:,}, but XML readers permit only some hundred nested elements (here "
-            f"{DEEPEST}): export a program, with to_python(), to_c() or to_javascript()"
+            f"{DEEPEST}): {export_a_program()}"
         )
     for column in model.used:
         require_xml(model.columns[column].name, "the name of a column")
     root = ET.Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
-    ET.SubElement(
-        ET.SubElement(root, "Header", {"description": "decision model"}), "Application", {"name": "proofwood"}
-    )
+    header = ET.SubElement(root, "Header", {"description": "decision model"})
+    ET.SubElement(header, "Application", {"name": "proofwood"})
+    for meaning in (model.columns[column] for column in model.used):
+        if told := conversion(meaning):
+            ET.SubElement(header, "Annotation").text = require_xml(f"{meaning.name}: {told}", "a unit")
     dictionary = ET.SubElement(root, "DataDictionary", {"numberOfFields": str(len(model.used) + 1)})
     for column in model.used:
         kind, typed = _type(model, column)
@@ -147,9 +151,7 @@ def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int,
     try:
         table, source = unroll_from(model.table)
     except ValueError as error:
-        raise ExportError(
-            f"a PMML tree has no shared nodes, and {error}: export a program, with to_python() or to_c()"
-        ) from error
+        raise ExportError(f"a PMML tree has no shared nodes, and {error}: {export_a_program()}") from error
     totals = model.table.weight.sum(axis=1)
     elements: dict[int, ET.Element] = {}
     for node in range(table.n_nodes):

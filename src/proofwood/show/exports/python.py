@@ -140,7 +140,10 @@ def to_python(model: Exported) -> str:
         '"""A decision model written by proofwood: predict(row) gives the class of a row.',
         "",
         f"A row is {what}; None and NaN are missing values. Columns that the model reads:",
-        *(f"- {_comment(keys[column])}: {_MEANING.get(read, read)}" for column, read in readers.items()),
+        *(
+            f"- {_comment(keys[column])}: {_MEANING.get(read, read)}{_comment(model.note(column))}"
+            for column, read in readers.items()
+        ),
         '"""',
         "",
     ]

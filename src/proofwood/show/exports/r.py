@@ -119,7 +119,7 @@ def to_r(model: Exported) -> str:
         "# predict_shares(frame) a matrix with the probabilities of CLASSES. NA and NaN are missing values.",
         "# Columns that the model reads:",
         *(
-            f"# {keys[column] if model.by_name else f'column {keys[column]}'}: {readers[column]}"
+            f"# {keys[column] if model.by_name else f'column {keys[column]}'}: {readers[column]}{model.note(column)}"
             for column in model.used
         ),
         "",

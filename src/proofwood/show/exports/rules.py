@@ -13,7 +13,7 @@ from proofwood.decimals import short
 from proofwood.model.node_table import LEAF
 from proofwood.printable import in_list, in_sentence, unit_text
 from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_possible, key_of
-from proofwood.show.exports.source import Exported, ExportError
+from proofwood.show.exports.source import Exported, ExportError, export_a_program
 
 MOST_RULES = 20_000
 """The most paths to leaves of a model whose rules can be listed."""
@@ -46,10 +46,7 @@ def rules(model: Exported) -> list[dict[str, Any]]:
         }
         found.append(entry)
         if len(found) > MOST_RULES:
-            raise ExportError(
-                f"the model has more than {MOST_RULES:,} paths to its leaves: export a program, with to_python(), "
-                "to_c() or to_javascript()"
-            )
+            raise ExportError(f"the model has more than {MOST_RULES:,} paths to its leaves: {export_a_program()}")
     return found
 
 

@@ -14,13 +14,34 @@ import numpy.typing as npt
 
 from proofwood.data.columns import EXACT_INTEGERS, Column, is_number
 from proofwood.data.kinds import CATEGORIES, NUMBERS, Kind, LevelType
-from proofwood.data.moments import EPOCH
+from proofwood.data.moments import EPOCH, text_of
+from proofwood.data.text_forms import PLAIN, DateForm, form_from
+from proofwood.hints import way_out
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
 
 
 class ExportError(ValueError):
     """Raised if a format cannot represent a model. The message says why, and what to do instead."""
+
+
+def export_a_program() -> str:
+    """What to do instead, in words."""
+    return f"export a program, with {way_out('to_python(), to_c() or to_javascript()', '--to python, c or js')}"
+
+
+def conversion(column: Column) -> str:
+    """What to do with the text of a column that training read as numbers or dates; empty for other columns.
+
+    Exports read dates in ISO form from text as they are.
+    """
+    form = form_from(column.form) if column.form else None
+    if form is None or (isinstance(form, DateForm) and form in PLAIN):
+        return ""
+    number = form.number(form.example)
+    assert number is not None  # a form reads its example
+    value = text_of(float(number), form.kind) if isinstance(form, DateForm) else f"{number}"
+    return f'in training it was text such as "{form.example}", which stands for {value}: convert such text first'
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +136,11 @@ class Exported:
         if self.has_levels(column):
             return self.columns[column].level_type.kind
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
+
+    def note(self, column: int) -> str:
+        """For the end of a comment about a column: how to convert its text, or nothing."""
+        told = conversion(self.columns[column])
+        return in_comment(f"; {told}") if told else ""
 
     def absent(self, column: int) -> list[float]:
         """The numbers that mean a missing value in a column of numbers, sorted."""

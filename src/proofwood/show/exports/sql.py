@@ -10,7 +10,14 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.model.reshape import unroll
 from proofwood.show.exports.dialects import Dialect, dialect_of
 from proofwood.show.exports.paths import Branch, decisions
-from proofwood.show.exports.source import Exported, ExportError, label_type, require_one_type
+from proofwood.show.exports.source import (
+    Exported,
+    ExportError,
+    export_a_program,
+    in_comment,
+    label_type,
+    require_one_type,
+)
 
 MOST_NODES = 20_000
 """The most nodes of a tree in an expression."""
@@ -18,7 +25,6 @@ MOST_TERMS = 500
 """The most terms of a weighted sum; SQLite permits expressions of depth 1,000."""
 _DEEPEST = 10
 """If CASE expressions are nested deeper, sides change their order. SQLite before 3.46 permits about fifteen."""
-_PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
 
 
 def to_sql(
@@ -26,13 +32,20 @@ def to_sql(
 ) -> str:
     """A ``SELECT`` of all columns of ``table`` and the prediction; only the expression if ``table`` is None."""
     query = _query(model, dialect)
+    notes = "".join(f"-- {line}\n" for line in _notes(model))
     parts = None if table is None else parts_of(table)
     if parts is None and proba:
         raise ExportError("proba=True needs several expressions: name the table, to_sql('table', proba=True)")
     if parts is None:
-        return "\n".join(query.case(query.labels.__getitem__)) + "\n"
+        return notes + "\n".join(query.case(query.labels.__getitem__)) + "\n"
     select = query.select(".".join(map(query.writer.quoted, parts)), proba=proba)
-    return f"{select}\n" if query.writer.aliased else f"{select};\n"
+    return f"{notes}{select}\n" if query.writer.aliased else f"{notes}{select};\n"
+
+
+def _notes(model: Exported) -> list[str]:
+    """For comments: the columns whose text must be converted, since databases have their own ways to do it."""
+    noted = [column for column in model.used if model.note(column)]
+    return [in_comment(f"{model.columns[column].name}{model.note(column)}") for column in noted]
 
 
 def to_dbt(model: Exported, relation: str | Sequence[str], *, proba: bool = False, dialect: str | None = None) -> str:
@@ -54,7 +67,8 @@ def to_dbt(model: Exported, relation: str | Sequence[str], *, proba: bool = Fals
     place = "{{ relation }}"
     before, _, behind = _query(model, dialect).select(place, proba=proba).rpartition(place)
     reference = f"{{{{ ref({', '.join(map(repr, parts))}) }}}}"
-    return f"{_without_jinja(before)}{reference}{_without_jinja(behind)}\n"
+    notes = "".join(f"-- {line}\n" for line in _notes(model))
+    return f"{_without_jinja(notes + before)}{reference}{_without_jinja(behind)}\n"
 
 
 def _without_jinja(text: str) -> str:
@@ -176,7 +190,7 @@ class _Query:
         if self.writer.deepest is not None and depth > self.writer.deepest:
             raise ExportError(
                 f"the tree needs {depth} nested CASE expressions, but {self.writer.title} permits "
-                f"{self.writer.deepest}: {_PROGRAM}"
+                f"{self.writer.deepest}: {export_a_program()}"
             )
         return turned
 
@@ -300,7 +314,8 @@ class _Query:
         terms = branch.ask.terms
         if len(terms) > MOST_TERMS:
             raise ExportError(
-                f"a weighted sum has {len(terms):,} terms, but an expression may have at most {MOST_TERMS}: {_PROGRAM}"
+                f"a weighted sum has {len(terms):,} terms, but an expression may have at most {MOST_TERMS}: "
+                + export_a_program()
             )
         return " + ".join(f"{self.writer.double(value)} * {self._as_number(column)}" for column, value in terms)
 
@@ -325,9 +340,10 @@ def as_tree(model: Exported, where: str) -> Exported:
         try:
             table = unroll(table, max_nodes=MOST_NODES)
         except ValueError as error:
-            raise ExportError(f"{where} cannot share nodes of a diagram, and {error}: {_PROGRAM}") from error
+            raise ExportError(f"{where} cannot share nodes of a diagram, and {error}: {export_a_program()}") from error
     if table.n_nodes > MOST_NODES:
-        raise ExportError(f"the tree has {table.n_nodes:,} nodes, but {where} takes at most {MOST_NODES:,}: {_PROGRAM}")
+        more = f"takes at most {MOST_NODES:,}: {export_a_program()}"
+        raise ExportError(f"the tree has {table.n_nodes:,} nodes, but {where} {more}")
     return Exported(table, model.columns, model.classes, model.by_name, model.gaps)
 
 

@@ -7,8 +7,9 @@ from io import BytesIO
 from typing import Any
 
 from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.hints import way_out
 from proofwood.show.exports.excel import ROW, Formulas, formulas_with_rows, length, letters
-from proofwood.show.exports.source import Exported, ExportError, require_utf8
+from proofwood.show.exports.source import Exported, ExportError, conversion, export_a_program, require_utf8
 
 MOST_CHARACTERS = 50_000_000
 """The most characters of all formulas of a workbook."""
@@ -90,12 +91,12 @@ def _require_room(model: Exported, formulas: Formulas, rows: int) -> None:
         raise ExportError(
             f"the formulas of one row have {total:,} characters, and those of {rows:,} rows more than the "
             f"{MOST_CHARACTERS:,} of a file that opens: ask for at most {MOST_CHARACTERS // total:,} rows, such as "
-            "to_xlsx(path, rows=100)"
+            + way_out("to_xlsx(path, rows=100)", "--rows 100")
         )
     if max(len(model.used) + 1, len(formulas.steps)) > MOST_COLUMNS:
         raise ExportError(
             f"the model tests {len(model.used):,} columns and needs {len(formulas.steps):,} steps, but a sheet has "
-            f"{MOST_COLUMNS:,} columns: export a program, with to_python(), to_r() or to_java()"
+            f"{MOST_COLUMNS:,} columns: {export_a_program()}"
         )
 
 
@@ -109,7 +110,8 @@ def _add_column(model: Exported, column: int, at: int, rows: int, book: Any, she
         at, at, min(max(len(name) + 2, 12), 40), None if form is None else book.add_format({"num_format": form})
     )
     about.write_string(at, 0, name, bold)
-    about.write_string(at, 1, _WORDS.get(kind, "number"))
+    told = conversion(meaning)
+    about.write_string(at, 1, f"{_WORDS.get(kind, 'number')}{told and '; '}{_cell_text(told)}")
     for place, level in enumerate(meaning.levels[: MOST_COLUMNS - 2] if kind is None else ()):
         about.write_string(at, 2 + place, _cell_text(level))
     permitted = _permitted(kind, len(meaning.levels), at)
