@@ -213,7 +213,7 @@ def _length(world: World, row: Row) -> float:
             continue
         if then is None:
             return math.inf
-        weight = math.inf if told["weights"][j] is None else told["weights"][j]
+        weight = _weight(told["weights"][j], now, then)
         if now is None:
             paid.append(1.0)
         elif world.space["columns"][j]["kind"] == "category":
@@ -223,6 +223,15 @@ def _length(world: World, row: Row) -> float:
             change = weight * abs(then - now)
             paid.append(share * math.prod([change] * power))  # infinite where ** overflows
     return max(paid) if told["metric"] == "linf" else sum(paid) ** (1 / power)
+
+
+def _weight(stated: Any, now: float | None, then: float) -> float:
+    """What a column's weight is for one change: it may differ by direction, or by the new category."""
+    if isinstance(stated, Mapping):
+        stated = stated["codes"][min(int(then), len(stated["codes"]) - 1)]
+    elif isinstance(stated, list):
+        stated = stated[now is not None and then > now]
+    return math.inf if stated is None else float(stated)
 
 
 _TRUE = {

@@ -71,7 +71,7 @@ def test_a_name_is_a_target_and_bands_cut_it(frame: pd.DataFrame, name: str, lib
 def test_a_name_that_is_no_column_is_refused(frame: pd.DataFrame) -> None:
     with pytest.raises(DataError, match="Did you mean 'price'"):
         OptimalTreeClassifier().fit(frame, "prise")
-    with pytest.raises(DataError, match="X is no data frame"):
+    with pytest.raises(DataError, match="X is not a data frame"):
         OptimalTreeClassifier().fit(np.zeros((2, 2)), "y")
 
 

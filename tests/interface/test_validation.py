@@ -211,7 +211,7 @@ def test_the_command_line_shows_and_keeps_them(table, tmp_path: Path) -> None:
     assert [one["label"] for one in answer["new_rows"]["classes"]] == ["no", "yes"]
     assert proofwood.load(tmp_path / "m.json").feature_names_in_.tolist() == ["a", "b"]
     assert "new rows" in worked("show", tmp_path / "m.json")
-    assert "--groups is about folds: give their number with --cv" in failed(
+    assert "--groups applies to folds: give their number with --cv" in failed(
         "fit", path, "--target", "y", "--groups", "b"
     )
     assert "did you mean 'balanced_accuracy'" in failed("fit", path, *options, "--scoring", "balanced_acuracy").lower()

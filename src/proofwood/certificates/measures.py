@@ -99,7 +99,7 @@ class Measure:
         return 2 if self.metric == "l2" else 1
 
     def fault(self) -> str | None:
-        """The reason why this is no distance, or why prices of cells are not lower bounds on it; None if valid."""
+        """The reason why this is not a distance, or why prices of cells are not lower bounds on it; None if valid."""
         if self.metric not in METRICS:
             return f"{self.metric!r} is not a metric: expected one of {', '.join(METRICS)}"
         if len(self.weights) != self.row.size:

@@ -117,7 +117,7 @@ def export(
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
     if to is To.DBT and table is None:
-        raise DataError("a model of dbt reads another one: name it, for example --table applicants")
+        raise DataError("a dbt model reads from another model: name it, for example --table applicants")
     if to is not To.XLSX and rows is not None:
         raise DataError(f"--rows needs --to xlsx, but --to is {to}: leave it out")
     if to is not To.EXCEL and header is not None:
@@ -172,7 +172,7 @@ def _cells(estimator: Any, header: list[str] | None) -> str:
         return f"note: the formula reads {', '.join(cells)}"
     return (
         f"note: the formula reads {', '.join(cells)}: the columns of training without the target, in their order. "
-        "Where yours stand elsewhere, say --header TABLE with a file that has your columns, or take --to xlsx"
+        "If your columns are elsewhere, add --header TABLE with a file that has your columns, or use --to xlsx"
     )
 
 

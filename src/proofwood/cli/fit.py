@@ -194,7 +194,7 @@ def fit(
     folds = settings.pop("cv", None)
     for value, option in ((scoring, "--scoring"), (groups, "--groups")):
         if value is not None and folds is None:
-            raise DataError(f"{option} is about folds: give their number with --cv")
+            raise DataError(f"{option} applies to folds: give their number with --cv")
     if folds is None:
         fitted = learn(model, settings, features, labels, **given_rows)
     else:

@@ -192,7 +192,7 @@ def compare(
     if reference not in models:
         raise ValueError(f"reference={reference!r} is not a model: expected one of {', '.join(map(repr, names))}")
     labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
-    classes, _ = classes_and_codes(labels)  # says why, before any fit, if these are no classes
+    classes, _ = classes_and_codes(labels)  # raises an error before any fit if these are not classes
     require_score(scoring, classes)
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
     values = _numbers(values, labels.size)

@@ -78,7 +78,7 @@ class Column:
 
     @property
     def shown_as(self) -> Kind:
-        """The kind that texts give the column: numbers of 0 and 1 are no and yes, if the name can stand alone."""
+        """How texts show the column: numbers 0 and 1 are shown as no and yes if the name can stand alone."""
         return Kind.BOOLEAN if self.zero_one and is_word(self.name) else self.kind
 
     def level_number(self, code: int) -> int | float | None:

@@ -30,7 +30,7 @@ _table: ContextVar[str | None] = ContextVar("table", default=None)
 
 @contextmanager
 def database_table(name: str | None) -> Iterator[None]:
-    """While it lasts, the table or view of this name is read from files of databases."""
+    """A context in which this table or view is read from a database file."""
     token = _table.set(name)
     try:
         yield
@@ -39,12 +39,12 @@ def database_table(name: str | None) -> Iterator[None]:
 
 
 def asked_table() -> str | None:
-    """The name of the table that is asked for."""
+    """The name of the table to read."""
     return _table.get()
 
 
 def read_database(path: Path, require_room: Callable[[int], None]) -> pl.DataFrame:
-    """The table or view that is asked for, or the only one.
+    """The table or view to read: the stated one, or the only one.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def read_database(path: Path, require_room: Callable[[int], None]) -> pl.DataFra
     Raises
     ------
     DataError
-        If it is no such database, has no such table, or has several and none is named.
+        If the file is not a database, lacks the table, or has several tables and none is named.
     ImportError
         If duckdb is not installed.
     """
@@ -62,7 +62,9 @@ def read_database(path: Path, require_room: Callable[[int], None]) -> pl.DataFra
         begin = file.read(len(SQLITE_BEGINS))
     lite = begin == SQLITE_BEGINS
     if not lite and begin[8:12] != b"DUCK":
-        raise DataError(f"{path} is no database of SQLite or DuckDB by its content: give it the ending of what it is")
+        raise DataError(
+            f"{path} has the ending of a database, but its content is not that of SQLite or DuckDB: rename the file"
+        )
     connect, list_tables = (_sqlite, _SQLITE_TABLES) if lite else (_duckdb, _DUCKDB_TABLES)
     with contextlib.closing(connect(path)) as connection:
         try:

@@ -43,12 +43,12 @@ that fit, in so few of the rows."""
 
 
 def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, list[Hint]]:
-    """Training columns, those of plain text as numbers or dates where their texts are such.
+    """Read columns of text as numbers or dates where their texts are numbers or dates; return all columns, and hints.
 
     Parameters
     ----------
     read : the columns, with codes of levels where they are text
-    given : forms that the user says, by the index of the column
+    given : forms that the user states, by the index of the column
 
     Raises
     ------

@@ -360,12 +360,12 @@ def _without(values: FloatArray, left_out: Collection[int]) -> FloatArray:
 
 
 def absent_values(given: Any, labels: Sequence[str], *, by_name: bool) -> dict[str, tuple[str | float, ...]]:
-    """The values that stand for a missing one, by the name of each column that they are said of.
+    """The values that stand for a missing value, by the name of the column.
 
     Raises
     ------
     ValueError
-        If something is no value, or no column.
+        If one of them is not a value, or a column does not exist.
     """
     if given is None:
         return {}

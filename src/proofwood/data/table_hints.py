@@ -27,14 +27,14 @@ UNREAD = marked("not read as numbers or dates")
 def hints_of(
     values: FloatArray, columns: Sequence[Column], left_out: Mapping[int, str], before: Sequence[Hint]
 ) -> list[Hint]:
-    """What to know of the columns of a frame.
+    """Hints about the columns of a frame.
 
     Parameters
     ----------
     values : (n_rows, n_columns) numbers, 0 in columns that are left out
     columns : what they are
     left_out : index of a column that nothing tests -> the reason
-    before : hints that there are already
+    before : the hints so far
     """
     tested = [(values[:, j], column) for j, column in enumerate(columns) if j not in left_out]
     levels = [column for _, column in tested if column.kind is Kind.NOMINAL and column.level_type is LevelType.TEXT]
@@ -166,7 +166,7 @@ ROWS_PER_VALUE = 10
 def target_hints(
     values: FloatArray, columns: Sequence[Column], left_out: Collection[int], codes: IntArray
 ) -> list[Hint]:
-    """The columns that tell the target alone: a copy of it, or what became known after it.
+    """Hints about columns that determine the target alone: a copy of it, or a value that became known after it.
 
     Parameters
     ----------

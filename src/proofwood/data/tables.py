@@ -112,7 +112,7 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
     _require_file(path)
     ending = path.suffix.lower()
     if asked_table() is not None and ending not in (*SQLITE, *DUCKDB):
-        raise DataError(f"{path} is no database, so there is no table {asked_table()!r}: leave the table out")
+        raise DataError(f"{path} is not a database, so it has no table {asked_table()!r}: leave the table out")
     if sheet is not None and ending not in EXCEL:
         raise DataError(f"{path} is not a workbook, so it has no sheet {sheet!r}: remove the option sheet")
     try:

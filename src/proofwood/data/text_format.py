@@ -12,7 +12,7 @@ from proofwood.exceptions import DataError
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """How a text table is written; None where it is to be found out.
+    """How a text table is written; None for what the reader has to detect.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ _format: ContextVar[TextFormat] = ContextVar("text_format", default=TextFormat()
 
 @contextmanager
 def text_format(given: TextFormat) -> Iterator[None]:
-    """While it lasts, text tables are read as a format says."""
+    """A context in which text tables are read in a given format."""
     token = _format.set(given)
     try:
         yield

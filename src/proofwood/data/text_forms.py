@@ -182,7 +182,7 @@ class DateForm:
 
     @property
     def kind(self) -> Kind:
-        """The kind of what is written."""
+        """The kind of values that the texts hold."""
         return Kind.TIME if not self.date else Kind.MOMENT if self.time else Kind.DATE
 
     @property
@@ -198,7 +198,7 @@ class DateForm:
         return f"{date} 23:59".strip() if self.time else date
 
     def number(self, text: str) -> int | None:
-        """The number of the date in the unit of the kind (see :mod:`proofwood.data.moments`); None if it is none."""
+        """The number of the date in the unit of the kind (see :mod:`proofwood.data.moments`); None for other texts."""
         date, time = _split(text.strip())
         if (time is not None and not self.time) or (not self.date and (date or time is None)):
             return None
@@ -318,7 +318,7 @@ class Found:
         return cls()
 
     def decided(self, texts: Sequence[str], decimal: str | None = None, *, day_first: bool | None = None) -> Self:
-        """The same with one form, where something speaks for it; else as it is.
+        """Choose one of several forms if the texts, the decimal mark or the order of days decide; otherwise keep all.
 
         A comma is between thousands if the texts are amounts of money, or if there are numbers without a comma: those
         with three decimals would have one too.
@@ -433,7 +433,7 @@ def saved_form(form: Form) -> str:
 
 
 def form_from(text: str) -> Form:
-    """The form that :func:`saved_form` wrote; ValueError if it is none."""
+    """The form that :func:`saved_form` wrote; ValueError for any other text."""
     parts = text.split(" ", 3)
     if parts[0] == "number" and len(parts) > 1 and parts[1] in (".", ",", EITHER):
         return NumberForm(parts[1], " ".join(parts[2:]))
@@ -499,7 +499,7 @@ def _is_open(form: Form) -> bool:
 
 
 def what(form: Form) -> str:
-    """What is written in a form, in words."""
+    """The name of the values that a form writes: numbers, dates or times."""
     if isinstance(form, NumberForm):
         return gettext("numbers")
     return {

@@ -42,7 +42,7 @@ _GROUPS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})*|0")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A text table, taken apart as far as its header.
+    """A text table of which the header has been read.
 
     Parameters
     ----------
@@ -189,14 +189,14 @@ def _without_blank_end(text: str) -> str:
 
 
 def decoded(data: bytes, path: Path) -> tuple[str, tuple[Hint, ...]]:
-    """The text of a file: in the encoding that is asked for, in Unicode, or in the one that it seems to have.
+    """The text of a file, by the encoding that the user states, as Unicode, or by the encoding that its bytes suggest.
 
     In the last case, a hint says which.
 
     Raises
     ------
     DataError
-        If it is not text in the encoding that is asked for, or in any that is known.
+        If it is not text in the encoding that the user states, or in any known encoding.
     """
     asked = given_format().encoding
     if asked is not None:
@@ -246,7 +246,7 @@ def _guessed(data: bytes, start: int) -> str | None:
 
 
 def with_points(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns of text, those of numbers with decimal points if the format says that they have decimal commas."""
+    """Columns of text; if the format has decimal commas, numbers get decimal points instead."""
     if given_format().decimal != ",":
         return frame
     return frame.with_columns([_pointed(column) for column in frame.get_columns()])
@@ -268,7 +268,7 @@ def _pointed(column: pl.Series) -> pl.Series:
 
 
 def have_commas(columns: Sequence[pl.Series]) -> bool:
-    """Whether some columns of text hold numbers that all have a form with decimal commas alone."""
+    """Whether a column of text holds only numbers, and they can only have decimal commas."""
     for column in columns:
         texts = [text for text in column.head(1000).unique().to_list() if text is not None]
         found = Found.of([text for text in texts if text.strip().lower() not in MISSING_MARKS])
@@ -279,6 +279,6 @@ def have_commas(columns: Sequence[pl.Series]) -> bool:
 
 
 def may_be_thousands(column: pl.Series) -> bool:
-    """Whether points in a column of text may stand between thousands, where other columns have decimal commas."""
+    """Whether the points in a column of text may separate thousands, because other columns have decimal commas."""
     texts = [text.strip() for text in column.unique().to_list() if text is not None and text.strip()]
     return any("." in text for text in texts) and all(_GROUPS.fullmatch(text) for text in texts)

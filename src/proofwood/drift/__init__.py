@@ -1,4 +1,4 @@
-"""New rows beside the training rows of a model, by what the model itself keeps of these.
+"""Compare new rows with the training rows of a model, by the counts that the model stores.
 
 - ``result``: what is found; made from a model and rows
 - ``show``: the same in words, and as HTML

@@ -1,4 +1,4 @@
-"""Wrong predictions among new rows, beside what is expected of them.
+"""The share of wrong predictions among new rows, compared with the expected share.
 
 What is expected is, in this order: what the user says; the error on the held-out rows of the cross-validation; the
 error in training, which is too low because the model was chosen by it. For the last, the p-value is multiplied by the
@@ -39,7 +39,7 @@ def training_error(table: NodeTable) -> float:
 def compared(
     model: Any, errors: ErrorDrift, rows: TestedRows, given: float | None, *, weighted: bool
 ) -> tuple[ErrorDrift, list[Finding]]:
-    """The errors with what is expected of new rows, and the test whether they are more.
+    """The errors with the expected share of errors, and the test of whether new rows have more.
 
     Parameters
     ----------

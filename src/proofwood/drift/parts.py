@@ -27,7 +27,7 @@ class About(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A number of rows among others.
+    """A count of rows, and the number of rows that it is a part of.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """New rows beside the training rows of a model. Make it with ``model.drift(X_new, y_new)``.
+    """The comparison of new rows with the training rows of a model. Make it with ``model.drift(X_new, y_new)``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Drift:
         tolerance: float = 0.0,
         language: str = ENGLISH,
     ) -> Self:
-        """Compare new rows with the training rows of a fitted or loaded model, by what the model keeps of these.
+        """Compare new rows with the training rows of a fitted or loaded model, by the counts that the model stores.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Drift:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What raised an alarm, in words."""
+        """The findings that raised an alarm, as sentences."""
         return tuple(finding.text for finding in self.findings if finding.alarm)
 
     @property
@@ -107,7 +107,7 @@ class Drift:
 
     @property
     def moved_by_chance(self) -> float:
-        """What ``moved`` is about if all rows come from the same population, by the normal approximation."""
+        """The approximate value of ``moved`` if all rows come from the same population, by the normal approximation."""
         deviations = [math.sqrt(leaf.then.share * (1 - leaf.then.share)) for leaf in self.leaves]
         scale = math.sqrt(2 / math.pi * (1 / self.new_rows + 1 / self.training_rows))
         return min(1.0, scale * sum(deviations) / 2)
@@ -132,7 +132,7 @@ class Drift:
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain ones; ``proofwood schema drift`` prints their schema."""
+        """All values as plain values for JSON; ``proofwood schema drift`` prints their schema."""
         return {
             "drift": self.found,
             "verdict": self.verdict,

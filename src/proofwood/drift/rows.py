@@ -40,7 +40,7 @@ class TestedRows:
 
 
 def new_rows(model: Any, X: Any) -> TestedRows:
-    """Read the columns of ``X`` that a fitted model tests; a column that cannot be read is no error.
+    """Read the columns of ``X`` that a fitted model tests; a column that cannot be read is not an error.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _numbers(table: Any, place: int, column: Column) -> FloatArray:
 
 
 def _example(table: Any, place: int, column: Column) -> str:
-    """The first texts that are no numbers, if the column held numbers in training; else an empty text."""
+    """The first texts that are not numbers, if the column held numbers in training; else an empty text."""
     if column.kind not in NUMBERS or column.form:
         return ""
     texts = [value for value in dict.fromkeys(_given(table, place)) if isinstance(value, str) and not _is_number(value)]

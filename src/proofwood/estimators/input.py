@@ -58,7 +58,7 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     if not isinstance(y, str):
         return X, y
     if not is_frame(X):
-        raise DataError(f"y={y!r} is a text, and X is no data frame: expected a label for each row")
+        raise DataError(f"y={y!r} names a column, but X is not a data frame: expected a label for each row")
     from proofwood.data.tables import require_column, split_target  # start-up time: few targets are names
 
     frame = as_frame(X)

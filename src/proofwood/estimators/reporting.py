@@ -110,7 +110,7 @@ def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
 
 @contextmanager
 def told_lines(verbose: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that tells what is at work: in one line that is renewed, or a line each; nothing if not asked.
+    """Yield a function that prints the current step, on one line that it overwrites, or on a line for each step.
 
     Parameters
     ----------

@@ -94,14 +94,14 @@ def schema_of(saved: Mapping[str, Any], n_columns: int, names: Any) -> Schema:
 
 
 def _as_written(entry: Mapping[str, Any], index: str) -> dict[str, Any]:
-    """How a column writes numbers or dates, what stands for a missing value, and whether all is 0 or 1: its fields."""
+    """The fields of a column for its unit, its form of numbers or dates, its missing values, and 0/1 values."""
     unit, form, absent = entry.get("unit"), entry.get("form", ""), entry.get("absent", ())
     if unit is not None and (not isinstance(unit, str) or len(unit) > _LONGEST):
-        raise ValueError(f"column {index!r} has the unit {unit!r}")
+        raise ValueError(f"column {index!r} has the unit {unit!r}, expected a text of at most {_LONGEST} characters")
     if not isinstance(form, str) or (form and saved_form(form_from(form)) != form):
-        raise ValueError(f"column {index!r} is written like {form!r}")
+        raise ValueError(f"column {index!r} has the form {form!r}, which is not a form of numbers or dates")
     if not isinstance(absent, (list, tuple)) or not all(type(value) in (str, int, float) for value in absent):
-        raise ValueError(f"absent of column {index!r} are not texts or numbers")
+        raise ValueError(f"column {index!r} has absent={absent!r}, expected a list of texts and numbers")
     zero_one = entry.get("zero_one", False)
     if type(zero_one) is not bool or (zero_one and Kind(entry.get("kind", "numeric")) not in NUMBERS):
         raise ValueError(f"column {index!r} has zero_one {zero_one!r}, which only columns of numbers have")
@@ -109,23 +109,23 @@ def _as_written(entry: Mapping[str, Any], index: str) -> dict[str, Any]:
 
 
 def hints_to_save(hints: Sequence[Hint]) -> dict[str, Any]:
-    """What the table gave to say, as plain values; nothing if there was nothing."""
+    """The hints about the training table, as plain values; empty if there are none."""
     rows = [[str(hint.about), list(hint.columns), hint.seen, hint.todo, hint.option] for hint in hints]
     return {"hints": rows} if rows else {}
 
 
 def hints_of(saved: Mapping[str, Any]) -> tuple[Hint, ...]:
-    """The hints that :func:`hints_to_save` wrote; ValueError or TypeError if the file says what no hint is."""
+    """The hints that :func:`hints_to_save` wrote; ValueError or TypeError if the file has other values there."""
     found = []
     for about, columns, *words in saved.get("hints", ()):
         if len(words) != 3 or not all(isinstance(text, str) for text in (*columns, *words)):
-            raise ValueError(f"a hint is not in words: {words!r}")
+            raise ValueError(f"a hint has {words!r}, expected three texts")
         found.append(Hint(About(about), tuple(columns), *words))
     return tuple(found)
 
 
 def target_of(saved: Mapping[str, Any]) -> str | None:
-    """The name of the target; ValueError if the file has something else than a text there."""
+    """The name of the target; ValueError if the file has another value than a text there."""
     name = saved.get("target")
     if name is not None and not isinstance(name, str):
         raise ValueError(f"the target has the name {name!r}, expected a text")
@@ -133,14 +133,14 @@ def target_of(saved: Mapping[str, Any]) -> str | None:
 
 
 def bands_of(saved: Mapping[str, Any]) -> Bands | None:
-    """How the numbers of the target were cut into classes; ValueError if the file says what no bands are."""
+    """The bands that turn the numbers of the target into classes; ValueError if the file has other values there."""
     edges = saved.get("bands")
     if edges is None:
         return None
     if not isinstance(edges, (list, tuple)) or not edges or not all(type(edge) in (int, float) for edge in edges):
-        raise ValueError(f"bands {edges!r} are not edges")
+        raise ValueError(f"bands is {edges!r}, expected a list of numbers")
     if not np.all(np.isfinite(edges)) or np.any(np.diff(edges) <= 0):
-        raise ValueError(f"bands {edges!r} do not ascend")
+        raise ValueError(f"bands is {edges!r}, expected finite numbers in ascending order")
     return Bands(tuple(float(edge) for edge in edges))
 
 

@@ -31,7 +31,7 @@ class TestedColumn:
 
     @classmethod
     def of(cls, values: FloatArray, column: Column) -> Self:
-        """What the numbers ``values`` of a column say of it; NaN where missing."""
+        """The description of a column with the numbers ``values``, NaN where missing."""
         present = values[~np.isnan(values)]
         missing = int(values.size - present.size)
         if column.kind in CATEGORIES:
@@ -46,7 +46,7 @@ class TestedColumn:
 
     @classmethod
     def from_dict(cls, saved: Any) -> Self:
-        """What :meth:`to_dict` gave; ValueError, TypeError or LookupError if these are other values."""
+        """The object that :meth:`to_dict` described; ValueError, TypeError or LookupError if the values do not fit."""
         missing, bounds, codes = saved["missing"], saved.get("bounds"), saved.get("codes", ())
         if type(missing) is not int or missing < 0:
             raise ValueError(f"a tested column has {missing!r} missing values, expected an integer from 0")

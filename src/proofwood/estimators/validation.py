@@ -181,7 +181,7 @@ class Validation:
 
     @classmethod
     def from_dict(cls, saved: Any) -> Self:
-        """The figures that :meth:`to_dict` gave; ValueError, TypeError or LookupError if these are other values."""
+        """The figures that :meth:`to_dict` returned; ValueError, TypeError or LookupError if the values do not fit."""
         classes = []
         for one in saved["classes"]:
             counts = [one[name] for name in ("rows", "predicted", "right")]

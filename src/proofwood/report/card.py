@@ -1,4 +1,4 @@
-"""What people say about a model, beside what can be computed: its purpose, its limits, the meaning of its classes."""
+"""What only people know about a model: its purpose, its limits, the meaning of its classes."""
 
 from __future__ import annotations
 

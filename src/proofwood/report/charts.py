@@ -101,7 +101,7 @@ def curve(
 def calibration(
     told: Sequence[float], hits: Sequence[int], rows: Sequence[int], names: Sequence[str], event: str
 ) -> Markup:
-    """The share that each leaf tells, against the share of new rows, with 95 % intervals (Wilson).
+    """The share of the event at each leaf in training, against that among new rows with 95 % intervals (Wilson).
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ def _line(matrix: IntArray, i: int, order: Sequence[int], names: dict[int, str])
 
 
 def curves(words: Words, rows: CountedRows, event: int) -> dict[str, Any]:
-    """What calling leaf after leaf the event would give: ROC, precision and recall, and both as a table."""
+    """ROC curve, and precision by recall, if the event is predicted in more and more leaves; both also as a table."""
     name, points = words.class_name(event), operating_points(words.table, rows.counts, event)
     some, base = [point for point in points if point.called], points[0].events / max(points[0].rows, 1)
     steps: list[tuple[float, float]] = []

@@ -96,15 +96,15 @@ def _calibration(sure: FloatArray, right: npt.NDArray[np.bool_]) -> tuple[Bin, .
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """What it gives to call all rows of some leaves the event: those with at least a share of it in training.
+    """The result of predicting the event in all leaves that have at least a given share of it in training.
 
     Parameters
     ----------
     share : the least share of the event in these leaves, by training weight; None for no leaf
     leaf : the leaf with this share; None for no leaf
-    called, hit : rows in these leaves, and those of the event among them
-    events, rows : all rows of the event, and all rows
-    used : whether the model calls these leaves the event, and no others
+    called, hit : number of rows in these leaves, and of those that have the event
+    events, rows : number of rows that have the event, and of all rows
+    used : whether the model itself predicts the event in exactly these leaves
     """
 
     share: float | None
@@ -117,28 +117,28 @@ class OperatingPoint:
 
     @property
     def found(self) -> float:
-        """The share of the rows of the event that are called so (recall, true positive rate)."""
+        """The share of the rows with the event for which it is predicted (recall, true positive rate)."""
         return self.hit / self.events if self.events else math.nan
 
     @property
     def false(self) -> float:
-        """The share of the other rows that are called the event (false positive rate)."""
+        """The share of the other rows for which the event is predicted (false positive rate)."""
         others = self.rows - self.events
         return (self.called - self.hit) / others if others else math.nan
 
     @property
     def precision(self) -> float:
-        """The share of the called rows that are of the event; NaN if none is called."""
+        """Among the rows for which the event is predicted, the share that has it; NaN if there are none."""
         return self.hit / self.called if self.called else math.nan
 
     @property
     def wrong(self) -> int:
-        """Rows of the event that are not called so, and other rows that are."""
+        """Number of rows with a wrong prediction, of the event or of its absence."""
         return self.events - self.hit + self.called - self.hit
 
 
 def operating_points(table: NodeTable, counts: IntArray, event: int) -> list[OperatingPoint]:
-    """What a model gives if leaf after leaf is called the event, the leaf with the largest share of it first.
+    """The results of predicting the event in more and more leaves, beginning with the largest share of the event.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def area_under(points: Sequence[OperatingPoint]) -> float:
 def importance(
     table: NodeTable, X: FloatArray, codes: IntArray, columns: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
-    """For each column, the mean and standard deviation of the share of errors that comes if its values are dealt anew.
+    """For each column, by how much shuffling its values raises the share of errors: mean and standard deviation.
 
     This is the permutation importance of Breiman (2001), with :data:`REPEATS` deals from a fixed seed.
     """

@@ -169,14 +169,14 @@ def _weighted_sum(table: NodeTable, node: int, labels: Labels, width: int | None
 
 
 def heading(table: NodeTable, node: int, labels: Labels, *, width: int | None = None, terms: int | None = None) -> str:
-    """What an inner node tests, without what is asked about it: a column, or a weighted sum of columns."""
+    """The column, or the weighted sum of columns, that an inner node tests."""
     if table.feature[node] == OBLIQUE:
         return _weighted_sum(table, node, labels, width, terms)
     return labels.feature(int(table.feature[node]), width)
 
 
 def side(table: NodeTable, node: int, labels: Labels, low: bool, *, width: int | None = None, most: int = 3) -> str:
-    """What holds of the rows that go low, or high, at a node, to be read after :func:`heading`.
+    """The condition on the rows that go low, or high, at a node; it follows the text of :func:`heading`.
 
     Pictures write this at the edges. It never is "yes" or "no", which classes and levels are often called. Levels are
     named, those of training alone, if there are at most ``most``, and counted otherwise.

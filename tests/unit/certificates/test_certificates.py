@@ -29,6 +29,7 @@ from proofwood import Explainer
 from proofwood.certificates.content import digest
 from proofwood.certificates.drup import CertificateError
 from proofwood.certificates.sets import hitting_clauses, map_clauses
+from proofwood.certificates.space import CHOICES
 from proofwood.ensembles.space import Group
 from proofwood.explain.proofs.certificate import (
     NoCertificateError,
@@ -295,6 +296,13 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
     if found.kind == "counterfactual" and found.status == "optimal" and found.distance > 0:
         half = found.distance / 2
         yield "half", replace(found, distance=half)
+        if found.metric != "changes" and found.witness is not None:
+            moved = np.flatnonzero(found.row != found.witness)  # a feasible row that `within` does not permit
+            inputs = [(found.model.inputs[j], float(found.row[j])) for j in moved.tolist()]
+            ends = {one.name: (now, now) for one, now in inputs if not one.levels and not math.isnan(now)}
+            if ends and not any(found.model.group_of(str(name))[1] in CHOICES for name in found.names):
+                asked = {**found.asked, "within": ends}
+                yield "not permitted", replace(found, status="feasible", lower_bound=0.0, asked=asked)
         yield "half of both", replace(found, distance=half, lower_bound=half)
         yield "raised", replace(found, lower_bound=found.distance * 2 + 1)
         yield "stays", replace(found, immutable=found.features[:1])
@@ -310,6 +318,12 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
         yield "dropped", replace(found, features=some, lower_bound=math.nan, low=None, high=None)
         yield "its own row", replace(found, witness_cells=dict.fromkeys(found.features, found.cells))
         yield "status", replace(found, status="right")
+        free = [f for f in range(len(found.model.feature_names)) if f not in found.features]
+        for status in ("minimal up to rounding", "smallest up to rounding") if free else ():
+            more = tuple(sorted([*found.features, free[0]]))  # one that can go whatever rounding does
+            box = dict(zip(("low", "high"), found.model.scores.box(found.cells, more), strict=True))
+            spare = {**box, "ranges": ""} if found.kind == "abductive" else {}
+            yield f"added, {status}", replace(found, features=more, lower_bound=math.nan, status=status, **spare)
         if found.kind == "contrastive":
             yield "stays", replace(found, immutable=found.features[:1])
             yield "none", replace(found, status="none", features=(), witness_cells={})
@@ -319,6 +333,13 @@ def falsified(found: Any) -> Iterator[tuple[str, Any]]:
                 replace(found, kind="counterfactual", status="optimal", distance=float(len(found.features))),
             )
         elif found.low is not None:
+            yield "free", replace(found, free=found.features[:1])
+            yield "ranges", replace(found, ranges="widest of all")
+            if found.ranges == "widest":
+                own = found.model.scores.box(found.cells, found.features)
+                if not (np.array_equal(own[0], found.low) and np.array_equal(own[1], found.high)):
+                    narrow = {"low": own[0], "high": own[1], "ranges": "widest up to rounding"}
+                    yield "as narrow as the row", replace(found, **narrow)
             wide = {"low": np.zeros_like(found.low), "high": np.asarray(found.model.scores.n_thresholds)}
             yield "wider", replace(found, **wide, ranges="wide")
             yield "no conditions", replace(found, low=None, high=None)
@@ -356,6 +377,50 @@ def test_a_farther_row_is_not_the_nearest_where_no_bound_is_told() -> None:
     second = replace(told, distance=10.0 - float(told.witness[0])).verify()
     assert second.status == "undecided"
     assert "is claimed, but only" in second.problems[0]
+
+
+def test_a_row_that_constraints_lead_beyond_what_is_permitted_is_refuted() -> None:
+    X = np.column_stack([np.arange(20.0), np.arange(20.0) % 7])
+    made = Explainer(DecisionTreeClassifier(random_state=0).fit(X, X[:, 0] > 10), feature_names=["a", "b"])
+    found = made.counterfactual([2.0, 3.0], constraints=["a - b >= 9"])
+    assert found.witness is not None
+    assert found.witness.tolist() == [12.0, 3.0]
+    assert found.verify().status == "not checked"
+    some = replace(found, status="feasible", lower_bound=0.0)
+    assert some.verify().ok
+    for within, right in ({"a": (2, 12)}, True), ({"a": (2, 11)}, False), ({"a": "down"}, False), ({"b": "up"}, True):
+        second = replace(some, asked={**found.asked, "within": within}).verify()
+        assert second.ok is right, within
+        assert right or "values that are not permitted in 'a'" in second.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("seed", "x", "n"),
+    [(70, [5, 4, 3, 2], 4), (76, [5, 0, 0, 1], 4), (86, [0, 2, 3, 4], 4), (90, [3, 2, 0, 4], 2)],
+)
+def test_a_box_of_which_only_cheap_cells_are_left_has_its_place_in_the_proof(seed: int, x: list[float], n: int) -> None:
+    """Constraints lead to a dearer row, so that the proof of a distance begins above the nearest one."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (40, 4)).astype(float)
+    y = X @ rng.normal(size=4) + rng.normal(size=40) > 0
+    made = Explainer(RandomForestClassifier(n, max_depth=2, random_state=seed).fit(X, y))
+    found = made.counterfactual(x, constraints=[f"x0 - x1 <= {x[0] - x[1] - 1}"])
+    assert found.status == "optimal"
+    assert found.verify().status in ("confirmed", "not checked")
+
+
+def test_prices_are_those_that_are_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).round(1)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, X.sum(axis=1) > 0)
+    made = Explainer(model, feature_groups={"g": Group(("1", "2"), "together")}, feature_names=list("012"))
+    found = made.counterfactual(X[0], metric="linf")
+    assert found.verify().ok
+    assert found.distance != len(found.features)
+    assert not replace(found, metric="changes").verify().ok  # has no prices here, so that features are counted
+    far = replace(found, row=X[1], cells=made.model.cells(X[1]), label=int(made.model.predict_codes(X[1:2])[0]))
+    forbidden = replace(far, asked={**found.asked, "weights": dict.fromkeys("012", math.inf)})
+    assert forbidden.verify().status == "refuted"
 
 
 def test_rows_whose_class_rounding_decides_are_shown_to_the_model() -> None:
@@ -476,10 +541,22 @@ def test_very_small_and_very_large_prices(metric: Any, weight: float) -> None:
     X = np.arange(20.0)[:, None]
     made = Explainer(DecisionTreeClassifier().fit(X, X[:, 0] > 10))
     found = made.counterfactual([2.0], metric=metric, weights=weight, certificate=True, time_limit=20)
-    assert found.status == "optimal"
+    squares_vanish = metric == "l2" and weight == 1e-200  # so that no row is told to be nearer
+    assert found.status == ("feasible" if squares_vanish else "optimal")
+    assert found.distance > 0
+    assert found.verify().ok
     assert not failures(found.certificate, made.model)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="too much for sums of prices"):
         made.counterfactual([2.0], metric=metric, weights=1e308)
+
+
+@pytest.mark.parametrize("metric", METRICS[:3])
+def test_the_next_row_is_not_at_the_distance_zero(metric: Any) -> None:
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])
+    made = Explainer(DecisionTreeClassifier(max_depth=1).fit(X, [0, 1, 1]), bounds={0: (0.0, 5.0), 1: (0.0, 3.0)})
+    found = made.robustness(X[0], metric=metric, weights=1e-200)
+    assert found.nearest.distance > 0  # its square is 0
+    assert found.nearest.verify().ok
 
 
 def test_no_more_than_the_next_number_can_be_claimed() -> None:

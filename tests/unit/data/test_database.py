@@ -63,7 +63,7 @@ def test_one_of_several_is_asked_for(tmp_path: Path) -> None:
 
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("a,b\n1,2\n")
-    with pytest.raises(DataError, match="is no database of SQLite or DuckDB by its content"):
+    with pytest.raises(DataError, match="its content is not that of SQLite or DuckDB"):
         read_table(tmp_path / "text.db")
     (tmp_path / "broken.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 100)
     with pytest.raises(DataError, match="cannot read"):
@@ -72,7 +72,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="0 rows"):
         read_table(tmp_path / "empty.sqlite")
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with database_table("t"), pytest.raises(DataError, match="is no database"):
+    with database_table("t"), pytest.raises(DataError, match="is not a database"):
         read_table(tmp_path / "t.csv")
 
 

@@ -12,9 +12,14 @@ import pytest
 import sklearn
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris, load_wine
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Status, born_again
 from proofwood.exceptions import MisreadError
@@ -106,6 +111,38 @@ def test_the_check_finds_a_wrong_leaf() -> None:
     assert FOREST.predict(pd.DataFrame([checked.row], columns=IRIS.columns)) != wrong.predict(
         pd.DataFrame([checked.row], columns=IRIS.columns)
     )
+
+
+def test_the_check_asks_where_missing_values_go() -> None:
+    X = np.array([[0.0], [1.0], [np.nan], [np.nan]])
+    found = born_again(DecisionTreeClassifier().fit(X, [0, 0, 1, 1]), X=X)
+    assert found.check().ok
+    tree = found.tree
+    assert np.isinf(tree.threshold[0])
+    for change in {"missing_low": ~tree.missing_low}, {"threshold": -tree.threshold}:
+        wrong = replace(found, result=replace(found.result, model=tree.changed(**change)))
+        assert not wrong.check().ok
+        assert not np.array_equal(wrong.predict(X), found.predict(X))
+    both = tree.changed(threshold=-tree.threshold, missing_low=~tree.missing_low, low=tree.high, high=tree.low)
+    assert replace(found, result=replace(found.result, model=both)).check().ok
+
+
+def test_the_check_asks_where_each_category_goes() -> None:
+    colours = np.array([0.0, 1.0, 2.0, np.nan] * 20)
+    boosted = HistGradientBoostingClassifier(max_iter=5, learning_rate=1, min_samples_leaf=1, categorical_features=[0])
+    X = colours[:, None]
+    explainer = Explainer(boosted.fit(X, colours == 2), missing=[0])
+    found = born_again(explainer)
+    assert found.check().ok
+    tree = found.tree
+    assert tree.levels is not None
+    codes = tree.levels[0]
+    assert codes is not None
+    other = frozenset(range(3)) - codes
+    more = tuple(codes | {min(other)} if at == 0 else one for at, one in enumerate(tree.levels))
+    for change in {"missing_low": ~tree.missing_low}, {"levels": more}:
+        wrong = replace(found, result=replace(found.result, model=tree.changed(**change)))
+        assert not wrong.check().ok
 
 
 def test_categories_of_a_pipeline_and_those_it_does_not_know() -> None:

@@ -217,7 +217,7 @@ class SizeClock(Clock):
         return left is not None and left <= 0
 
     def ended(self) -> SizeClock:
-        """A copy with no time left."""
+        """The same clock with no time left."""
         return replace(self, limits=replace(self.limits, seconds=0.0))
 
     def for_tests(self) -> Limits:

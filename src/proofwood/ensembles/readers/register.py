@@ -72,7 +72,7 @@ class Reading:
 
     @property
     def direct(self) -> bool:
-        """Whether the core takes the columns of the table unchanged."""
+        """Whether no step changes the columns before the model itself, the ``core``, takes them."""
         return self.paths == ((),)
 
     @property

@@ -72,7 +72,7 @@ class Measure:
             differs = ~((self.row == row) | (np.isnan(self.row) & np.isnan(row)))
             return float(sum(differs[self.model.inputs_of(f)].any() for f in range(self.model.scores.n_features)))
         model, tariff, metric = self.model, self.tariff, self.metric
-        total, dearest = 0.0, 0.0
+        paid: list[tuple[float, float]] = []  # shares of prices
         halves: set[int] = set()
         tables: set[int] = set()
         for feature in model.choices:
@@ -82,17 +82,19 @@ class Measure:
                 halves.update(columns)
                 continue
             tables.update(columns)
-            if np.array_equal(self.row[columns], row[columns]):
-                continue
-            one = next((table.coming[j] for j in columns if row[j] == 1), table.none)
-            total, dearest = total + float(raised(one, metric)), max(dearest, one)
+            if not np.array_equal(self.row[columns], row[columns]):
+                paid.append((1.0, float(next((table.coming[j] for j in columns if row[j] == 1), table.none))))
         for j in range(len(model.inputs)):
             if j not in tables:
-                one = tariff.of(model, j, float(row[j]))
                 share = 0.5 if j in halves and not (np.isnan(self.row[j]) or np.isnan(row[j])) else 1.0
-                total += share * float(raised(one, metric))
-                dearest = max(dearest, one)
-        return float(dearest) if metric == "linf" else self.length(total)
+                paid.append((share, float(tariff.of(model, j, float(row[j])))))
+        dearest = max((one for _, one in paid), default=0.0)
+        if metric == "linf":
+            return dearest
+        total = float(sum(share * float(raised(one, metric)) for share, one in paid))
+        if metric == "l2" and dearest > 0 and total < np.finfo(np.float64).tiny:  # float64 is too coarse for squares
+            return dearest * math.sqrt(sum(share * (one / dearest) ** 2 for share, one in paid))
+        return self.length(total)
 
     def nearest_in(self, cells: IntArray) -> FloatArray:
         """The nearest row (n_inputs,) with given cells (n_columns,).
@@ -345,6 +347,26 @@ def permitted_codes(model: Space, row: FloatArray, within: Mapping[Key, object])
         for key, j in positions.items()
         if model.inputs[j].kind is Kind.NOMINAL
     }
+
+
+def not_permitted(model: Space, row: FloatArray, other: FloatArray, within: Mapping[Key, object]) -> list[str]:
+    """The columns of ``within`` in which another row has a value that it does not permit."""
+    names, columns = [given.name for given in model.inputs], dict[int, bool]()
+    for key, allowed in within.items():
+        if isinstance(key, str) and key not in names and key in model.feature_names:
+            chosen = {position(one, names, f"within[{key!r}]") for one in arguments.several(allowed, "within")}
+            columns |= {j: j in chosen or other[j] == 0 for j in model.inputs_of(model.feature_names.index(key))}
+            continue
+        j = position(key, names, "within")
+        if model.inputs[j].kind is Kind.NOMINAL:
+            known = not np.isnan(other[j])
+            code = min(int(other[j]), len(model.inputs[j].levels)) if known else -1
+            columns[j] = code in _permitted_codes(model, row, j, allowed)
+        else:
+            low, high = permitted_numbers(model, row, j, allowed)
+            columns[j] = bool(low <= other[j] <= high)
+    same = (row == other) | (np.isnan(row) & np.isnan(other))
+    return [names[j] for j, permitted in columns.items() if not permitted and not same[j]]
 
 
 def permitted_numbers(model: Space, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:

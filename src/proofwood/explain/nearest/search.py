@@ -1,10 +1,11 @@
 """The nearest row of another class: the search for counterfactuals, radii and smallest changes.
 
 The cost of a row is the sum, or the greatest, of the prices of its cells. Sums are minimised by branch and bound with
-messages in C++ (:func:`cheapest`). There, prices are integers: scaled by a power of two and rounded down, so that a
-proved lower bound also holds for the true prices. The greatest price is minimised by bisection (:func:`dearest`): the
-cells that cost no more than a given price form a box around the row, and one question decides whether some row in it
-has another class. In C++ prices are then ranks, and the rows found are moved back towards the explained row.
+messages in C++ (:func:`cheapest`; ``native/votes/price_search.cpp``, whose lower bounds are those of ``messages.cpp``
+beside it). There, prices are integers: scaled by a power of two and rounded down, so that a proved lower bound also
+holds for the true prices. The greatest price is minimised by bisection (:func:`dearest`): the cells that cost no more
+than a given price form a box around the row, and one question decides whether some row in it has another class. In C++
+prices are then ranks, and the rows found are moved back towards the explained row.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -113,17 +113,8 @@ class Certifier:
         """Certify that features suffice and, if ``minimal``, that none except those in ``keep`` can be left out."""
         kept = sorted(int(feature) for feature in keep)
         chosen = sorted(int(feature) for feature in features)
-        witnesses = []
-        for feature in chosen if minimal else ():
-            if feature in kept:
-                continue
-            rest = [other for other in chosen if other != feature]
-            change = self._change_with(rest, f"witness for feature {self._name(feature)}")
-            if change is None:
-                raise ValueError(
-                    f"the explanation is not minimal: the other features suffice without {self._name(feature)}"
-                )
-            witnesses.append({"feature": feature, **change})
+        needed = [feature for feature in chosen if minimal and feature not in kept]
+        witnesses = _all_of(partial(self._without, chosen, feature) for feature in needed)
         status = "minimal" if minimal else "sufficient"
         proofs = self._sufficient(chosen)
         return self._content(
@@ -138,17 +129,26 @@ class Certifier:
             size_proof=[],
         )
 
+    def _without(self, features: Sequence[int], feature: int) -> dict[str, Any]:
+        """The entry for a row of another class which shows that a feature cannot be left out."""
+        rest = [other for other in features if other != feature]
+        change = self._change_with(rest, f"witness for feature {self._name(feature)}")
+        if change is None:
+            raise ValueError(
+                f"the explanation is not minimal: the other features suffice without {self._name(feature)}"
+            )
+        return {"feature": feature, **change}
+
     def contrastive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
         """Certify that a change of the features can change the class and, if ``minimal``, that no part of them can."""
         chosen = sorted(int(feature) for feature in features)
-        witness = self._changed(chosen)
         if not minimal:
-            return self._contrastive("changing", chosen, witness)
+            return self._contrastive("changing", chosen, self._changed(chosen))
         rest = self._outside(chosen)
         proofs = self._no_row_of([(feature, self.scores.box(self.cells, [*rest, feature])) for feature in chosen])
         if proofs is None:
             raise ValueError(f"the explanation is not minimal: a part of the features {chosen} can change the class")
-        return self._contrastive("minimal", chosen, witness, proofs=proofs)
+        return self._contrastive("minimal", chosen, self._changed(chosen), proofs=proofs)
 
     def _contrastive(self, status: str, features: list[int], witness: Any, **parts: Any) -> dict[str, Any]:
         empty: dict[str, Any] = {"without": [], "proofs": [], "sufficient": [], "size_proof": []}
@@ -176,16 +176,17 @@ class Certifier:
         chosen, left_out, kept = (sorted(int(feature) for feature in some) for some in (features, without, keep))
         q = Questions(self.oracle, self.cells, self.label, targets=self.targets) if questions is None else questions
         proofs = self._sufficient(chosen) if kind == "abductive" else []
-        witness = self._changed(chosen) if kind == "contrastive" else {}
         q.clock = self.clock
         if questions is None:
             for row in self.known:
-                q.learn_witness(row)
+                if self._as_change(row) is not None:
+                    q.learn_witness(row)
         best = smallest(q, kind=kind, keep=kept, free=left_out, start=Found(frozenset(chosen), complete=True))
         if best is not None and best.lower_bound < len(chosen):
             if best.smallest:
                 raise ValueError(f"the explanation is not smallest: {sorted(best.features)} is a smaller one")
             raise NoCertificateError(f"{NONE}: its size was not proved in time")
+        witness = self._changed(chosen) if kind == "contrastive" else {}
         if kind == "abductive":
             rows = {mask: row for mask, row in q.changing.items() if self._really_changes(mask, row)}
             self.known += rows.values()
@@ -247,12 +248,12 @@ class Certifier:
         """
         chosen = sorted(int(feature) for feature in features)
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
-        beyond = [
-            self._beyond(feature, unit, low, high, value)
+        beyond = _all_of(
+            partial(self._beyond, feature, unit, low, high, value)
             for feature in (chosen if maximal else ())
             for unit in units(self.scores, feature)
             for value in unit.next(low, high)
-        ]
+        )
         box_low, box_high, clauses = box_and_clauses(self.scores, low, high)
         proofs = self._no_row_in(box_low, box_high, clauses)
         if proofs is None:
@@ -495,6 +496,22 @@ def whole_content(model: Explained, kind: str, status: str, *, signed: bool = Tr
     content |= {**parts, **common.content}
     content["claim"] = claim_of(content, common.stated.space, common.stated.tested)
     return {**content, "digest": digest(content) if signed else ""}
+
+
+def _all_of(makes: Iterable[Callable[[], Proved]]) -> list[Proved]:
+    """The results of all calls; where rounding leaves one open, OnlyRoundingError after the last call.
+
+    A later call may raise ValueError, which decides more: then the claim is wrong, whatever rounding does.
+    """
+    made, doubts = [], []
+    for make in makes:
+        try:
+            made.append(make())
+        except OnlyRoundingError as error:
+            doubts.append(error)
+    if doubts:
+        raise doubts[0]
+    return made
 
 
 def _least(masks: Iterable[int]) -> list[int]:

@@ -100,6 +100,12 @@ class DistanceCertifier(Certifier):
         changed = changed_features(stated, self.x.tolist(), values.tolist())
         return self._content("distance", status, features=changed, witness=witness, proofs=proofs, **head)
 
+    def real_change(self, prices: Sequence[FloatArray], immutable: Iterable[int]) -> IntArray | None:
+        """Cells of a permitted row to which the model itself gives another class; None if no row may have one."""
+        low, high = self._limits(prices, immutable)
+        change = self._change(low, high, lambda: self._ask(low, high), "row")
+        return None if change is None else self.model.cells(values_of(change["values"], self.x.size))
+
     def _stated_limits(
         self, low: IntArray, high: IntArray, fixed: Sequence[int], permitted: Permitted, *, counted: bool
     ) -> list[Limit]:

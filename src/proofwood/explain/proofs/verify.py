@@ -22,14 +22,15 @@ from proofwood.certificates.stated import Stated, limits_in
 from proofwood.engines.run import Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.linear import read_constraints
-from proofwood.explain.nearest.measure import Metric, count_prices, measure_of, permitted_codes
+from proofwood.explain.nearest.measure import Metric, count_prices, measure_of, not_permitted, permitted_codes
 from proofwood.explain.nearest.tariffs import read_tariff
 from proofwood.explain.oracles.engines import make_oracle
-from proofwood.explain.proofs.certificate import Certifier
-from proofwood.explain.proofs.distance import DistanceCertifier
+from proofwood.explain.proofs.certificate import NONE, Certifier
+from proofwood.explain.proofs.distance import DistanceCertifier, root
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.stated import Compared, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import shown
 
 UP_TO_ROUNDING = " up to rounding"
 STATUSES = {
@@ -38,6 +39,7 @@ STATUSES = {
     "counterfactual": ("optimal", "feasible", "none"),
 }
 """The statuses that each kind of explanation can claim, without " up to rounding"."""
+RANGES = ("", "wide", "widest", f"widest{UP_TO_ROUNDING}")
 Content = dict[str, Any]
 
 
@@ -157,8 +159,7 @@ class _Second:
         rows = [*found.witnesses.values(), *([] if found.witness is None else [found.witness])]
         code, *_ = self.asked.predict_codes(np.array([found.row, *rows])).tolist()
         self._check("row", None if code == found.label else f"the model gives it class {self.model.classes[code]}")
-        known = self.plain in STATUSES.get(found.kind, ())
-        self._check("status", None if known else f"{found.status!r} is not a status of {found.kind} explanations")
+        self._check("status", self._status_fault())
         if not np.array_equal(found.cells, self.model.cells(found.row)):
             self._check("cells", "they are not the cells of the row")
         try:
@@ -171,6 +172,18 @@ class _Second:
             for claim in self._claims():
                 self._decide(claim)
         return Verified(tuple(self.checks), tuple(self.problems), tuple(self.doubts), tuple(self.not_checked))
+
+    def _status_fault(self) -> str | None:
+        """The reason why status and ranges cannot be those of an answer; None if they can."""
+        found, ranges = self.found, self.found.ranges
+        if self.plain not in STATUSES.get(found.kind, ()) or (self.plain == "none" and not self.exact):
+            return f"{found.status!r} is not a status of {found.kind} explanations"
+        if ranges not in (RANGES if found.kind == "abductive" else RANGES[:1]):
+            return f"{ranges!r} cannot be proved of the ranges of {found.kind} explanations"
+        exact = not self.model.scores.margin and self.model.plausible is None
+        if exact and (not self.exact or ranges.endswith(UP_TO_ROUNDING)):
+            return "it says 'up to rounding', but the sums of this model are exact"
+        return None
 
     @property
     def refuted(self) -> bool:
@@ -189,18 +202,25 @@ class _Second:
         """Whether the status is about the model itself, whatever rounding does."""
         return not self.found.status.endswith(UP_TO_ROUNDING)
 
-    def _decide(self, make: Callable[[], Content]) -> None:
-        """Prove a part of the claim, and let the checker decide."""
+    def _decide(self, make: Callable[[], Content | None]) -> None:
+        """Prove a part of the claim, and let the checker decide; nothing to decide if rounding leaves the part open."""
         try:
-            content = make()
-        except OnlyRoundingError as error:
-            (self.problems if self.exact else self.doubts).append(str(error))
+            content = make() if self.exact else self._up_to_rounding(make)
         except NoCertificateError as error:
-            self.problems.append(str(error))
+            self.problems.append(_reason(error))
         except ValueError as error:
             self._check("claim", str(error))
         else:
-            self._look_at(content)
+            if content is not None:
+                self._look_at(content)
+
+    def _up_to_rounding(self, make: Callable[[], Content | None]) -> Content | None:
+        """A certificate; None, and a doubt, if only rounding leaves it open."""
+        try:
+            return make()
+        except OnlyRoundingError as error:
+            self.doubts.append(_reason(error))
+            return None
 
     def _look_at(self, content: Content) -> None:
         stated = parts_of(self.model).stated
@@ -227,10 +247,10 @@ class _Second:
 
     # ------------------------------------------------------------------------------------------------------- claims
 
-    def _claims(self) -> Iterator[Callable[[], Content]]:
+    def _claims(self) -> Iterator[Callable[[], Content | None]]:
         """The parts of the claim, each as a function that makes its certificate."""
         found = self.found
-        kind = "contrastive" if found.kind == "counterfactual" and found.prices is None else found.kind
+        kind = "contrastive" if found.kind == "counterfactual" and self.prices is None else found.kind
         if self.plain == "none":
             yield self._none
         elif kind == "abductive":
@@ -240,13 +260,16 @@ class _Second:
         else:
             yield from self._nearest()
 
-    def _abductive(self) -> Iterator[Callable[[], Content]]:
+    def _abductive(self) -> Iterator[Callable[[], Content | None]]:
         found = self.found
-        minimal = self.plain in ("minimal", "smallest") and self.exact
+        features = {*found.features}
+        self._check("keep", "a feature is missing" if {*found.keep} - features else None)
+        self._check("free", "it contains such a feature" if {*found.free} & features else None)
+        minimal = self.plain in ("minimal", "smallest")
+        if minimal and not self.exact:  # that the features suffice does not depend on rounding
+            yield lambda: self._make(Certifier).abductive(found.features, minimal=False, keep=found.keep)
         yield lambda: self._make(Certifier).abductive(found.features, minimal=minimal, keep=found.keep)
-        if not self.exact:
-            self.doubts.append("that no feature can be left out, or no set is smaller, holds only up to rounding")
-        elif self.plain == "smallest":
+        if self.plain == "smallest":
             yield lambda: self._smallest("abductive")
         self._claims_size()
         low, high = found.low, found.high
@@ -258,9 +281,9 @@ class _Second:
             widest = found.ranges == "widest"
             yield lambda: self._make(Certifier).inflated(found.features, low, high, maximal=widest)
             if found.ranges.endswith(UP_TO_ROUNDING):
-                self.doubts.append("that no range can be extended holds only up to rounding")
+                yield lambda: self._up_to_rounding(lambda: self._make(Certifier).inflated(found.features, low, high))
 
-    def _contrastive(self) -> Iterator[Callable[[], Content]]:
+    def _contrastive(self) -> Iterator[Callable[[], Content | None]]:
         found = self.found
         status = {"optimal": "smallest", "feasible": "changing"}.get(self.plain, self.plain)
         fixed = sorted(set(found.immutable) & set(found.features))
@@ -270,11 +293,10 @@ class _Second:
             self._check("metric", None if found.metric == "changes" else f"{found.metric!r} has no prices")
             fault = f"{found.distance!r} is claimed, but {n} features change"
             self._check("distance", None if found.distance == n else fault)
-        minimal = status in ("minimal", "smallest") and self.exact
+            self._check("asked", "values are limited, but no prices say so" if found.asked.get("within") else None)
+        minimal = status in ("minimal", "smallest")
         yield lambda: self._make(Certifier).contrastive(found.features, minimal=minimal)
-        if not self.exact:
-            self.doubts.append("the class changes only up to rounding")
-        elif status == "smallest":
+        if status == "smallest":
             yield lambda: self._smallest("contrastive")
         self._claims_size()
 
@@ -288,14 +310,11 @@ class _Second:
 
     def _fewest(self, counts: Sequence[FloatArray]) -> Content:
         """Certificate that no change of fewer features changes the class: a distance in which each feature counts 1."""
-        found = self.found
-        maker = self._make(DistanceCertifier)
-        assert isinstance(maker, DistanceCertifier)
-        row = next(iter(found.witness_cells.values()))
+        size = len(self.found.features)
         stated = [1.0] * len(self.model.inputs)
-        content = maker.distance("changes", stated, counts, immutable=found.immutable, found=row)
+        content = self._certified("changes", stated, counts, bound=None if self.exact else float(size))
         least = content["distance"]["least"]
-        if least <= len(found.features) - 1:
+        if least is not None and least <= size - 1:
             self.problems.append(f"it is only proved that at least {least!r} features have to change")
         return content
 
@@ -332,7 +351,7 @@ class _Second:
     def _look_at_rows(self) -> None:
         """Check the rows of another class: that one exists, the features they change, and their class in the model."""
         found = self.found
-        if found.kind != "abductive" and found.witness is None and self.exact:
+        if found.kind != "abductive" and found.witness is None:
             self._check("row found", "it is missing")
         if found.kind == "counterfactual" and found.witness is not None:
             self._recount(found.witness)
@@ -367,8 +386,8 @@ class _Second:
     def prices(self) -> tuple[FloatArray, ...] | None:
         """Prices of the cells, computed again from the options of the question, not taken from the explanation."""
         found = self.found
-        if found.prices is None or found.constraints:
-            return found.prices
+        if found.prices is None:
+            return None
         asked = found.asked
         cells = self.model.cells(found.row)
         weights, within = asked.get("weights"), asked.get("within")
@@ -392,6 +411,9 @@ class _Second:
             self.doubts.append(f"the model gives the row found class {self.model.classes[code]}")
         if not self.model.are_plausible(row[np.newaxis])[0]:
             self._check("row found", "it is not plausible")
+        limits = (found.asked.get("within") or {}) if self.prices is not None else {}
+        beyond = not_permitted(self.model, found.row, row, limits)
+        self._check("within", f"the row found has values that are not permitted in {shown(beyond)}" if beyond else None)
         for one in read_constraints(found.constraints, self.model.inputs):
             self._check("constraint", None if one.holds(row) else f"the row found violates {one.text!r}")
         stated = parts.stated
@@ -411,42 +433,56 @@ class _Second:
         if total is None:
             self._check("distance", "a value has become missing in the row found")
             return
-        length = math.sqrt(total) if measure.power == 2 else float(total)
+        try:
+            length = root(total, 2) if measure.power == 2 else float(total)
+        except OverflowError:  # a change is forbidden
+            length = math.inf
         near = math.isclose(length, found.distance, rel_tol=TOLERANCE, abs_tol=0.0)
         self._check("distance", None if near else f"{found.distance!r} is claimed, but it is {length!r}")
         over = found.lower_bound > length * (1 + TOLERANCE)
         self._check("lower bound", f"{found.lower_bound!r} is claimed, but a row is at {length!r}" if over else None)
 
-    def _nearest(self) -> Iterator[Callable[[], Content]]:
-        found = self.found
+    def _nearest(self) -> Iterator[Callable[[], Content | None]]:
         weights = self._weights()
-        if weights is None or self.prices is None or found.witness is None:
+        if weights is None or self.prices is None or self.found.witness is None:
             return
-        if found.lower_bound > 0 or self.plain == "optimal":
-            yield lambda: self._distance(weights)
+        yield lambda: self._distance(weights, self.prices or ())
 
-    def _distance(self, weights: Sequence[Any]) -> Content:
-        found = self.found
-        maker = self._make(DistanceCertifier)
+    def _certified(
+        self, metric: str, weights: Sequence[Any], prices: Sequence[FloatArray], *, bound: float | None, **asked: Any
+    ) -> Content:
+        """Certificate of the distance of the row found; if only rounding gives it another class, of ``bound`` alone."""
+        fixed, maker = self.found.immutable, self._make(DistanceCertifier)
         assert isinstance(maker, DistanceCertifier)
-        assert self.prices is not None
-        bound = None if self.plain == "optimal" else found.lower_bound
-        cells = next(iter(found.witness_cells.values()))
-        permitted = permitted_codes(self.model, found.row, found.asked.get("within") or {})
-        asked: dict[str, Any] = {
-            "immutable": found.immutable,
-            "permitted": permitted,
-            "found": cells,
-            "row": found.witness,
-        }
-        content = maker.distance(found.metric, weights, self.prices, **asked, bound=bound)
-        least = content["distance"]["least"]
+        cells = next(iter(self.found.witness_cells.values()))
+        try:
+            return maker.distance(metric, weights, prices, immutable=fixed, found=cells, bound=bound, **asked)
+        except OnlyRoundingError as error:
+            if self.exact:
+                raise
+            self.doubts.append(_reason(error))
+        other = maker.real_change(prices, fixed)
+        return maker.distance(
+            metric, weights, prices, immutable=fixed, found=other, bound=bound, **{**asked, "row": None}
+        )
+
+    def _distance(self, weights: Sequence[Any], prices: Sequence[FloatArray]) -> Content:
+        found = self.found
         claimed = found.distance * (1 - TOLERANCE) if self.plain == "optimal" else 0.0
         claimed = max(claimed, found.lower_bound)  # in this order: the bound may be nan
-        if least < claimed * (1 - TOLERANCE):
+        permitted = permitted_codes(self.model, found.row, found.asked.get("within") or {})
+        bound = None if self.plain == "optimal" and self.exact else claimed
+        content = self._certified(found.metric, weights, prices, bound=bound, permitted=permitted, row=found.witness)
+        least = content["distance"]["least"]
+        if least is not None and least < claimed * (1 - TOLERANCE):
             said = f"a distance of at least {claimed!r} is claimed, but only {least!r} is proved"
             if found.constraints:
                 self.not_checked.append("that no row that satisfies the constraints is nearer")
             else:
                 self.problems.append(said)
         return content
+
+
+def _reason(error: NoCertificateError) -> str:
+    """What an error says is open, without the words about a certificate, for which nobody asked here."""
+    return str(error).removeprefix(f"{NONE}: ")

@@ -15,7 +15,8 @@ from proofwood import _native, memory
 from proofwood.engines.interrupts import INTERRUPT, MEMORY
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.explained import Explained
-from proofwood.ensembles.forest import OTHER
+from proofwood.ensembles.forest import OTHER, Codes
+from proofwood.ensembles.space import Input
 from proofwood.explain.oracles.searches import native_model
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
@@ -195,6 +196,14 @@ def boxes_of(model: Explained, table: NodeTable) -> list[tuple[IntArray, IntArra
     return leaves
 
 
+def _sides(alike: Codes, low: Codes, given: Input, missing_low: bool) -> set[bool]:
+    """Whether values that the model treats alike go low at a test of levels: both, if the test tells them apart."""
+    sides = {code in low for code in alike if code != OTHER}
+    if OTHER in alike:
+        sides |= ({False} if given.other else set()) | ({missing_low} if given.missing else set())
+    return sides
+
+
 def _limit(model: Explained, table: NodeTable, node: int, is_low: bool, begin: IntArray, end: IntArray) -> None:
     """Limit a box to one side of a test."""
     codes = None if table.levels is None else table.levels[node]
@@ -202,11 +211,13 @@ def _limit(model: Explained, table: NodeTable, node: int, is_low: bool, begin: I
     for g in model.grid.of_input[input_of]:
         column = model.grid.columns[g]
         if codes is not None:
-            if column.role == "codes" and column.single and (column.codes <= codes) != is_low:
+            missing_low = bool(table.missing_low[node])
+            if column.single and _sides(column.codes, codes, model.inputs[input_of], missing_low) == {not is_low}:
                 end[g] = 0
         elif column.role == "missing":
             if np.isinf(threshold):
-                begin[g], end[g] = (begin[g], min(end[g], 0)) if is_low else (max(begin[g], 1), end[g])
+                here, gone = (threshold > 0) is is_low, bool(table.missing_low[node]) is is_low
+                begin[g], end[g] = (begin[g] if here else max(begin[g], 1)), (end[g] if gone else min(end[g], 0))
         else:
             cut = int(np.searchsorted(column.thresholds, threshold))
             known = cut < column.thresholds.size and column.thresholds[cut] == threshold

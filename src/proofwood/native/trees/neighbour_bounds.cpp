@@ -1,5 +1,6 @@
 // Bounds between neighbouring subproblems (docs/theory/optimal-trees.md, "Bounds between neighbouring subproblems";
-// measured in docs/decisions/0003-bounds-between-neighbours.md).
+// measured in docs/decisions/0003-bounds-between-neighbours.md). The paper's neighbourhood pruning is in
+// interval_queue.cpp.
 #include "trees/neighbour_bounds.hpp"
 
 #include <algorithm>

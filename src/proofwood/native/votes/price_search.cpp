@@ -393,8 +393,10 @@ void PriceSearch::branch(const Node& node, std::int64_t bound) {
     kept = {counted, &counted->kept};
   }
   const Box& box = bounds_->messages.box();
-  if (at.cut < box.low[z(at.column)] || at.cut >= box.high[z(at.column)]) {
-    open_.push({bound, numbers_++, node.way, box, kept});
+  if (at.column < 0 || at.cut < box.low[z(at.column)] || at.cut >= box.high[z(at.column)]) {
+    // Nothing parts the box, as its rows reach the same leaves, or what is left of it after a cheaper row was found. It
+    // is the same box without cells that cost too much, so that it has the same place in a proof.
+    open_.push({bound, rules_.record ? node.number : numbers_++, node.way, box, kept});
     return;
   }
   const bool turned = plain_ && !at.above_first;  // the last one is looked at first, if they are equally good

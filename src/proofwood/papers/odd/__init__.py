@@ -1,7 +1,7 @@
 """ODD: the mixed-integer program of decision diagrams, as printed by Florio, Martins, Schiffer, Serra, Vidal (2023).
 
 - ``slots``: nodes and arcs of the skeleton
-- ``model``: equations 1 to 20
+- ``model``: equations 1 to 20; eq. 12 breaks the symmetry between nodes of a layer
 - ``program``: variables and linear rows as arrays
 - ``scipy``, ``scip``: the program in HiGHS, which is part of SciPy, and in SCIP, each in a separate process
 - ``costs``: integer costs from a solver's floating-point bound

@@ -148,7 +148,9 @@ void pack(const u32* row_bits, u32 stride, const u32* positions, u32 n, std::uin
       Word out[kParts]{};
       for (u32 r = 0; r < rows; ++r) {
         const Word row = reinterpret_cast<Word>(Word32{} + row_bits[std::size_t{positions[from + r]} * blocks + block]);
-        const Word one = Word{} + static_cast<std::uint16_t>(1u << r);
+        // In a line of its own: with -fsanitize=undefined GCC 12 takes the shift inside of the sum for an int.
+        const auto own = static_cast<std::uint16_t>(1u << r);
+        const Word one = Word{} + own;
         for (u32 part = 0; part < kParts; ++part) {
           const Word holds = reinterpret_cast<Word>((row & bits[part]) != 0);
           out[part] |= holds & one;

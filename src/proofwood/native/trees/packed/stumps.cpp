@@ -37,6 +37,7 @@ void Stumps::count(const RowSet& rows) {
   sum_groups(table_, rows.group(), whole);
   void* const scratch = scratch_.resize(std::size_t{layers.n_layers} * kScratchVectors * kVectorBytes);
   kernels_.count(rows.words, layers, whole.sums, scratch, stop_);
+  if (stop_.asked(stop_.of)) return;  // not all pairs have sums, and what memory held before may overflow
   kernels_.stumps(layers, rows.n_tests(), rows.stride, whole.sums, whole.best);
 }
 
