@@ -16,8 +16,8 @@ from proofwood import __version__
 from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share, leaf_name
 from proofwood.language import day, gettext, ngettext, number
 from proofwood.printable import cut, printable
-from proofwood.report.pages import FOLDER as REPORT
-from proofwood.report.pages import templates
+from proofwood.report.page import FOLDER as REPORT
+from proofwood.report.page import templates
 from proofwood.report.words import share
 
 MOST_LEAVES = 40

@@ -18,7 +18,7 @@ from proofwood.files import require_page, require_writable, write_whole
 from proofwood.language import ENGLISH, require_language, speaking
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content
-from proofwood.report.pages import FOLDER, templates
+from proofwood.report.page import FOLDER, templates
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
