@@ -43,6 +43,7 @@ Contents of the package:
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
+``language``         words of reports in the languages that have a catalogue, and their numbers and days
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
 

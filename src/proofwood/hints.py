@@ -79,6 +79,11 @@ class Hint:
     todo: str = ""
     option: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What was seen, and what to do if something has to be done, in Python or on the command line."""
         todo = way_out(self.todo, self.option or self.todo)
-        return f"{self.seen}: {todo}" if todo else self.seen
+        return (self.seen, todo) if todo else (self.seen,)
+
+    def __str__(self) -> str:
+        return ": ".join(self.parts)

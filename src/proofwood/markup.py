@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
+from proofwood.language import gettext, marked, number
 from proofwood.printable import printable
 
 
@@ -126,31 +127,36 @@ def trace_svg(events: Sequence[tuple[float, float, float]], *, unit: str) -> str
 
     above, below = steps([event[1] for event in events]), steps([event[2] for event in events])
     objective, bound = events[-1][1], events[-1][2]
-    words = (
-        f"Objective and lower bound over time, in {unit}: after {events[-1][0]:.3g} seconds the objective is "
-        f"{objective:,.6g} and the lower bound {bound:,.6g}."
+    words = gettext(
+        "Objective and lower bound over time, in %(unit)s: after %(seconds)s seconds the objective is %(objective)s "
+        "and the lower bound %(bound)s.",
+        unit=gettext(unit),
+        seconds=number(f"{events[-1][0]:.3g}"),
+        objective=number(f"{objective:,.6g}"),
+        bound=number(f"{bound:,.6g}"),
     )
     text = 'font-family="sans-serif" font-size="12" fill="currentColor"'
     ticks = []
     for value in _ticks(least, most):
-        y = at(first, value)[1]
+        y, told = at(first, value)[1], number(f"{value:,.6g}")
         ticks.append(
             f'<line x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
-            f'stroke-opacity=".15"/><text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" {text}>{value:,.6g}</text>'
+            f'stroke-opacity=".15"/><text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" {text}>{told}</text>'
         )
     ends = [
-        (left, "start", f"{events[0][0]:.3g} s"),
-        (width - right, "end", f"{events[-1][0]:.3g} s{' (logarithmic)' if log else ''}"),
+        (left, "start", number(f"{events[0][0]:.3g} s")),
+        (width - right, "end", number(f"{events[-1][0]:.3g} s") + (gettext(" (logarithmic)") if log else "")),
     ]
     labels = [
         f'<text x="{x}" y="{height - bottom + 16}" text-anchor="{anchor}" {text}>{escaped(label)}</text>'
         for x, anchor, label in ends
     ]
+    names = [escaped(gettext(name)) for name in (marked("objective"), marked("lower bound"))]
     key = (
         f'<g {text}><line x1="{left}" x2="{left + 18}" y1="{height - 8}" y2="{height - 8}" stroke="#0072b2" '
-        f'stroke-width="3"/><text x="{left + 24}" y="{height - 4}">objective</text>'
+        f'stroke-width="3"/><text x="{left + 24}" y="{height - 4}">{names[0]}</text>'
         f'<line x1="{left + 110}" x2="{left + 128}" y1="{height - 8}" y2="{height - 8}" stroke="#e69f00" '
-        f'stroke-width="3" stroke-dasharray="6 3"/><text x="{left + 134}" y="{height - 4}">lower bound</text></g>'
+        f'stroke-width="3" stroke-dasharray="6 3"/><text x="{left + 134}" y="{height - 4}">{names[1]}</text></g>'
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pw-trace" role="img" aria-label="{escaped(words)}" '

@@ -45,7 +45,7 @@ def in_list(text: str) -> str:
     >>> print(", ".join(map(in_list, ["red", "dark red", "", "a, b", " c", "d\n"])))
     red, dark red, "", "a, b", " c", "d\n"
     """
-    return text if _CLEAR.fullmatch(text) and printable(text) == text else _quoted(text)
+    return text if _CLEAR.fullmatch(text) and printable(text) == text else quoted(text)
 
 
 _WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| ?(?:[<>]=?|[=≤≥])(?: |\d)|^\"|, |^$")
@@ -58,7 +58,7 @@ def in_sentence(name: str) -> str:
     >>> print(" and ".join(map(in_sentence, ["age", "petal length (cm)", "not a", "a <= 3"])))
     age and petal length (cm) and "not a" and "a <= 3"
     """
-    return _quoted(name) if _WORDS.search(name) else printable(name)
+    return quoted(name) if _WORDS.search(name) else printable(name)
 
 
 def is_word(name: str) -> bool:
@@ -82,13 +82,14 @@ def unit_text(unit: str | None) -> str:
     """
     if not unit:
         return ""
-    return f" {_quoted(unit) if ' ' in unit else in_list(unit)}"
+    return f" {quoted(unit) if ' ' in unit else in_list(unit)}"
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """The text in quotes, with escapes for what would end them."""
     for character, told in _ESCAPES.items():
         text = text.replace(character, told)
     return f'"{printable(text)}"'

@@ -102,15 +102,15 @@ class Report:
 def reports(browser, tmp_path_factory):
     folder, made = tmp_path_factory.mktemp("reports"), {}
 
-    def report(make):
-        if make not in made:
+    def report(make, language="en"):
+        if (make, language) not in made:
             model, X, y = make()
-            path = folder / f"{make.__name__}.html"
-            write_report(model, path, X, y, include_rows=True)
-            made[make] = (path, model, X, y)
-        path, model, *_ = made[make]
+            path = folder / f"{make.__name__}-{language}.html"
+            write_report(model, path, X, y, include_rows=True, language=language)
+            made[make, language] = (path, model, X, y)
+        path, model, X, y = made[make, language]
         found = Report(browser, path, model)
-        found.X, found.y = made[make][2:]
+        found.X, found.y = X, y
         return found
 
     return report

@@ -136,10 +136,25 @@ def test_a_sheet_of_a_workbook(folder: Path, tree: Path, tmp_path: Path) -> None
         (("--target", "species", "--expected-error", 2), "expected_error=2.0"),
         (("--false-alarms", 0), "false_alarms=0.0"),
         (("--tolerance", -1), "tolerance=-1.0"),
+        (("--language", "fr"), "language='fr': expected one of 'de', 'en'"),
     ],
 )
 def test_wrong_usage_keeps_its_exit_code(folder: Path, tree: Path, given: tuple[object, ...], said: str) -> None:
     assert said in failed("drift", tree, folder / "iris.csv", *given)
+
+
+def test_drift_in_german(folder: Path, tree: Path, tmp_path: Path) -> None:
+    path = changed(folder, "petal width (cm)", pl.col("petal width (cm)") * 1000)
+    page = tmp_path / "drift.html"
+    text = drifted(tree, path, "--target", "species", "--language", "de", "--html", page)
+    assert text.startswith("Drift in 150 neuen Zeilen: ")
+    assert "'petal width (cm)' über den Trainingszeilen, deren größter Wert 2,5 ist: 150 von 150 (100,0\u202f%" in text
+    assert "new rows" not in text
+    written = page.read_text(encoding="utf-8")
+    assert '<html lang="de">' in written
+    assert "Wie entschieden wird" in written
+    assert "How it is decided" not in written
+    assert drifted(tree, path, "--target", "species").startswith("drift in 150 new rows: ")
 
 
 def test_files_that_cannot_be_used(folder: Path, tree: Path, tmp_path: Path) -> None:

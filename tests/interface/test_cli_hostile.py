@@ -73,7 +73,7 @@ def test_a_target_that_is_none(folder, tmp_path, content, message):
 
 def test_one_row_and_one_class_are_learned(tmp_path):
     (tmp_path / "t.csv").write_text("a,y\n1,p\n")
-    assert "depth-0 tree, 1 leaf, 0 of 1 training rows wrong" in worked("fit", tmp_path / "t.csv", "--target", "y")
+    assert "depth-0 tree, 1 leaf, 0 of 1 training row wrong" in worked("fit", tmp_path / "t.csv", "--target", "y")
     (tmp_path / "t.csv").write_text("a,y\n1,p\n2,p\n")
     assert "depth-0 tree, 1 leaf, 0 of 2 training rows wrong" in worked("fit", tmp_path / "t.csv", "--target", "y")
 

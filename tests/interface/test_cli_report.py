@@ -73,6 +73,22 @@ def test_rows_from_two_sheets_of_a_workbook(folder, tmp_path):
     assert "needs --validation FILE" in failed(*call, "--sheet", "train", "--validation-sheet", "fresh")
 
 
+def test_a_report_in_german(folder, tmp_path):
+    out = tmp_path / "r.html"
+    call = ("report", folder / "m.json", folder / "train.csv", "--target", "paid", "--explain-seconds", 0)
+    worked(*call, "--out", out, "--language", "de")
+    page = out.read_text(encoding="utf-8")
+    assert '<html lang="de">' in page
+    assert "Es lernte aus 200 Zeilen von train.csv" in page
+    assert "Die Datei behauptet: kein Baum" in page
+    fit = ("fit", folder / "train.csv", "--target", "paid", "--max-depth", 2)
+    worked(*fit, "--report", out, "--language", "de")
+    assert "in diesem Lauf bewiesen" in out.read_text(encoding="utf-8")
+    assert "language='fr': expected one of 'de', 'en'" in failed(*call, "--out", out, "--language", "fr")
+    assert "language='fr'" in failed(*fit, "--report", out, "--language", "fr")
+    assert "--language needs --report FILE" in failed(*fit, "--language", "de")
+
+
 def test_ways_out_are_options_on_the_command_line_and_parameters_in_python(tmp_path):
     """A class of 4 rows in 200 that no leaf predicts."""
     frame = pl.DataFrame(

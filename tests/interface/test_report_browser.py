@@ -294,7 +294,7 @@ def test_hostile_names_are_shown_and_not_run(reports):
     report = reports(report_models.hostile).open()
     assert report.run("window.alert.toString().includes('native code')")
     assert report.all("img") == []
-    assert len(report.all("script")) == 2
+    assert len(report.all("script")) == 3
     assert "</script><script>alert(1)" in report.one("body").text
     for row in range(4):
         report.find(str(row))

@@ -239,3 +239,41 @@ def test_typing_a_value_changes_the_answer(cells):
     report.one('button[data-key="share"]').click()
     assert report.one('th[aria-sort="ascending"]').text.startswith("Right")
     report.assert_quiet()
+
+
+def test_a_german_page_says_what_the_model_predicts(reports):
+    report = reports(report_models.depth_four, "de").open()
+    X = people_at_thresholds(report.model)
+    assert asked(report, "classOf", report.model._rows(X)) == report.model.predict(X).tolist()
+    assert "Trainingszeilen, die hierher kommen" in report.one("#pw-answer").text
+    assert report.run("document.documentElement.scrollWidth <= innerWidth")
+    report.assert_quiet()
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("1234,5", 1234.5),
+        ("1.234,5", 1234.5),
+        ("1.234", 1234),
+        ("1234.5", 1234.5),
+        ("2.5", 2.5),
+        ("-0,25", -0.25),
+        ("1.234.567", 1234567),
+        ("12,", 12),
+        ("1,2,3", 1.2),  # what is no number any more leaves the last one
+        ("1.23.4", 1.23),
+    ],
+)
+def test_numbers_are_typed_as_germans_do(reports, typed, read):
+    report = reports(report_models.small, "de").open()
+    field = report.one("#pw-f1")
+    assert "." not in field.get_attribute("value")
+    field.clear()
+    field.send_keys("viel")
+    assert report.run("window.proofwood.values()[1]") not in (read, None)
+    field.clear()
+    field.send_keys(typed)
+    assert report.run("window.proofwood.values()[1]") == read
+    assert report.run("window.proofwood.textOf(1)") == f"{read:.15g}".replace(".", ",").replace("-", "−")
+    report.assert_quiet()

@@ -26,9 +26,10 @@ from proofwood.cli.completion import columns
 from proofwood.cli.errors import DRIFT
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labels_of, with_target
-from proofwood.cli.options import DataTable, DropMissingTarget, ModelFile, Sheet
+from proofwood.cli.options import DataTable, DropMissingTarget, Language, ModelFile, Sheet
 from proofwood.cli.tables import tested_rows
 from proofwood.exceptions import DataError
+from proofwood.language import ENGLISH, require_language
 from proofwood.printable import printable
 
 EXAMPLES = """
@@ -145,6 +146,7 @@ def drift(
         float, typer.Option(metavar="SHARE", help="Least change of a share that raises an alarm.")
     ] = 0.0,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one HTML file, too.")] = None,
+    language: Language = ENGLISH,
     drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
     as_json: AsJson = False,
@@ -159,6 +161,7 @@ def drift(
     from proofwood.drift import Drift
 
     require_out(html, model, data, option="--html")
+    require_language(language)
     if target is None and (drop_missing or expected_error is not None):
         option = "--drop-missing-target" if drop_missing else "--expected-error"
         raise DataError(f"{option} needs --target COL, the column of labels")
@@ -169,7 +172,13 @@ def drift(
     labels = None if target is None else labels_of(fitted, cells, target)
     rows = tested_rows(fitted, cells, [] if target is None else [target])
     found = Drift.of(
-        fitted, rows, labels, expected_error=expected_error, false_alarms=false_alarms, tolerance=tolerance
+        fitted,
+        rows,
+        labels,
+        expected_error=expected_error,
+        false_alarms=false_alarms,
+        tolerance=tolerance,
+        language=language,
     )
     if html is not None:
         with writing(html):

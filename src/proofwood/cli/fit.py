@@ -28,6 +28,7 @@ from proofwood.cli.options import (
     DropMissingTarget,
     Groups,
     Jobs,
+    Language,
     MemoryLimit,
     Missing,
     Scoring,
@@ -48,6 +49,7 @@ from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
 from proofwood.files import require_page
 from proofwood.hints import parameter
+from proofwood.language import ENGLISH, require_language
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -131,6 +133,7 @@ def fit(
         typer.Option("--report", metavar="FILE", help="Write a report here (HTML), with the proof of this run."),
     ] = None,
     card: Card = None,
+    language: Language = ENGLISH,
     as_json: AsJson = False,
     **own: Any,
 ) -> None:
@@ -144,10 +147,7 @@ def fit(
     require_out(out, data)
     require_out(plot, data, option="--plot")
     require_picture(plot)
-    require_out(report, data, *([] if card is None else [card]), option="--report")
-    if report is not None:
-        require_page(report)
-    told = _card(card, report)
+    told = _asked_of_report(report, data, card, language)
     estimator = learner(model)
     require_scoring(scoring)
     given = chosen(own)
@@ -214,7 +214,7 @@ def fit(
         from proofwood.report import write_report
 
         with writing(report):
-            write_report(tree, report, features, labels, card=told, source=data, **given_rows)
+            write_report(tree, report, features, labels, card=told, source=data, language=language, **given_rows)
     if as_json:
         scores = None if folds is None else size_answer(fitted)
         print_answer(
@@ -232,15 +232,21 @@ def fit(
             say_saved(path, "\n" if path is out else "")
 
 
-def _card(path: Path | None, report: Path | None) -> Any:
-    """What people say of the model; read before the search, which a mistake in it should not cost."""
-    if path is None:
-        return None
+def _asked_of_report(report: Path | None, data: Path, card: Path | None, language: str) -> Any:
+    """What people say of the model; what a report needs is checked before the search, which a mistake would cost."""
+    require_out(report, data, *([] if card is None else [card]), option="--report")
+    require_language(language)
     if report is None:
-        raise DataError("--card needs --report FILE, which shows it")
+        for given, option in ((card is not None, "--card"), (language != ENGLISH, "--language")):
+            if given:
+                raise DataError(f"{option} needs --report FILE, which shows it")
+        return None
+    require_page(report)
+    if card is None:
+        return None
     from proofwood.report.card import Card
 
-    return Card.of(path)
+    return Card.of(card)
 
 
 def _require_checkpoint(given: Mapping[str, Any], data: Path, *others: tuple[Path | None, str]) -> None:

@@ -12,9 +12,10 @@ import typer
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import TABLE_HELP, Card, DropMissingTarget, ModelFile, Sheet, Target
+from proofwood.cli.options import TABLE_HELP, Card, DropMissingTarget, Language, ModelFile, Sheet, Target
 from proofwood.exceptions import DataError
 from proofwood.files import require_page
+from proofwood.language import ENGLISH, require_language
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -38,6 +39,7 @@ def report(
     ] = [],  # noqa: B006 - typer copies it
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     card: Card = None,
+    language: Language = ENGLISH,
     include_rows: Annotated[
         bool,
         typer.Option(
@@ -60,9 +62,10 @@ def report(
 
     require_out(out, model, table, *(path for path in (validation, card) if path is not None))
     require_page(out)
+    require_language(language)
     fitted = saved_model(model)
     features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
-    more: dict[str, Any] = {"card": card, "source": table, "include_rows": include_rows}
+    more: dict[str, Any] = {"card": card, "source": table, "include_rows": include_rows, "language": language}
     if validation is None and validation_sheet is not None:
         raise DataError("--validation-sheet needs --validation FILE, the workbook that has the sheet")
     if validation is not None:

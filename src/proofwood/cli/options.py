@@ -11,6 +11,7 @@ import typer
 
 from proofwood.cli.completion import columns
 from proofwood.exceptions import DataError
+from proofwood.language import languages
 from proofwood.memory import bytes_of
 
 
@@ -69,6 +70,9 @@ Card = Annotated[
     typer.Option(
         metavar="FILE", help="What only people know of the model, for the report: purpose, limits (YAML, TOML or JSON)."
     ),
+]
+Language = Annotated[
+    str, typer.Option(metavar="LANG", help="Language of the report, such as en or de.", autocompletion=languages)
 ]
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
 MemoryLimit = Annotated[

@@ -32,6 +32,7 @@ from proofwood.data.text_forms import (
     what,
 )
 from proofwood.hints import About, Hint, repeated
+from proofwood.language import gettext, marked, ngettext
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 
@@ -74,14 +75,26 @@ def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, l
             values[:, j], columns[j] = _numbers_of(values[:, j], column, one.forms[0], of_levels)
             absent = [level for level in column.levels if level not in of_levels]
             if absent:
-                gaps[column.name] = f"{shown(absent, 3)} in {column.name!r}, between {what(one.forms[0])}"
+                gaps[column.name] = gettext(
+                    "%(values)s in %(column)s, between %(what)s",
+                    values=shown(absent, 3),
+                    column=repr(column.name),
+                    what=what(one.forms[0]),
+                )
             said = absent or (column.absent and column.missing)
             if j not in given and not (said and one.forms[0] in PLAIN):  # else the user knows, or is told already
-                told[column.name] = f"{column.name!r} as {what(one.forms[0])} written like {one.forms[0].example}"
+                told[column.name] = gettext(
+                    "%(column)s as %(what)s written like %(example)s",
+                    column=repr(column.name),
+                    what=what(one.forms[0]),
+                    example=one.forms[0].example,
+                )
     if gaps:
-        hints.append(Hint(About.GAPS, tuple(gaps), f"read as missing values: {'; '.join(gaps.values())}"))
+        seen = gettext("read as missing values: %(values)s", values="; ".join(gaps.values()))
+        hints.append(Hint(About.GAPS, tuple(gaps), seen))
     if told:
-        hints.insert(0, Hint(About.READ, tuple(told), f"read from text: {'; '.join(told.values())}"))
+        seen = gettext("read from text: %(columns)s", columns="; ".join(told.values()))
+        hints.insert(0, Hint(About.READ, tuple(told), seen))
     return Columns(values, tuple(columns)), hints
 
 
@@ -164,23 +177,46 @@ def _numbers_of(
 
 def _open(name: str, found: Found) -> Hint:
     examples = [form.example for form in found.forms[:2]]
-    commas = ", or --decimal , if all columns have decimal commas" if isinstance(found.forms[0], NumberForm) else ""
+    says = by_option = marked("say which, such as %(how)s")
+    if isinstance(found.forms[0], NumberForm):
+        by_option = marked("say which, such as %(how)s, or --decimal , if all columns have decimal commas")
+    given, option = f"written_as={ {name: examples[0]}!r}", repeated("--written-as", [f"{name}={examples[0]}"])
     return Hint(
         About.OPEN,
         (name,),
-        f"{name!r} is text of {what(found.forms[0])}, written like {' or '.join(examples)}, and was not read",
-        f"say which, such as written_as={{{name!r}: {examples[0]!r}}}",
-        f"say which, such as {repeated('--written-as', [f'{name}={examples[0]}'])}{commas}",
+        gettext(
+            "%(column)s is text of %(what)s, written like %(example)s or %(other)s, and was not read",
+            column=repr(name),
+            what=what(found.forms[0]),
+            example=examples[0],
+            other=examples[1],
+        ),
+        gettext(says, how=given),
+        gettext(by_option, how=option),
     )
 
 
 def _in_the_way(name: str, form: Form, others: Sequence[str]) -> Hint:
-    it = "it stands for a missing value" if len(others) == 1 else "they stand for missing values"
     return Hint(
         About.IN_THE_WAY,
         (name,),
-        f"{name!r} is text of {what(form)} written like {form.example}, but for {shown(others, 5)}, and was not read",
-        f"correct {'it' if len(others) == 1 else 'them'}, or pass missing_values={ {name: list(others[:5])}!r} if {it}",
-        f"correct {'it' if len(others) == 1 else 'them'}, or say "
-        f"{repeated('--missing', [f'{name}={text}' for text in others[:5]])} if {it}",
+        gettext(
+            "%(column)s is text of %(what)s written like %(example)s, but for %(others)s, and was not read",
+            column=repr(name),
+            what=what(form),
+            example=form.example,
+            others=shown(others, 5),
+        ),
+        ngettext(
+            "correct it, or pass missing_values=%(values)s if it stands for a missing value",
+            "correct them, or pass missing_values=%(values)s if they stand for missing values",
+            len(others),
+            values=repr({name: list(others[:5])}),
+        ),
+        ngettext(
+            "correct it, or say %(options)s if it stands for a missing value",
+            "correct them, or say %(options)s if they stand for missing values",
+            len(others),
+            options=repeated("--missing", [f"{name}={text}" for text in others[:5]]),
+        ),
     )

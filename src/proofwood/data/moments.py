@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
+from proofwood.language import ngettext
 from proofwood.model.node_table import FloatArray
 
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all moments are in UTC, as naive datetimes
@@ -291,9 +292,17 @@ def text_of(number: float, kind: Kind, zone: str | None = None) -> str:
             return _trimmed(str(moment)) if zone is None else _local(moment, zone)
         if kind is Kind.TIME:
             return _trimmed(str((EPOCH + timedelta(microseconds=whole)).time()))
-        return _trimmed(str(timedelta(microseconds=whole)))
+        return _duration(whole)
     except OverflowError:
         return str(number)
+
+
+def _duration(whole: int) -> str:
+    days, rest = divmod(whole, DAY)
+    clock = _trimmed(str(timedelta(microseconds=rest)))
+    if not days:
+        return clock
+    return ngettext("%(n)s day", "%(n)s days", abs(days), n=days) + ", " + clock
 
 
 def _local(moment: datetime, zone: str) -> str:

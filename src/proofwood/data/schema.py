@@ -34,6 +34,7 @@ from proofwood.data.text_forms import Form, form_from, form_of
 from proofwood.decimals import short
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
+from proofwood.language import gettext, number
 from proofwood.markup import titled
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_nan
@@ -336,9 +337,17 @@ def _too_many_levels(
         if column.name in unread and n_levels > FEW_LEVELS:
             found[j] = UNREAD
         elif n_levels > 0.9 * present:
-            found[j] = f"an identifier: {n_levels:,} different texts in {present:,} rows"
+            found[j] = gettext(
+                "an identifier: %(n)s different texts in %(n_rows)s rows",
+                n=number(f"{n_levels:,}"),
+                n_rows=number(f"{present:,}"),
+            )
         elif n_levels > MOST_LEVELS or (n_levels > FEW_LEVELS and n_levels * ROWS_PER_LEVEL > present):
-            found[j] = f"{n_levels:,} levels, {present / n_levels:.0f} rows each on average"
+            found[j] = gettext(
+                "%(n)s levels, %(n_rows)s rows each on average",
+                n=number(f"{n_levels:,}"),
+                n_rows=number(f"{present / n_levels:.0f}"),
+            )
     return found
 
 

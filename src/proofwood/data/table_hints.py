@@ -11,15 +11,16 @@ from proofwood.data.columns import Column
 from proofwood.data.kinds import NUMBERS, Kind, LevelType
 from proofwood.data.text_forms import GAPS, MISSING_MARKS
 from proofwood.hints import About, Hint, repeated
+from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import shown
 
 FEW_ROWS = 60
 """In a table with at most this number of rows, no column is left out because of its levels."""
 
-DROPPED, EMPTY, CONSTANT = "dropped", "no values", "constant"
+DROPPED, EMPTY, CONSTANT = marked("dropped"), marked("no values"), marked("constant")
 """Reasons to leave out a column: the user drops it, or its tests cannot separate rows."""
-UNREAD = "not read as numbers or dates"
+UNREAD = marked("not read as numbers or dates")
 """Another reason: most of its texts are numbers or dates."""
 
 
@@ -55,11 +56,18 @@ def _left_out(reasons: Mapping[str, str], before: Sequence[Hint]) -> list[Hint]:
             by_reason.setdefault(reason, []).append(name)
     if not by_reason:
         return []
-    seen = "left out: " + "; ".join(f"{shown(names, None)} ({reason})" for reason, names in by_reason.items())
+    parts = [
+        gettext("%(names)s (%(reason)s)", names=shown(names, None), reason=reason)
+        for reason, names in by_reason.items()
+    ]
+    seen = gettext("left out: %(columns)s", columns="; ".join(parts))
     told = {name for hint in before for name in hint.columns}
     words = [name for reason, names in by_reason.items() if reason not in (EMPTY, CONSTANT) for name in names]
-    again = "to use a column of text anyway, name it in "
-    ways = ("", "") if told.issuperset(words) else (f"{again}categorical_features", f"{again}--categorical")
+    ways = [
+        gettext("to use a column of text anyway, name it in %(parameter)s", parameter=name)
+        for name in ("categorical_features", "--categorical")
+        if not told.issuperset(words)
+    ]
     return [Hint(About.LEFT_OUT, tuple(name for names in by_reason.values() for name in names), seen, *ways)]
 
 
@@ -68,10 +76,25 @@ def _row_numbers(tested: Sequence[tuple[FloatArray, Column]]) -> list[Hint]:
     found = [column.name for numbers, column in tested if column.kind is Kind.INTEGER and _counts_rows(numbers)]
     if not found:
         return []
-    seen = f"{shown(found, None)} rise{'s' if len(found) == 1 else ''} from row to row, like row numbers"
-    if_so = f"if {'it has' if len(found) == 1 else 'they have'} no meaning for new rows"
-    options = repeated("--drop", found)
-    return [Hint(About.ROW_NUMBERS, tuple(found), seen, f"pass drop={found!r} {if_so}", f"say {options} {if_so}")]
+    seen = ngettext(
+        "%(columns)s rises from row to row, like row numbers",
+        "%(columns)s rise from row to row, like row numbers",
+        len(found),
+        columns=shown(found, None),
+    )
+    todo = ngettext(
+        "pass drop=%(columns)s if it has no meaning for new rows",
+        "pass drop=%(columns)s if they have no meaning for new rows",
+        len(found),
+        columns=repr(found),
+    )
+    option = ngettext(
+        "say %(options)s if it has no meaning for new rows",
+        "say %(options)s if they have no meaning for new rows",
+        len(found),
+        options=repeated("--drop", found),
+    )
+    return [Hint(About.ROW_NUMBERS, tuple(found), seen, todo, option)]
 
 
 def _spellings(levels: Sequence[Column]) -> list[Hint]:
@@ -80,12 +103,12 @@ def _spellings(levels: Sequence[Column]) -> list[Hint]:
     told = {name: f"{name!r} ({shown(same, 3)})" for name, same in alike.items() if same}
     if not told:
         return []
-    seen = f"levels that differ only by blanks or case, in {', '.join(told.values())}"
-    return [Hint(About.SPELLINGS, tuple(told), seen, _ONE.format("level"), _WRITE_ALIKE)]
+    seen = gettext("levels that differ only by blanks or case, in %(columns)s", columns=", ".join(told.values()))
+    todo = gettext("make them one level, for example with .str.strip().str.lower(), if they mean the same")
+    return [Hint(About.SPELLINGS, tuple(told), seen, todo, _WRITE_ALIKE)]
 
 
-_ONE = "make them one {}, for example with .str.strip().str.lower(), if they mean the same"
-_WRITE_ALIKE = "write them alike in the file if they mean the same"
+_WRITE_ALIKE = marked("write them alike in the file if they mean the same")
 
 
 def _alike(texts: Sequence[str]) -> list[str]:
@@ -108,12 +131,11 @@ def _gaps(tested: Sequence[tuple[FloatArray, Column]], levels: Sequence[Column])
     if not found:
         return []
     told = ", ".join(f"{name!r} ({shown(several, 3)})" for name, several in found.items())
-    seen = f"values that often stand for a missing one, in {told}"
+    seen = gettext("values that often stand for a missing one, in %(columns)s", columns=told)
     pairs = [f"{name}={value}" for name, several in found.items() for value in several]
-    options = repeated("--missing", pairs)
-    return [
-        Hint(About.GAPS, tuple(found), seen, f"pass missing_values={found!r} if these do", f"say {options} if these do")
-    ]
+    todo = gettext("pass missing_values=%(values)s if these do", values=repr(found))
+    option = gettext("say %(options)s if these do", options=repeated("--missing", pairs))
+    return [Hint(About.GAPS, tuple(found), seen, todo, option)]
 
 
 def _is_far(number: float, values: FloatArray, column: Column) -> bool:
@@ -166,13 +188,22 @@ def target_hints(
     ]
     if not found:
         return []
-    several = len(found) > 1
-    seen = f"{shown(found, None)} tell{'' if several else 's'} the target alone, without an error"
-    todo = (
-        f"leave {'them' if several else 'it'} out unless {'they are' if several else 'it is'} known before the target"
+    seen = ngettext(
+        "%(columns)s tells the target alone, without an error",
+        "%(columns)s tell the target alone, without an error",
+        len(found),
+        columns=shown(found, None),
     )
-    options = repeated("--drop", found)
-    return [Hint(About.TARGET, tuple(found), seen, f"{todo} (drop={found!r})", f"{todo} ({options})")]
+    ways = (
+        ngettext(
+            "leave it out unless it is known before the target (%(how)s)",
+            "leave them out unless they are known before the target (%(how)s)",
+            len(found),
+            how=how,
+        )
+        for how in (f"drop={found!r}", repeated("--drop", found))
+    )
+    return [Hint(About.TARGET, tuple(found), seen, *ways)]
 
 
 RARE_SHARE, MOST_CLASSES = 0.05, 20
@@ -188,16 +219,22 @@ def class_hints(classes: Sequence[Any], n_rows: int) -> list[Hint]:
     n_rows : of the training data
     """
     if n_rows > FEW_ROWS and 2 * len(classes) > n_rows:
-        seen = f"the target has {len(classes):,} classes in {n_rows:,} rows, like an identifier"
-        return [Hint(About.RARE, (), seen, "is this the right column? Classes need several rows each")]
+        seen = gettext(
+            "the target has %(n)s classes in %(n_rows)s rows, like an identifier",
+            n=number(f"{len(classes):,}"),
+            n_rows=number(f"{n_rows:,}"),
+        )
+        return [Hint(About.RARE, (), seen, gettext("is this the right column? Classes need several rows each"))]
     if len(classes) == 1:
-        seen = f"all rows are of one class, {classes[0]!r}, so that there is nothing to learn"
-        return [Hint(About.BASELINE, (), seen, "is this the right target, and are these all rows?")]
+        label = repr(classes[0])
+        seen = gettext("all rows are of one class, %(label)s, so that there is nothing to learn", label=label)
+        return [Hint(About.BASELINE, (), seen, gettext("is this the right target, and are these all rows?"))]
     same = _alike([label for label in classes if isinstance(label, str)])
     if not same:
         return []
-    seen = f"classes that differ only by blanks or case ({shown(same, 3)})"
-    return [Hint(About.SPELLINGS, (), seen, _ONE.format("class"), _WRITE_ALIKE)]
+    seen = gettext("classes that differ only by blanks or case (%(classes)s)", classes=shown(same, 3))
+    todo = gettext("make them one class, for example with .str.strip().str.lower(), if they mean the same")
+    return [Hint(About.SPELLINGS, (), seen, todo, _WRITE_ALIKE)]
 
 
 def rare_hints(classes: Sequence[Any], codes: IntArray) -> list[Hint]:
@@ -216,14 +253,18 @@ def rare_hints(classes: Sequence[Any], codes: IntArray) -> list[Hint]:
     ]
     if not rare:
         return []
-    seen = f"few of the {codes.size:,} rows are of class {shown(rare, 5, str)}, so that a tree may never predict it"
+    seen = gettext(
+        "few of the %(n)s rows are of class %(classes)s, so that a tree may never predict it",
+        n=number(f"{codes.size:,}"),
+        classes=shown(rare, 5, str),
+    )
     return [
         Hint(
             About.RARE,
             (),
             seen,
-            "class_weight='balanced' gives all classes the same weight",
-            "--class-weight balanced gives all classes the same weight",
+            gettext("class_weight='balanced' gives all classes the same weight"),
+            gettext("--class-weight balanced gives all classes the same weight"),
         )
     ]
 

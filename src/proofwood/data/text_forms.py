@@ -21,6 +21,7 @@ from proofwood.data import moments
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.hints import repeated, way_out
+from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 
@@ -500,5 +501,9 @@ def _is_open(form: Form) -> bool:
 def what(form: Form) -> str:
     """The name of the values that a form writes: numbers, dates or times."""
     if isinstance(form, NumberForm):
-        return "numbers"
-    return {Kind.DATE: "dates", Kind.MOMENT: "dates and times", Kind.TIME: "times of day"}[form.kind]
+        return gettext("numbers")
+    return {
+        Kind.DATE: gettext("dates"),
+        Kind.MOMENT: gettext("dates and times"),
+        Kind.TIME: gettext("times of day"),
+    }[form.kind]

@@ -17,6 +17,7 @@ from proofwood.data.text_format import TextFormat, given_format
 from proofwood.data.text_forms import MISSING_MARKS, Found, NumberForm
 from proofwood.exceptions import DataError
 from proofwood.hints import About, Hint
+from proofwood.language import gettext
 
 SEPARATORS = ",;\t|"
 """Candidates for the separator, tried in this order."""
@@ -220,10 +221,9 @@ def decoded(data: bytes, path: Path) -> tuple[str, tuple[Hint, ...]]:
                 f"{path} is not UTF-8 text (byte {error.start}): say its encoding (--encoding), such as cp1252, or "
                 "save the file as UTF-8"
             ) from error
-        seen = f"{path.name} is not UTF-8 text and was read as {found}"
-        return data.decode(found), (
-            Hint(About.ENCODING, (), seen, "say its encoding (--encoding) if letters are wrong"),
-        )
+        seen = gettext("%(file)s is not UTF-8 text and was read as %(encoding)s", file=path.name, encoding=found)
+        todo = gettext("say its encoding (--encoding) if letters are wrong")
+        return data.decode(found), (Hint(About.ENCODING, (), seen, todo),)
 
 
 def _guessed(data: bytes, start: int) -> str | None:

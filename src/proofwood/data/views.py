@@ -24,6 +24,7 @@ import numpy as np
 
 from proofwood.data.binarize import Binarizer
 from proofwood.data.schema import Schema
+from proofwood.language import marked
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import holds_nan
 from proofwood.printable import printable
@@ -39,15 +40,18 @@ FEW_LEVELS = 3
 class Limit(Enum):
     """The reason why a search does not use all possible tests of a column, with its text in a scope."""
 
-    ORDERED = "over ordered sets of levels of {columns}, order fixed in advance"
-    ORDERED_ABOVE = (
-        "over ordered sets of levels of {columns} above the last two tests of a path, order fixed in advance"
+    ORDERED = marked("over ordered sets of levels of %(columns)s, order fixed in advance")
+    ORDERED_ABOVE = marked(
+        "over ordered sets of levels of %(columns)s above the last two tests of a path, order fixed in advance"
     )
-    POOLED = "levels under {few} rows pooled in {columns}"
-    SINGLE = "one level at a time of {columns}"
-    FREQUENT = "only the most frequent levels of {columns}, one at a time"
-    THRESHOLDS = "at most {most} threshold{s} a column in {columns}"
-    LEFT_OUT = "without {columns}, left out"  # columns of several values that the user did not drop
+    POOLED = marked("levels under %(few)s rows pooled in %(columns)s")
+    SINGLE = marked("one level at a time of %(columns)s")
+    FREQUENT = marked("only the most frequent levels of %(columns)s, one at a time")
+    THRESHOLDS = marked("at most %(n)s thresholds a column in %(columns)s")
+    LEFT_OUT = marked("without %(columns)s, left out")  # columns of several values that the user did not drop
+
+
+ONE_THRESHOLD = marked("at most 1 threshold a column in %(columns)s")
 
 
 # Engines, bounds and proofs for thresholds stay valid, since each view is a column of numbers:
@@ -378,11 +382,11 @@ def scope_of(
         partial = found.get(Limit.FREQUENT, ())
         found[Limit.SINGLE] = [j for j in columns[counts > FEW_LEVELS].tolist() if j not in partial]
         found[Limit.THRESHOLDS] = sorted(tests.thinned)
-    numbers = {"few": few, "most": most, "s": "" if most == 1 else "s"}
+    words = {limit: limit.value for limit in Limit if len(found.get(limit, ()))}
+    if most == 1 and Limit.THRESHOLDS in words:
+        words[Limit.THRESHOLDS] = ONE_THRESHOLD
     return tuple(
-        limit.value.format(columns=_named(schema, found[limit]), **numbers)
-        for limit in Limit
-        if len(found.get(limit, ()))
+        text % {"columns": _named(schema, found[limit]), "few": few, "n": most} for limit, text in words.items()
     )
 
 

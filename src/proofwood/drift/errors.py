@@ -19,11 +19,12 @@ from proofwood.data.kinds import Kind
 from proofwood.drift.exact import is_above, is_more
 from proofwood.drift.parts import About, ErrorDrift, Finding, Share, finding
 from proofwood.drift.rows import TestedRows
+from proofwood.language import gettext, marked
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.report.words import share
 
-OF_BASELINE = "of always predicting the most frequent class of training"
-OF_TRAINING = "in training, allowing for the choice of the model"
+OF_BASELINE = marked("of always predicting the most frequent class of training")
+OF_TRAINING = marked("in training, allowing for the choice of the model")
 _LONGEST = 600.0
 """Models of which there are more, by the natural logarithm, have a p-value of 1; float64 ends soon after."""
 
@@ -50,14 +51,17 @@ def compared(
     """
     now = errors.now
     if given is not None:
-        expected, source, p = float(given), "as you expect", is_above(now.count, now.rows, float(given))
+        expected, source, p = float(given), gettext("as you expect"), is_above(now.count, now.rows, float(given))
     elif model.validation_ is not None:
-        expected, source, p = _as_in(_held_out(model), now, "on the held-out rows of the cross-validation")
+        source = gettext("on the held-out rows of the cross-validation")
+        expected, source, p = _as_in(_held_out(model), now, source)
     elif not weighted:
         expected, source, p = _as_in_training(model, rows, now)
     else:
         return errors, []
-    text = f"wrong predictions: {now}; compared with {share(expected)} {source}"
+    text = gettext(
+        "wrong predictions: %(now)s; compared with %(share)s %(source)s", now=now, share=share(expected), source=source
+    )
     test = finding(About.ERRORS, "", text, max(0.0, now.share - expected), p)
     return replace(errors, expected=expected, source=source), [test]
 
@@ -81,9 +85,9 @@ def _as_in_training(model: Any, rows: TestedRows, now: Share) -> tuple[float, st
     leaves = np.flatnonzero(table.feature == LEAF)
     wrong = n - int(table.weight[leaves, table.label[leaves]].sum())
     length = log_models(model, rows)
-    expected, source, p = _as_in(Share(wrong, n), now, OF_TRAINING)
+    expected, source, p = _as_in(Share(wrong, n), now, gettext(OF_TRAINING))
     by_training = min(1.0, p * math.exp(length)) if length < _LONGEST else 1.0
-    baseline = _as_in(Share(n - int(table.weight[0].max()), n), now, OF_BASELINE)
+    baseline = _as_in(Share(n - int(table.weight[0].max()), n), now, gettext(OF_BASELINE))
     if by_training <= baseline[2]:
         return expected, source, min(1.0, 2 * by_training)
     return *baseline[:2], min(1.0, 2 * baseline[2])

@@ -13,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.kinds import CATEGORIES, Kind
 from proofwood.drift.errors import OF_BASELINE, OF_TRAINING, compared, training_error
 from proofwood.drift.exact import differs, has_new_levels, holm, is_beyond
-from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding
+from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding, leaf_name
 from proofwood.drift.rows import TestedRows, new_rows
 from proofwood.estimators.input import codes_of, features_and_labels, labels_of
 from proofwood.hints import parameter, way_out
+from proofwood.language import gettext, number
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable, Normals
 from proofwood.printable import printable, shown
-from proofwood.report.words import Words, share
+from proofwood.report.words import Words, and_all, share
 
 MOST_NAMED = 5
 """Most new levels that a text names."""
@@ -118,21 +119,31 @@ def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted:
     columns = model.schema_.columns
     if rows.unreadable:
         names = [columns[j].name for j in rows.unreadable]
-        yield f"rows at leaves and errors are not counted, because columns cannot be read: {shown(names)}"
+        yield gettext(
+            "rows at leaves and errors are not counted, because columns cannot be read: %(columns)s",
+            columns=shown(names),
+        )
     unknown = [columns[j].name for j in model.model_.tested_columns if j not in model._tested]
     if unknown:
-        yield (
+        yield gettext(
             "not kept by the model, which comes from a file of an earlier version: ranges of numbers, and levels that "
-            f"are declared and do not occur in training ({shown(unknown)}). Fit and save it again to compare them"
+            "are declared and do not occur in training (%(columns)s). Fit and save it again to compare them",
+            columns=shown(unknown),
         )
     if weighted:
-        yield "training rows had weights: rows are counted without them, and errors in training are shares of weight"
-    if errors is not None and errors.source in ("", OF_BASELINE, OF_TRAINING):
-        which = "only a large rise of errors raises an" if errors.source else "errors raise no"
-        given, chosen = parameter("expected_error"), way_out("OptimalTreeCV", "fit --cv")
-        yield (
-            f"{which} alarm, because the model keeps no figure of held-out rows: pass {given}, such as the error on a "
-            f"test set, or choose the size by cross-validation ({chosen})"
+        yield gettext(
+            "training rows had weights: rows are counted without them, and errors in training are shares of weight"
+        )
+    if errors is not None and errors.source in ("", gettext(OF_BASELINE), gettext(OF_TRAINING)):
+        which = gettext("errors raise no alarm")
+        if errors.source:
+            which = gettext("only a large rise of errors raises an alarm")
+        yield gettext(
+            "%(which)s, because the model keeps no figure of held-out rows: pass %(parameter)s, such as the error on a "
+            "test set, or choose the size by cross-validation (%(chosen)s)",
+            which=which,
+            parameter=parameter("expected_error"),
+            chosen=way_out("OptimalTreeCV", "fit --cv"),
         )
 
 
@@ -181,17 +192,30 @@ def _column_tests(model: Any, rows: TestedRows, j: int, found: ColumnDrift) -> I
     gaps, before = found.missing_now, found.missing_then
     n_then = before.rows - before.count
     if gaps is not None:
-        text = f"missing values in {found.name!r}: {share(before.share)} of the training rows, now {gaps}"
+        text = gettext(
+            "missing values in %(column)s: %(share)s of the training rows, now %(now)s",
+            column=repr(found.name),
+            share=share(before.share),
+            now=gaps,
+        )
         p = differs(gaps.count, gaps.rows, before.count, before.rows)
         yield finding(About.GAPS, found.name, text, gaps.share - before.share, p)
     for about, beyond, end in ((About.BELOW, found.below, 0), (About.ABOVE, found.above, 1)):
         if beyond is not None and found.range_then is not None and found.range_now is not None:
             p = is_beyond(beyond.count, beyond.rows, n_then)
-            word = ("least", "greatest")[end]
-            text = (
-                f"{found.name!r} {about}, whose {word} value is {found.range_then[end]}: {beyond}, "
-                f"with {found.range_now[end]} as the {word}"
+            ends = {"then": found.range_then[end], "now": found.range_now[end]}
+            values = {"column": repr(found.name), "rows": beyond, **ends}
+            text = gettext(
+                "%(column)s below the training rows, whose least value is %(then)s: %(rows)s, "
+                "with %(now)s as the least",
+                **values,
             )
+            if about is About.ABOVE:
+                text = gettext(
+                    "%(column)s above the training rows, whose greatest value is %(then)s: %(rows)s, "
+                    "with %(now)s as the greatest",
+                    **values,
+                )
             yield finding(about, found.name, text, beyond.share, p)
     if found.new_level_rows is not None:
         yield _level_test(model, found, j, n_then)
@@ -204,7 +228,12 @@ def _level_test(model: Any, found: ColumnDrift, j: int, n_then: int) -> Finding:
     known = len(column.levels) if tested is None else len(tested.codes)
     p = has_new_levels([count for _, count in found.new_levels], found.new_level_rows.rows, n_then, known)
     names = shown([level for level, _ in found.new_levels], MOST_NAMED)
-    text = f"levels of {found.name!r} that training did not have ({names or 'none'}): {found.new_level_rows}"
+    text = gettext(
+        "levels of %(column)s that training did not have (%(levels)s): %(rows)s",
+        column=repr(found.name),
+        levels=names or gettext("none"),
+        rows=found.new_level_rows,
+    )
     return finding(About.LEVELS, found.name, text, found.new_level_rows.share, p)
 
 
@@ -218,9 +247,15 @@ def _fractions(model: Any, rows: TestedRows, j: int, found: ColumnDrift) -> Iter
     if kind is Kind.BOOLEAN:
         strange |= (present < 0) | (present > 1)
     if strange.any():
-        was = "whole numbers" if kind is Kind.INTEGER else "yes and no"
+        was = gettext("whole numbers") if kind is Kind.INTEGER else gettext("yes and no")
         among = Share(int(strange.sum()), present.size)
-        text = f"{found.name!r} held {was} in training, and now others (such as {present[strange][0]:g}): {among}"
+        text = gettext(
+            "%(column)s held %(was)s in training, and now others (such as %(value)s): %(rows)s",
+            column=repr(found.name),
+            was=was,
+            value=number(f"{present[strange][0]:g}"),
+            rows=among,
+        )
         yield finding(About.FRACTIONS, found.name, text, among.share, 0.0)
 
 
@@ -238,7 +273,7 @@ def _at_leaves(
     counts = np.bincount(ends, minlength=table.n_nodes)
     wrong = None if codes is None else codes != table.label[ends]
     at_leaf = None if wrong is None else np.bincount(ends[wrong], minlength=table.n_nodes)
-    rules = {leaf: " and ".join(steps) for steps, leaf in words.rules(table.n_leaves)} if table.is_tree else {}
+    rules = {leaf: and_all(steps) for steps, leaf in words.rules(table.n_leaves)} if table.is_tree else {}
     found = []
     for leaf in np.flatnonzero(table.feature == LEAF).tolist():
         now = int(counts[leaf])
@@ -282,10 +317,14 @@ def _leaf_tests(leaves: tuple[LeafDrift, ...]) -> list[Finding]:
     found = []
     for leaf in leaves if len(leaves) > 1 else ():
         then, now = leaf.then, leaf.now
-        text = (
-            f"rows at leaf {leaf.node} ({leaf.rule + ': ' if leaf.rule else ''}{leaf.prediction}): "
-            f"{share(then.share)} of the training rows, now {now}"
+        what = f"{leaf.rule}: {leaf.prediction}" if leaf.rule else leaf.prediction
+        text = gettext(
+            "rows at leaf %(leaf)s (%(what)s): %(share)s of the training rows, now %(now)s",
+            leaf=leaf.node,
+            what=what,
+            share=share(then.share),
+            now=now,
         )
         p = differs(now.count, now.rows, then.count, then.rows)
-        found.append(finding(About.LEAF, f"leaf {leaf.node}", text, now.share - then.share, p))
+        found.append(finding(About.LEAF, leaf_name(leaf), text, now.share - then.share, p))
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from proofwood.language import gettext, marked, number
 from proofwood.report.measures import interval
 from proofwood.report.words import share
 
@@ -14,14 +15,14 @@ from proofwood.report.words import share
 class About(StrEnum):
     """What a test is about."""
 
-    LEAF = "rows at a leaf"
-    GAPS = "missing values"
-    BELOW = "below the training rows"
-    ABOVE = "above the training rows"
-    LEVELS = "new levels"
-    FRACTIONS = "fractions among whole numbers"
-    UNREADABLE = "cannot be read"
-    ERRORS = "wrong predictions"
+    LEAF = marked("rows at a leaf")
+    GAPS = marked("missing values")
+    BELOW = marked("below the training rows")
+    ABOVE = marked("above the training rows")
+    LEVELS = marked("new levels")
+    FRACTIONS = marked("fractions among whole numbers")
+    UNREADABLE = marked("cannot be read")
+    ERRORS = marked("wrong predictions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,14 @@ class Share:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{self.count:,} of {self.rows:,} ({share(self.share)}; {share(low)} to {share(high)})"
+        return gettext(
+            "%(n)s of %(n_all)s (%(share)s; %(low)s to %(high)s)",
+            n=number(f"{self.count:,}"),
+            n_all=number(f"{self.rows:,}"),
+            share=share(self.share),
+            low=share(low),
+            high=share(high),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, share and interval as plain values."""
@@ -151,6 +159,11 @@ class Finding:
     p: float
     corrected: float
     alarm: bool
+
+
+def leaf_name(leaf: LeafDrift) -> str:
+    """What a leaf is called."""
+    return gettext("leaf %(leaf)s", leaf=leaf.node)
 
 
 def finding(about: About, where: str, text: str, change: float, p: float) -> Finding:

@@ -11,6 +11,7 @@ from proofwood.drift import show
 from proofwood.drift.measure import Asked, measured
 from proofwood.drift.parts import ColumnDrift, ErrorDrift, Finding, LeafDrift, plain
 from proofwood.files import write_whole
+from proofwood.language import ENGLISH, gettext, ngettext, number, speaking
 
 if TYPE_CHECKING:
     from proofwood.estimators.fitted import FittedClassifier
@@ -34,6 +35,7 @@ class Drift:
     tolerance : least change of a share that is drift
     weighted : whether training rows had weights. Rows are counted without weights, training errors are weights
     notes : what could not be compared, and why
+    language : language of all texts
     """
 
     model: str
@@ -48,6 +50,7 @@ class Drift:
     tolerance: float
     weighted: bool
     notes: tuple[str, ...]
+    language: str = ENGLISH
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class Drift:
         expected_error: float | None = None,
         false_alarms: float = 0.01,
         tolerance: float = 0.0,
+        language: str = ENGLISH,
     ) -> Self:
         """Compare new rows with the training rows of a fitted or loaded model, by the counts that the model stores.
 
@@ -72,6 +76,7 @@ class Drift:
             model, which lets only a large rise raise an alarm
         false_alarms : greatest probability of an alarm if all rows come from the same population
         tolerance : least change of a share that is drift, such as 0.02; smaller changes raise no alarm
+        language : language of all texts, such as ``"de"``
 
         Raises
         ------
@@ -81,7 +86,9 @@ class Drift:
             If a number is out of range, labels do not fit the rows, or the model does not count its training rows.
         """
         asked = Asked(expected_error, false_alarms, tolerance)
-        return cls(**measured(model, X_new, y_new, asked), false_alarms=false_alarms, tolerance=tolerance)
+        with speaking(language):
+            found = measured(model, X_new, y_new, asked)
+        return cls(**found, false_alarms=false_alarms, tolerance=tolerance, language=language)
 
     @property
     def found(self) -> bool:
@@ -108,18 +115,18 @@ class Drift:
     @property
     def verdict(self) -> str:
         """The verdict in one line."""
-        rows = f"{self.new_rows:,} new {'row' if self.new_rows == 1 else 'rows'}"
-        if not self.found:
-            return f"no drift found in {rows}, by {self._tests(len(self.findings))}"
-        return f"drift in {rows}: {len(self.reasons)} of {self._tests(len(self.findings))}"
-
-    @staticmethod
-    def _tests(count: int) -> str:
-        return f"{count} {'test' if count == 1 else 'tests'}"
+        with speaking(self.language):
+            rows = ngettext("%(n)s new row", "%(n)s new rows", self.new_rows)
+            tests = ngettext("%(n)s test", "%(n)s tests", len(self.findings))
+            if not self.found:
+                return gettext("no drift found in %(rows)s, by %(tests)s", rows=rows, tests=tests)
+            count = number(f"{len(self.reasons):,}")
+            return gettext("drift in %(rows)s: %(n)s of %(tests)s", rows=rows, n=count, tests=tests)
 
     def summary(self) -> str:
         """The verdict with its reasons, errors, rows at leaves and columns, as text."""
-        return show.summary(self)
+        with speaking(self.language):
+            return show.summary(self)
 
     def __str__(self) -> str:
         return self.summary()
@@ -146,7 +153,8 @@ class Drift:
         }
 
     def _repr_html_(self) -> str:
-        return show.inner(self)
+        with speaking(self.language):
+            return show.inner(self)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write one HTML file, which works without a network.
@@ -155,4 +163,6 @@ class Drift:
         ----------
         path : file to write
         """
-        write_whole(path, show.whole(self).encode())
+        with speaking(self.language):
+            page = show.whole(self)
+        write_whole(path, page.encode())

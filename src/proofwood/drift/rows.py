@@ -15,6 +15,7 @@ from proofwood.data.frames import as_dense, as_frame, is_frame, is_pandas
 from proofwood.data.kinds import CATEGORIES, NUMBERS, Kind
 from proofwood.data.schema import Schema, new_table
 from proofwood.exceptions import DataError
+from proofwood.language import gettext
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.printable import nearest, shown
 
@@ -130,7 +131,7 @@ def _example(table: Any, place: int, column: Column) -> str:
     if column.kind not in NUMBERS or column.form:
         return ""
     texts = [value for value in dict.fromkeys(_given(table, place)) if isinstance(value, str) and not _is_number(value)]
-    return f" (such as {shown(texts, 3)})" if texts else ""
+    return " " + gettext("(such as %(texts)s)", texts=shown(texts, 3)) if texts else ""
 
 
 def _is_number(text: str) -> bool:

@@ -9,13 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from proofwood import __version__
-from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share
+from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share, leaf_name
+from proofwood.language import day, gettext, ngettext, number
 from proofwood.printable import cut, printable
-from proofwood.report.words import FOLDER as REPORT
+from proofwood.report.page import FOLDER as REPORT
+from proofwood.report.page import templates
 from proofwood.report.words import share
 
 MOST_LEAVES = 40
@@ -31,19 +33,21 @@ def summary(drift: Any) -> str:
     if drift.leaves:
         shown = sorted(drift.leaves, key=lambda leaf: -abs(leaf.now.share - leaf.then.share))[:MOST_LEAVES]
         lines += ["", *_aligned(_leaf_head(drift), [_leaf_cells(leaf) for leaf in shown])]
-        lines += [f"and {len(drift.leaves) - MOST_LEAVES} more leaves"] if len(drift.leaves) > MOST_LEAVES else []
+        more = len(drift.leaves) - MOST_LEAVES
+        lines += [ngettext("and %(n)s more leaf", "and %(n)s more leaves", more)] if more > 0 else []
     if drift.columns:
-        lines += ["", *_aligned(_COLUMN_HEAD, [_column_cells(column) for column in drift.columns])]
-    return "\n".join([*lines, *([""] if drift.notes else []), *(f"note: {note}" for note in drift.notes)])
+        lines += ["", *_aligned(_column_head(), [_column_cells(column) for column in drift.columns])]
+    notes = [gettext("note: %(note)s", note=note) for note in drift.notes]
+    return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
 def whole(drift: Any) -> str:
     """A :class:`proofwood.Drift` as an HTML page, which works without a network."""
-    style = (REPORT / "style.css").read_text(encoding="utf-8")
-    written = f"Written {datetime.now().astimezone():%d %B %Y}, by proofwood {__version__}"
-    return (
-        _environment().get_template("page.html.jinja").render(**_content(drift), style=Markup(style), written=written)
-    )
+    style = Markup((REPORT / "style.css").read_text(encoding="utf-8"))
+    today = {"day": day(datetime.now().astimezone()), "version": __version__}
+    written = gettext("Written %(day)s, by proofwood %(version)s", **today)
+    page = _environment().get_template("page.html.jinja")
+    return page.render(**_content(drift), style=style, written=written, language=drift.language)
 
 
 def inner(drift: Any) -> str:
@@ -53,30 +57,24 @@ def inner(drift: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return templates(Path(__file__).parent)
 
 
 def _content(drift: Any) -> dict[str, Any]:
     """What the templates show, as texts."""
     most = max((share.interval[1] for leaf in drift.leaves for share in (leaf.then, leaf.now)), default=1.0)
     return {
-        "title": f"Drift: {printable(drift.target)}" if drift.target else "Drift",
+        "title": gettext("Drift: %(target)s", target=printable(drift.target)) if drift.target else gettext("Drift"),
         "found": drift.found,
         "verdict": drift.verdict,
         "reasons": [(finding.text, _p(finding)) for finding in drift.findings if finding.alarm],
         "facts": _facts(drift),
         "leaf_head": _leaf_head(drift),
         "leaves": [(_leaf_cells(leaf, rule=None), _bars(leaf, most), _is_alarm(drift, leaf)) for leaf in drift.leaves],
-        "column_head": _COLUMN_HEAD,
+        "column_head": _column_head(),
         "columns": [_column_cells(column) for column in drift.columns],
-        "tests": [(str(f.about), f.where, f.text, _p(f), f.alarm) for f in drift.findings],
-        "false_alarms": f"{drift.false_alarms:.2g}",
+        "tests": [(gettext(f.about), f.where, f.text, _p(f), f.alarm) for f in drift.findings],
+        "false_alarms": number(f"{drift.false_alarms:.2g}"),
         "tolerance": share(drift.tolerance) if drift.tolerance else "",
         "notes": drift.notes,
     }
@@ -84,27 +82,44 @@ def _content(drift: Any) -> dict[str, Any]:
 
 def _p(finding: Finding) -> str:
     if finding.about in (About.FRACTIONS, About.UNREADABLE):
-        return "not by chance"
-    return f"p {finding.corrected:.2g}" if finding.corrected >= 1e-12 else "p < 1e-12"
+        return gettext("not by chance")
+    return f"p {number(f'{finding.corrected:.2g}')}" if finding.corrected >= 1e-12 else "p < 1e-12"
 
 
 def _is_alarm(drift: Any, leaf: LeafDrift) -> bool:
-    return any(finding.alarm and finding.where == f"leaf {leaf.node}" for finding in drift.findings)
+    return any(finding.alarm and finding.where == leaf_name(leaf) for finding in drift.findings)
 
 
 def _facts(drift: Any) -> list[tuple[str, str]]:
-    found = [("model", drift.model), ("training rows", f"{drift.training_rows:,}")]
+    found = [(gettext("model"), drift.model), (gettext("training rows"), number(f"{drift.training_rows:,}"))]
     if drift.leaves:
-        chance = share(drift.moved_by_chance)
-        found.append(("moved", f"{share(drift.moved)} of the rows are at other leaves; by chance about {chance}"))
+        text = gettext(
+            "%(moved)s of the rows are at other leaves; by chance about %(chance)s",
+            moved=share(drift.moved),
+            chance=share(drift.moved_by_chance),
+        )
+        found.append((gettext("moved"), text))
     if drift.errors is not None:
-        errors = drift.errors
-        weight = " of the weight" if drift.weighted and not math.isnan(errors.training) else ""
-        expected = "" if errors.expected is None else f"; compared with {share(errors.expected)} {errors.source}"
-        found.append(("wrong", f"{errors.now}; in training {_percent(errors.training)}{weight}{expected}"))
-        if errors.unknown:
-            found.append(("unknown", f"{errors.unknown:,} rows with classes that training did not have"))
+        found.append((gettext("wrong"), _errors(drift)))
+        if drift.errors.unknown:
+            text = ngettext(
+                "%(n)s row with a class that training did not have",
+                "%(n)s rows with classes that training did not have",
+                drift.errors.unknown,
+            )
+            found.append((gettext("unknown"), text))
     return found
+
+
+def _errors(drift: Any) -> str:
+    errors = drift.errors
+    training = gettext("in training %(share)s", share=_percent(errors.training))
+    if drift.weighted and not math.isnan(errors.training):
+        training = gettext("in training %(share)s of the weight", share=_percent(errors.training))
+    if errors.expected is None:
+        return f"{errors.now}; {training}"
+    compared = gettext("compared with %(share)s %(source)s", share=share(errors.expected), source=errors.source)
+    return f"{errors.now}; {training}; {compared}"
 
 
 def _percent(value: float) -> str:
@@ -113,13 +128,30 @@ def _percent(value: float) -> str:
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
-_COLUMN_HEAD = ("column", "missing then", "missing now", "training", "now", "outside", "new levels")
+
+def _column_head() -> tuple[str, ...]:
+    return (
+        gettext("column"),
+        gettext("missing then"),
+        gettext("missing now"),
+        gettext("training"),
+        gettext("now"),
+        gettext("outside"),
+        gettext("new levels"),
+    )
 
 
 def _leaf_head(drift: Any) -> tuple[str, ...]:
     """Weights and counts stand side by side and cannot be compared: the head says which is which."""
-    then = "wrong then (weight)" if drift.weighted else "wrong then"
-    return ("leaf", "predicts", "rows then", "rows now (95 %)", then, "wrong now (95 %)", "way")
+    return (
+        gettext("leaf"),
+        gettext("predicts"),
+        gettext("rows then"),
+        gettext("rows now (95 %)"),
+        gettext("wrong then (weight)") if drift.weighted else gettext("wrong then"),
+        gettext("wrong now (95 %)"),
+        gettext("way"),
+    )
 
 
 def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:
@@ -127,7 +159,7 @@ def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:
     return [
         str(leaf.node),
         leaf.prediction,
-        f"{leaf.then.count:,} ({share(leaf.then.share)})",
+        f"{number(f'{leaf.then.count:,}')} ({share(leaf.then.share)})",
         _with_interval(leaf.now),
         _percent(leaf.error_then),
         "–" if wrong is None else _with_interval(wrong),
@@ -137,24 +169,31 @@ def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:
 
 def _with_interval(found: Share) -> str:
     low, high = found.interval
-    return f"{found.count:,} ({share(found.share)}; {share(low)} to {share(high)})"
+    ends = gettext("%(low)s to %(high)s", low=share(low), high=share(high))
+    return f"{number(f'{found.count:,}')} ({share(found.share)}; {ends})"
 
 
 def _column_cells(column: ColumnDrift) -> list[str]:
     if column.unreadable:
-        return [column.name, share(column.missing_then.share), "cannot be read", "–", "–", "–", "–"]
+        return [column.name, share(column.missing_then.share), gettext("cannot be read"), "–", "–", "–", "–"]
     outside = [part for part in (column.below, column.above) if part is not None]
-    levels = ", ".join(f"{level} ({count:,})" for level, count in column.new_levels[:3])
+    levels = ", ".join(f"{level} ({number(f'{count:,}')})" for level, count in column.new_levels[:3])
     more = len(column.new_levels) - 3
+    if more > 0:
+        levels += " " + ngettext("and %(n)s more", "and %(n)s more", more)
     return [
         column.name,
         share(column.missing_then.share),
         "–" if column.missing_now is None else share(column.missing_now.share),
-        "–" if column.range_then is None else " to ".join(column.range_then),
-        "–" if column.range_now is None else " to ".join(column.range_now),
-        f"{sum(part.count for part in outside):,}" if outside else "–",
-        levels + (f" and {more} more" if more > 0 else "") or ("none" if column.new_level_rows else "–"),
+        _range(column.range_then),
+        _range(column.range_now),
+        number(f"{sum(part.count for part in outside):,}") if outside else "–",
+        levels or (gettext("none") if column.new_level_rows else "–"),
     ]
+
+
+def _range(ends: tuple[str, str] | None) -> str:
+    return "–" if ends is None else gettext("%(low)s to %(high)s", low=ends[0], high=ends[1])
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

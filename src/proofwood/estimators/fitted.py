@@ -29,6 +29,7 @@ from proofwood.estimators.tested_columns import TestedColumn, tested_of, tested_
 from proofwood.estimators.validation import Validation
 from proofwood.hints import Hint
 from proofwood.jobs import this_run
+from proofwood.language import ENGLISH, ngettext
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
@@ -101,8 +102,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     def _size(self) -> str:
         """The size of the model as a text."""
-        leaves = self.model_.n_leaves
-        return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
+        return ngettext("%(n)s leaf", "%(n)s leaves", self.model_.n_leaves)
 
     def _facts(self) -> list[tuple[str, str]]:
         """More lines for the summary of the fitted model, as pairs of a short name and a text."""
@@ -349,6 +349,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         expected_error: float | None = None,
         false_alarms: float = 0.01,
         tolerance: float = 0.0,
+        language: str = ENGLISH,
     ) -> proofwood.Drift:
         """Compare new rows with the training rows, by what the model keeps of these.
 
@@ -356,12 +357,18 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         ----------
         X_new : new rows, with at least the columns that the model tests
         y_new : their labels, or the name of the column of labels; None if they are not known
-        expected_error, false_alarms, tolerance : as in :meth:`proofwood.Drift.of`
+        expected_error, false_alarms, tolerance, language : as in :meth:`proofwood.Drift.of`
         """
         import proofwood  # start-up time; by its public name, since drift depends on estimators
 
         return proofwood.Drift.of(
-            self, X_new, y_new, expected_error=expected_error, false_alarms=false_alarms, tolerance=tolerance
+            self,
+            X_new,
+            y_new,
+            expected_error=expected_error,
+            false_alarms=false_alarms,
+            tolerance=tolerance,
+            language=language,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from proofwood.arguments import is_integer
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.data.table_hints import CONSTANT, DROPPED, EMPTY, FEW_ROWS
-from proofwood.hints import About, Hint, parameter
+from proofwood.hints import About, Hint, parameter, repeated
+from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import nearest, shown
 
@@ -96,8 +96,9 @@ def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, 
         return hints
     runs = int(np.count_nonzero(np.diff(codes))) + 1
     if getattr(cv, "shuffle", None) is False and runs == np.unique(codes).size:
-        seen = "the rows are sorted by class, and the folds follow their order"
-        hints.append(Hint(About.ORDER, (), seen, "pass a number of folds, or a splitter that shuffles"))
+        seen = gettext("the rows are sorted by class, and the folds follow their order")
+        todo = gettext("pass a number of folds, or a splitter that shuffles")
+        hints.append(Hint(About.ORDER, (), seen, todo))
     whole = cv is None or is_integer(cv)
     for j, column in enumerate(schema.columns if whole else ()):
         if column.bounds is None or column.missing or schema.left_out.get(j) in (DROPPED, EMPTY, CONSTANT):
@@ -107,13 +108,22 @@ def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, 
             given = np.unique(np.asarray(X[column.name], dtype=str), return_inverse=True)[1].astype(np.float64)
         steps = np.diff(given)
         if column.kind in MOMENTS and (np.all(steps >= 0) or np.all(steps <= 0)):
-            seen = f"the rows are in the order of {column.name!r}, and shuffled folds learn from later rows"
-            todo = "if the model is for later rows, pass cv=TimeSeriesSplit() of scikit-learn"
-            hints.append(Hint(About.ORDER, (column.name,), seen, todo, "if the model is for later rows, expect less"))
+            seen = gettext(
+                "the rows are in the order of %(column)s, and shuffled folds learn from later rows",
+                column=repr(column.name),
+            )
+            todo = gettext("if the model is for later rows, pass cv=TimeSeriesSplit() of scikit-learn")
+            option = gettext("if the model is for later rows, expect less")
+            hints.append(Hint(About.ORDER, (column.name,), seen, todo, option))
         if groups is None and column.kind in (Kind.INTEGER, Kind.NOMINAL) and _in_blocks(given):
-            seen = f"rows of equal {column.name!r} stand together, such as several rows of one customer"
-            todo = "to keep them in one fold, pass"
-            ways = f"{todo} groups=X[{column.name!r}]", f"{todo} --groups {shlex.quote(column.name)}"
+            seen = gettext(
+                "rows of equal %(column)s stand together, such as several rows of one customer",
+                column=repr(column.name),
+            )
+            ways = (
+                gettext("to keep them in one fold, pass %(groups)s", groups=groups)
+                for groups in (f"groups=X[{column.name!r}]", repeated("--groups", [column.name]))
+            )
             hints.append(Hint(About.ORDER, (column.name,), seen, *ways))
     return hints
 

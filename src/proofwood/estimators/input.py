@@ -25,6 +25,7 @@ from proofwood.data.targets import require_classes
 from proofwood.estimators.parameters import finite
 from proofwood.exceptions import DataError, DataWarning
 from proofwood.hints import About, Hint
+from proofwood.language import gettext
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sums
 from proofwood.printable import cut, shown
@@ -103,8 +104,9 @@ def order_hints(X: Any, y: Any) -> list[Hint]:
         return []
     if len(index) != len(other) or not index.is_unique or not index.isin(other).all():
         return []
-    seen = "the index of y has another order than that of X, and rows are matched by their place"
-    return [Hint(About.ORDER, (), seen, "pass y.loc[X.index] if the index says which rows belong together")]
+    seen = gettext("the index of y has another order than that of X, and rows are matched by their place")
+    todo = gettext("pass y.loc[X.index] if the index says which rows belong together")
+    return [Hint(About.ORDER, (), seen, todo)]
 
 
 def training_data(

@@ -18,6 +18,7 @@ from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError
 from proofwood.hints import parameter
+from proofwood.language import gettext, ngettext
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import NodeTable
@@ -269,13 +270,18 @@ class MinimalTreeClassifier(ClassifierOverTests):
         return f"{parameter('minimize', 'depth')}, a larger {more}, or fewer tests with {fewer}"
 
     def _claim(self) -> str:
-        right = "right on every training row" if self.max_errors == 0 else f"wrong on at most {self.max_errors} rows"
-        if self.max_errors == 0 and self.on_conflict == "majority":
-            right = "right on every training row, except for the minority of contradictory rows,"
+        right = gettext("right on every training row")
+        if self.max_errors:
+            most = int(self.max_errors)
+            right = ngettext("wrong on at most %(n)s row", "wrong on at most %(n)s rows", most)
+        elif self.on_conflict == "majority":
+            right = gettext("right on every training row, except for the minority of contradictory rows,")
         return {
-            "depth": f"no tree that is {right} has less depth",
-            "nodes": f"no tree that is {right} has less depth, and none of this depth has fewer nodes",
-            "nodes-any-depth": f"no tree that is {right} has fewer nodes",
+            "depth": gettext("no tree that is %(right)s has less depth", right=right),
+            "nodes": gettext(
+                "no tree that is %(right)s has less depth, and none of this depth has fewer nodes", right=right
+            ),
+            "nodes-any-depth": gettext("no tree that is %(right)s has fewer nodes", right=right),
         }[self.minimize]
 
 

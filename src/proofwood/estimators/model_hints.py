@@ -11,6 +11,7 @@ from proofwood.arguments import is_integer
 from proofwood.data.columns import Column
 from proofwood.data.table_hints import FEW_ROWS
 from proofwood.hints import About, Hint
+from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.printable import shown
 
@@ -34,32 +35,49 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Mapping[str
     leaves = table.feature == LEAF
     predicted = np.unique(table.label[leaves])
     absent = [code for code in range(len(labels)) if code not in predicted and weights[code] > 0]
-    equal = "gives all classes the same weight"
-    by_parameter = f"class_weight='balanced' {equal}"
+    by_parameter = gettext("class_weight='balanced' gives all classes the same weight")
     if "class_weight" not in parameters:
-        by_parameter = "sample_weight can give rows of rare classes more weight"
-    ways = (by_parameter, f"--class-weight balanced {equal}")
+        by_parameter = gettext("sample_weight can give rows of rare classes more weight")
+    ways = (by_parameter, gettext("--class-weight balanced gives all classes the same weight"))
     least = parameters.get("min_samples_leaf", 1)
     if is_integer(least) and 2 * least > rows:
-        more = f"allows no test of {rows:,} rows, as each of two leaves needs so many"
-        ways = (f"min_samples_leaf={least:,} {more}", f"--min-samples-leaf {least:,} {more}")
+        why = gettext("allows no test of %(n)s rows, as each of two leaves needs so many", n=number(f"{rows:,}"))
+        ways = (f"min_samples_leaf={least:,} {why}", f"--min-samples-leaf {least:,} {why}")
     if predicted.size == 1 and len(labels) > 1:
         only = labels[int(predicted[0])]
         wrong = float(weights.sum() - weights[predicted[0]])
-        seen = f"the model always predicts {only!r} (wrong for {wrong:g} of {weights.sum():g} in training weight)"
+        seen = gettext(
+            "the model always predicts %(label)s (wrong for %(n_wrong)s of %(n)s in training weight)",
+            label=repr(only),
+            n_wrong=number(f"{wrong:g}"),
+            n=number(f"{weights.sum():g}"),
+        )
         hints.append(Hint(About.BASELINE, (), seen, *ways))
     elif absent:
-        names = [f"{labels[code]!r} ({weights[code]:g} of {weights.sum():g} in training weight)" for code in absent]
-        hints.append(Hint(About.CLASSES, (), f"no leaf predicts {shown(names, 3, str)}", *ways))
+        total = number(f"{weights.sum():g}")
+        names = [
+            gettext(
+                "%(label)s (%(n_rare)s of %(n)s in training weight)",
+                label=repr(labels[code]),
+                n_rare=number(f"{weights[code]:g}"),
+                n=total,
+            )
+            for code in absent
+        ]
+        seen = gettext("no leaf predicts %(classes)s", classes=shown(names, 3, str))
+        hints.append(Hint(About.CLASSES, (), seen, *ways))
     small = int(np.count_nonzero(table.rows[leaves] <= SMALL_LEAF))
     if small and table.is_tree and predicted.size > 1:
-        seen = (
-            f"{small} {'leaf has' if small == 1 else 'leaves have'} at most {SMALL_LEAF} training rows, too few to say "
-            "much about new rows"
+        seen = ngettext(
+            "%(n)s leaf has at most %(few)s training rows, too few to say much about new rows",
+            "%(n)s leaves have at most %(few)s training rows, too few to say much about new rows",
+            small,
+            few=SMALL_LEAF,
         )
         if "min_samples_leaf" in parameters:
-            more = "asks for more rows in each leaf"
-            hints.append(Hint(About.LEAVES, (), seen, f"min_samples_leaf=20 {more}", f"--min-samples-leaf 20 {more}"))
+            todo = gettext("min_samples_leaf=20 asks for more rows in each leaf")
+            option = gettext("--min-samples-leaf 20 asks for more rows in each leaf")
+            hints.append(Hint(About.LEAVES, (), seen, todo, option))
         else:
             hints.append(Hint(About.LEAVES, (), seen))
     return hints
@@ -77,5 +95,10 @@ def reading_hints(table: NodeTable, columns: Sequence[Column]) -> list[Hint]:
     absent = {columns[j].name: columns[j].absent for j in used if j < len(columns) and columns[j].absent}
     if not absent:
         return []
-    told = "; ".join(f"{shown(values, 5)} in {name!r}" for name, values in absent.items())
-    return [Hint(About.GAPS, tuple(absent), f"read as missing values, also in new rows: {told}")]
+    told = "; ".join(
+        gettext("%(values)s in %(column)s", values=shown(values, 5), column=repr(name))
+        for name, values in absent.items()
+    )
+    return [
+        Hint(About.GAPS, tuple(absent), gettext("read as missing values, also in new rows: %(values)s", values=told))
+    ]

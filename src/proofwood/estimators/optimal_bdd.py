@@ -23,6 +23,7 @@ from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_
 from proofwood.estimators.parameters import check_checkpoint, check_variant
 from proofwood.estimators.shared_docs import documented
 from proofwood.hints import parameter
+from proofwood.language import gettext, ngettext
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, IntArray, NodeTable
@@ -331,11 +332,11 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def _claim(self) -> str:
         if self.objective == "features":
-            claim = "no decision diagram over fewer tests is free of avoidable errors"
-        else:
-            better = "makes fewer errors" if self.alpha == 0 else "costs less"
-            claim = f"no decision diagram over at most {self.max_features} tests {better}"
-        return claim
+            return gettext("no decision diagram over fewer tests is free of avoidable errors")
+        tests = ngettext("%(n)s test", "%(n)s tests", self.max_features)
+        if self.alpha == 0:
+            return gettext("no decision diagram over at most %(tests)s makes fewer errors", tests=tests)
+        return gettext("no decision diagram over at most %(tests)s costs less", tests=tests)
 
 
 def _counted(model: NodeTable, posed: Posed[BDDProblem]) -> float:

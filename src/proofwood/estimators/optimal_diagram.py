@@ -53,6 +53,7 @@ from proofwood.estimators.posed_diagram import (
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
 from proofwood.hints import parameter, way_out
+from proofwood.language import gettext, marked, ngettext, number
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, NodeTable
@@ -78,13 +79,12 @@ STOPPED = {
     "size": "the model has too many rows and arcs for a solver",
 }
 """Texts for the reasons why a proof is missing, other than a limit or Ctrl-C."""
-SCALED = f"{MARGIN:g} of the scaled columns"
 SPLITS = ("univariate", "oblique")
 PAPER = "paper"
 """Name of the engine in :mod:`proofwood.papers.odd`."""
 NORMS = {
-    "box": "coefficients and offset between -1 and 1",
-    "l1": "absolute coefficients that add up to at most 1",
+    "box": marked("coefficients and offset between -1 and 1"),
+    "l1": marked("absolute coefficients that add up to at most 1"),
 }
 """The limit of each ``norm`` on oblique splits, in words."""
 TOPOLOGIES = ("diagram", "tree")
@@ -528,19 +528,21 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return None if self.model_.is_tree else self.flow_
 
     def _size(self) -> str:
-        splits = self.model_.n_splits
-        return f"{splits} split{'' if splits == 1 else 's'}"
+        return ngettext("%(n)s split", "%(n)s splits", self.model_.n_splits)
 
     def _scope(self, problem: PosedDiagram, result: Result) -> tuple[str, ...]:
         scope = super()._scope(problem, result)
         # infeasibility is proved only for hyperplanes that keep the margin
         unmet = result.status is Status.INFEASIBLE and self.splits == "oblique"
         by_margin = _margin_decides(result) or (unmet and result.stats.proved_by != LEAVES_ONLY)
-        return (*scope, f"over {self._among()}") if by_margin else scope
+        return (*scope, gettext("over %(what)s", what=self._among())) if by_margin else scope
 
     def _among(self) -> str:
         """Text that names the hyperplanes among which an oblique model is optimal."""
-        return f"hyperplanes with {NORMS[self.norm]} that separate by at least {SCALED}"
+        norm, scaled = gettext(NORMS[self.norm]), number(f"{MARGIN:g}")
+        return gettext(
+            "hyperplanes with %(norm)s that separate by at least %(n)s of the scaled columns", norm=norm, n=scaled
+        )
 
     def _describe_proof(self) -> str:
         text = super()._describe_proof()
@@ -559,30 +561,49 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         soft = [c for c in checked(self.constraints) if isinstance(c, FairnessConstraint) and c.penalty is not None]
         penalty = sum(float(c.penalty or 0) * self.shortfall_[repr(c)] / total for c in soft)
         errors = max(0.0, self.objective_ - price - penalty)
-        share = f"errors {errors:.4g} + nodes {price:.4g} ({beyond} of {slots} beyond the root)"
-        lines = [("share", share + (f" + penalties {penalty:.4g}" if soft else ""))]
+        share = gettext(
+            "errors %(errors)s + nodes %(price)s (%(n)s of %(n_all)s beyond the root)",
+            errors=number(f"{errors:.4g}"),
+            price=number(f"{price:.4g}"),
+            n=beyond,
+            n_all=slots,
+        )
+        if soft:
+            share += gettext(" + penalties %(penalty)s", penalty=number(f"{penalty:.4g}"))
+        lines = [(gettext("share"), share)]
         if self.result_.stats.proved_by is not None:
-            lines.insert(0, ("proved by", self.result_.stats.proved_by))
+            lines.insert(0, (gettext("proved by"), self.result_.stats.proved_by))
         if self.splits == "oblique":
-            lines.append(("splits", f"thresholds of one column, and {self._among()}"))
+            among = gettext("thresholds of one column, and %(what)s", what=self._among())
+            lines.append((gettext("splits"), among))
         for constraint in checked(self.constraints):
             if isinstance(constraint, FairnessConstraint):
-                shown = f"worst ratio {self.fairness_[repr(constraint)]:.4g}"
+                ratio = number(f"{self.fairness_[repr(constraint)]:.4g}")
+                shown = gettext("worst ratio %(ratio)s", ratio=ratio)
                 if constraint.penalty is not None:
-                    shown += f", {self.shortfall_[repr(constraint)]:.6g} rows short"
+                    short = number(f"{self.shortfall_[repr(constraint)]:.6g}")
+                    shown += ", " + gettext("%(n)s rows short", n=short)
             elif isinstance(constraint, MaxSplits):
-                shown = f"{model.n_splits} in use"
+                shown = gettext("%(n)s in use", n=model.n_splits)
             else:
                 inner = list(model.splits())
                 least = float(model.weight[inner].sum(axis=1).min()) if inner else None
-                shown = "no split" if least is None else f"least weight of a split {least:.6g}"
-            lines.append(("constraint", f"{constraint!r}: {shown}"))
+                shown = gettext("no split")
+                if least is not None:
+                    shown = gettext("least weight of a split %(weight)s", weight=number(f"{least:.6g}"))
+            lines.append((gettext("constraint"), f"{constraint!r}: {shown}"))
         return lines
 
     def _claim(self) -> str:
-        kind = "tree" if self.topology == "tree" else "diagram"
-        meeting = " that meets the constraints" if any(map(must_be_met, checked(self.constraints))) else ""
-        return f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
+        kinds = {
+            ("univariate", True): gettext("no univariate tree of widths %(widths)s%(meeting)s costs less"),
+            ("univariate", False): gettext("no univariate diagram of widths %(widths)s%(meeting)s costs less"),
+            ("oblique", True): gettext("no oblique tree of widths %(widths)s%(meeting)s costs less"),
+            ("oblique", False): gettext("no oblique diagram of widths %(widths)s%(meeting)s costs less"),
+        }
+        bound = any(map(must_be_met, checked(self.constraints)))
+        meeting = gettext(" that meets the constraints") if bound else ""
+        return kinds[self.splits, self.topology == "tree"] % {"widths": _shown_widths(self.widths), "meeting": meeting}
 
     def _less(self) -> str:
         splits = way_out("MaxSplits", "--max-splits")

@@ -22,6 +22,7 @@ from proofwood.engines.trees import solve
 from proofwood.estimators.base import ProvedClassifier, TrainingRows
 from proofwood.estimators.parameters import check_checkpoint
 from proofwood.estimators.shared_docs import documented
+from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
@@ -234,8 +235,10 @@ class OptimalTreeClassifier(ProvedClassifier):
         return float(problem.counted.real_cost(self.model_))
 
     def _claim(self) -> str:
-        better = "makes fewer errors" if self.result_.unit == "errors" else "costs less"
-        return f"no tree of depth at most {self.max_depth} {better}"
+        depth = self.max_depth
+        if self.result_.unit == "errors":
+            return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=depth)
+        return gettext("no tree of depth at most %(depth)s costs less", depth=depth)
 
 
 # ----------------------------------------------------------------------------------------------- the problem of a table

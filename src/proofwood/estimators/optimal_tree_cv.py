@@ -32,6 +32,7 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.validation import Validation
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import Hint, parameter
+from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
@@ -411,24 +412,33 @@ class OptimalTreeCV(FittedClassifier):
     def _chosen(self) -> str:
         """The chosen size, in words."""
         params = self.best_params_
-        parts = [f"depth {params['max_depth']}"]
+        parts = [gettext("depth %(depth)s", depth=params["max_depth"])]
         if params["alpha"]:
-            parts.append(f"alpha {params['alpha']:g}")
+            parts.append(f"alpha {number(format(params['alpha'], 'g'))}")
         if params["min_samples_leaf"] > 1:
-            parts.append(f"leaves from {params['min_samples_leaf']} rows")
+            least = params["min_samples_leaf"]
+            parts.append(ngettext("leaves from %(n)s row", "leaves from %(n)s rows", least))
         return ", ".join(parts)
 
     def _facts(self) -> list[tuple[str, str]]:
         found = self.cv_results_
         name, top = self._score_name(), self.top_index_
-        score = f"{self._chosen()}: {name} {self.best_score_:.4g} on {self.n_splits_} folds"
+        score = f"{self._chosen()}: " + ngettext(
+            "%(name)s %(score)s on %(n)s fold",
+            "%(name)s %(score)s on %(n)s folds",
+            self.n_splits_,
+            name=gettext(name),
+            score=number(f"{self.best_score_:.4g}"),
+        )
         if self.best_index_ != top:
-            error = f"standard error {self.standard_error_:.2g}"
-            score += (
-                f"; the best, of {found['mean_n_leaves'][top]:g} leaves, {found['mean_test_score'][top]:.4g} ({error})"
+            score += gettext(
+                "; the best, of %(n)s leaves, %(score)s (standard error %(error)s)",
+                n=number(f"{found['mean_n_leaves'][top]:g}"),
+                score=number(f"{found['mean_test_score'][top]:.4g}"),
+                error=number(f"{self.standard_error_:.2g}"),
             )
-        score += "; the proof is about the last fit, of this size on all rows, not about the choice"
-        return [("chosen", score), *self.best_estimator_._facts()]
+        score += gettext("; the proof is about the last fit, of this size on all rows, not about the choice")
+        return [(gettext("chosen"), score), *self.best_estimator_._facts()]
 
     def _claim(self) -> str:
         return self.best_estimator_._claim()

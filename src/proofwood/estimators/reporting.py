@@ -10,6 +10,7 @@ import numpy as np
 
 from proofwood.estimators import live
 from proofwood.hints import parameter, way_out
+from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Status, figure
 
@@ -160,7 +161,6 @@ def progress_lines() -> Iterator[None]:
 
 def model_line(model: NodeTable, size: str) -> str:
     """A line with depth, size and training errors of a model; ``size`` is a text of the learner."""
-    kind = "tree" if model.is_tree else "diagram"
     ends = model.feature == LEAF
     total = float(model.weight[ends].sum())
     others = model.weight[ends].copy()
@@ -168,10 +168,23 @@ def model_line(model: NodeTable, size: str) -> str:
     wrong = float(others.sum())
     rows = int(model.rows[ends].sum())
     if np.array_equal(model.weight.sum(axis=1), model.rows):
-        share = f"{wrong:,.0f} of {rows:,} training rows wrong"
+        share = ngettext(
+            "%(n_wrong)s of %(n)s training row wrong",
+            "%(n_wrong)s of %(n)s training rows wrong",
+            rows,
+            n_wrong=number(f"{wrong:,.0f}"),
+        )
     else:
-        share = f"weight {figure(wrong)} of {figure(total)} wrong on {rows:,} training rows"
-    return f"depth-{model.depth} {kind}, {size}, {share} ({wrong / total:.2%})"
+        share = ngettext(
+            "weight %(wrong)s of %(total)s wrong on %(n)s training row",
+            "weight %(wrong)s of %(total)s wrong on %(n)s training rows",
+            rows,
+            wrong=number(figure(wrong)),
+            total=number(figure(total)),
+        )
+    percent = gettext("%(number)s%%", number=number(f"{wrong / total:.2%}"[:-1]))
+    kind = gettext("depth-%(depth)s tree") if model.is_tree else gettext("depth-%(depth)s diagram")
+    return f"{kind % {'depth': model.depth}}, {size}, {share} ({percent})"
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:

@@ -10,7 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray
+
+SCORES = (marked("accuracy"), marked("balanced_accuracy"), marked("f1_macro"))
+"""Scores whose names are translated; others have the names of scikit-learn."""
 
 COVERED = 0.95
 """Confidence level of the intervals."""
@@ -149,9 +153,14 @@ class Validation:
         return _corrected(self.mean, self.error, self.folds, share)
 
     def __str__(self) -> str:
-        error = "" if math.isnan(self.error) else f" (standard error {self.error:.2g})"
-        baseline = "" if math.isnan(self.baseline) else f"; the most frequent class alone: {self.baseline:.4g}"
-        return f"{self.score} {self.mean:.4g}{error} on the held-out rows of {self.folds} folds{baseline}"
+        said = f"{gettext(self.score)} {number(f'{self.mean:.4g}')}"
+        if not math.isnan(self.error):
+            said += " " + gettext("(standard error %(error)s)", error=number(f"{self.error:.2g}"))
+        said += " " + ngettext("on the held-out rows of %(n)s fold", "on the held-out rows of %(n)s folds", self.folds)
+        if not math.isnan(self.baseline):
+            alone = number(f"{self.baseline:.4g}")
+            said += "; " + gettext("the most frequent class alone: %(score)s", score=alone)
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, with None for NaN."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from proofwood.language import gettext, ngettext
 from proofwood.report.measures import interval
 from proofwood.show.labels import percent
 
@@ -90,9 +91,10 @@ def curve(
         x, y = _at(dot.x, dot.y)
         inside += _circle(dot)
         if dot.used:
+            said = escape(gettext("this model"))
             left = dot.x > 0.7  # no room for the text right of the point
             place = f'x="{x + (-9 if left else 9):.1f}" y="{min(y + (15 if diagonal or left else -9), 246):.1f}"'
-            inside += f'<text class="t strong" {place} text-anchor="{"end" if left else "start"}">this model</text>'
+            inside += f'<text class="t strong" {place} text-anchor="{"end" if left else "start"}">{said}</text>'
     return _figure(inside, x_name, y_name)
 
 
@@ -113,10 +115,17 @@ def calibration(
         if rows[k]:
             (low, high), seen = interval(hits[k], rows[k]), hits[k] / rows[k]
             x, (bottom, top) = _at(told[k], 0.0)[0], (_at(0.0, end)[1] for end in (low, high))
-            tip = f"{names[k]}: told {percent(told[k])}, seen {percent(seen)} of {rows[k]:,} rows"
+            shares = {"leaf": names[k], "told": percent(told[k]), "seen": percent(seen)}
+            tip = ngettext(
+                "%(leaf)s: told %(told)s, seen %(seen)s of %(n)s row",
+                "%(leaf)s: told %(told)s, seen %(seen)s of %(n)s rows",
+                rows[k],
+                **shares,
+            )
             inside += f'<path class="range" d="M{x:.1f} {bottom:.1f}V{top:.1f}"/>'
             inside += _circle(CurvePoint(told[k], seen, tip, 3 + 5 * math.sqrt(rows[k] / most)))
-    return _figure(inside, f"share of {event} in the leaf, training rows", "share seen in new rows")
+    across = gettext("share of %(event)s in the leaf, training rows", event=event)
+    return _figure(inside, across, gettext("share seen in new rows"))
 
 
 def _circle(dot: CurvePoint) -> str:
@@ -148,7 +157,8 @@ def _figure(inside: str, x_name: str, y_name: str) -> Markup:
             f'<text class="t" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{100 * value:.0f}{unit}</text>'
         )
     across, up = escape(x_name), escape(y_name)
-    start = f'<svg class="chart" viewBox="0 0 320 292" role="img" aria-label="{up} against {across}">'
+    label = escape(gettext("%(up)s against %(across)s", up=y_name, across=x_name))
+    start = f'<svg class="chart" viewBox="0 0 320 292" role="img" aria-label="{label}">'
     middle = (left + right) / 2, f"translate(11 {(top + bottom) / 2}) rotate(-90)"
     return Markup(
         f"{start}{''.join(parts)}{inside}"

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proofwood import __version__
-from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
+from proofwood.data.kinds import CATEGORIES, Kind
 from proofwood.data.schema import Schema
-from proofwood.estimators.proof_report import proof_report
-from proofwood.markup import trace_svg
+from proofwood.hints import Hint
+from proofwood.language import day, gettext, marked, ngettext, number, retold, spoken
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable, shown
 from proofwood.report import charts, errors, what_if
@@ -28,14 +28,13 @@ from proofwood.report.card import Card
 from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import measured
+from proofwood.report.proof import call, proof_parts, trace_parts
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data
-from proofwood.report.words import Words, at_name, count, share
-from proofwood.result import Figures, ProgressEvent, Result, Status
+from proofwood.report.words import Words, and_all, at_name, count, share
 from proofwood.show.labels import percent, wrong_weight
 from proofwood.show.palette import Palette, class_colours, hexadecimal
 from proofwood.show.spread import node_counts, spreads
 from proofwood.show.svg import model_svg
-from proofwood.show.trace import finite, status_text
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
@@ -116,6 +115,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
     counts = [_counts(table, words, node) for node in range(table.n_nodes)]
     new_counts = None if fresh is None else fresh.counts
     return {
+        "language": spoken(),
         "title": printable(options.title or card.title or _title(model, kind)),
         "kind": kind,
         "target": words.target,
@@ -125,7 +125,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "facts": [f"{name}: {text}" for name, text in model._facts()],
         "about": _about(model, training, words, card, options.source),
         "lead": _lead(table, validation, options.source if training.recounted == model.result_.objective else None),
-        "hints": [*(str(hint) for hint in (*model.hints_, *model.notes())), *_leaf_hints(table)],
+        "hints": [*map(_hint, (*model.hints_, *model.notes())), *_leaf_hints(table)],
         "headline": errors.headline(table, seen, fresh, model.validation_),
         "common": words.class_name(int(np.argmax(table.weight[0]))),
         "validation": None if model.validation_ is None else str(model.validation_),
@@ -139,7 +139,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
             labels,
             palette=light,
             dashed=model._dashed,
-            name=f"The {kind}: {table.n_nodes} nodes. Arrow keys move between nodes, Enter folds.",
+            name=_picture_name(table),
             asked=[words.node(node) for node in range(table.n_nodes)],
             spreads=spreads(table, labels, training.X, training.codes),
             fresh=new_counts,
@@ -148,12 +148,12 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "outline": _outline(table, words, order) if table.is_tree else None,
         "rules": _rules(table, words, seen, fresh) if table.is_tree else None,
         "has_new": fresh is not None,
-        "proof": _proof(model, training),
+        "proof": proof_parts(model, training.recounted),
         "columns": _columns(model.schema_, table, words, card, tested),
-        "trace": _trace(model.result_),
+        "trace": trace_parts(model.result_),
         "confusions": [
-            *([] if fresh is None else [errors.confusion(words, fresh, order, "New rows")]),
-            errors.confusion(words, seen, order, "Training rows"),
+            *([] if fresh is None else [errors.confusion(words, fresh, order, gettext("new rows"))]),
+            errors.confusion(words, seen, order, gettext("training rows")),
         ],
         "curves": errors.curves(words, best, event),
         "calibration": "" if fresh is None else errors.calibration(words, fresh, event),
@@ -165,6 +165,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "include_rows": options.include_rows,
         "total_rows": training.X.shape[0],
         "most_rows": MOST_ROWS,
+        "words": script_json(spoken().for_script()),
         "data": script_json(
             {
                 "kind": kind,
@@ -186,11 +187,6 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
 def model_leaves(table: NodeTable, X: FloatArray) -> IntArray:
     """(n_rows,) node index of the leaf of each row."""
     return table.walker.leaves(np.ascontiguousarray(X))
-
-
-def rows_text(n: int, kind: str = "") -> str:
-    """A number of rows as a text."""
-    return f"{n:,} {kind}{'row' if n == 1 else 'rows'}"
 
 
 def script_json(value: Any) -> str:
@@ -228,16 +224,46 @@ def _colours(table: NodeTable, words: Words, event: int, palette: Palette | None
 
 
 def _title(model: ProvedClassifier, kind: str) -> str:
-    target = model.target_name_
-    return f"A {kind} of {type(model).__name__}" if target is None else f"{target}: what a {kind} says"
+    target, name = model.target_name_, type(model).__name__
+    if kind == "tree":
+        return (
+            gettext("A tree of %(name)s", name=name) if target is None else _says(target, gettext("what a tree says"))
+        )
+    if target is None:
+        return gettext("A diagram of %(name)s", name=name)
+    return _says(target, gettext("what a diagram says"))
+
+
+def _says(target: str, what: str) -> str:
+    return f"{target}: {what}"
+
+
+def _picture_name(table: NodeTable) -> str:
+    n = table.n_nodes
+    keys = gettext("Arrow keys move between nodes, Enter folds.")
+    if table.is_tree:
+        return ngettext("The tree: %(n)s node.", "The tree: %(n)s nodes.", n) + " " + keys
+    return ngettext("The diagram: %(n)s node.", "The diagram: %(n)s nodes.", n) + " " + keys
+
+
+def _hint(hint: Hint) -> str:
+    """A hint in the language of the report; what is kept with a model is English."""
+    return ": ".join(map(retold, hint.parts))
 
 
 def _lead(table: NodeTable, validation: Rows | None, source: str | os.PathLike[str] | None) -> str:
     """What the model learned from; ``source`` is None if the rows of the report are not those of training."""
-    origin = "" if source is None else f" of {Path(source).name}"
-    line = f"It learned from {rows_text(int(table.rows[0]))}{origin}"
+    rows, more = int(table.rows[0]), {} if source is None else {"file": Path(source).name}
+    if source is None:
+        line = ngettext("It learned from %(n)s row", "It learned from %(n)s rows", rows)
+    else:
+        line = ngettext("It learned from %(n)s row of %(file)s", "It learned from %(n)s rows of %(file)s", rows, **more)
     if validation is not None:
-        line += f", and was then tried on {rows_text(validation.codes.size)} that it had not seen"
+        line += ngettext(
+            ", and was then tried on %(n)s row that it had not seen",
+            ", and was then tried on %(n)s rows that it had not seen",
+            validation.codes.size,
+        )
     return printable(line + ".")
 
 
@@ -247,20 +273,26 @@ def _about(
     """What a reader who was not there should know: name, text, and a note in small print."""
     table, names = model.model_, [words.class_name(code) for code in range(model.model_.n_classes)]
     tested, gaps = len(table.tested_columns), int(np.isnan(training.X).sum())
-    missing = f"; {gaps:,} cells missing" if gaps else ""
+    missing = "; " + ngettext("%(n)s cell missing", "%(n)s cells missing", gaps) if gaps else ""
+    classes = shown(names, MOST_NAMED, str)
+    file = (gettext("not named"), "") if source is None else (printable(Path(source).name), _digest(Path(source)))
     found = [
         (
-            "Predicts",
-            words.target or "not named",
-            f"{len(names)} {'class' if len(names) == 1 else 'classes'}: {shown(names, MOST_NAMED, str)}",
+            gettext("Predicts"),
+            words.target or gettext("not named"),
+            ngettext("%(n)s class: %(classes)s", "%(n)s classes: %(classes)s", len(names), classes=classes),
         ),
-        ("File", "not named", "") if source is None else ("File", printable(Path(source).name), _digest(Path(source))),
-        ("Rows", f"{int(table.rows[0]):,}", "in training"),
-        ("Columns", f"{training.X.shape[1]:,}", f"{tested:,} tested{missing}"),
-        ("Made on", f"{datetime.now().astimezone():%d %B %Y}".lstrip("0"), f"proofwood {__version__}"),
-        ("Version", card.version or "not said", ""),
-        ("Author", card.author or "not said", ""),
-        ("Learner", type(model).__name__, _limits(model)),
+        (gettext("File"), *file),
+        (gettext("Rows"), number(f"{int(table.rows[0]):,}"), gettext("in training")),
+        (
+            gettext("Columns"),
+            number(f"{training.X.shape[1]:,}"),
+            ngettext("%(n)s tested", "%(n)s tested", tested) + missing,
+        ),
+        (gettext("Made on"), day(datetime.now().astimezone()), f"proofwood {__version__}"),
+        (gettext("Version"), card.version or gettext("not said"), ""),
+        (gettext("Author"), card.author or gettext("not said"), ""),
+        (gettext("Learner"), type(model).__name__, _limits(model)),
     ]
     return [(name, printable(text), printable(note)) for name, text, note in found]
 
@@ -275,7 +307,7 @@ def _digest(path: Path) -> str:
 
 def _limits(model: ProvedClassifier) -> str:
     """The parameters of the learner that are not the defaults."""
-    arguments = _call(model).partition("(")[2].removesuffix(")")
+    arguments = call(model).partition("(")[2].removesuffix(")")
     return arguments if len(arguments) <= 120 else arguments[:119] + "…"
 
 
@@ -285,9 +317,14 @@ def _leaf_hints(table: NodeTable) -> list[str]:
     small = int(np.count_nonzero(rows < FEW_LEAF))
     if not np.any((rows > FEWEST_LEAF) & (rows < FEW_LEAF)) or int(table.rows[0]) < 2 * FEW_LEAF:
         return []
-    have = "has" if small == 1 else "have"
     return [
-        f"{small} of {table.n_leaves} leaves {have} fewer than {FEW_LEAF} training rows: shares of so few say little"
+        ngettext(
+            "%(n)s of %(n_all)s leaves has fewer than %(few)s training rows: shares of so few say little",
+            "%(n)s of %(n_all)s leaves have fewer than %(few)s training rows: shares of so few say little",
+            small,
+            n_all=number(f"{table.n_leaves:,}"),
+            few=FEW_LEAF,
+        )
     ]
 
 
@@ -298,7 +335,7 @@ def _class_figures(
     if fresh is None and model.validation_ is not None:
         return errors.class_table(words, None, model.validation_, order)
     found = errors.class_table(words, fresh or seen, None, order, ends=fresh is not None)
-    return {**found, "where": "training rows" if fresh is None else "new rows"}
+    return {**found, "where": gettext("training rows") if fresh is None else gettext("new rows")}
 
 
 # ------------------------------------------------------------------------------------------------------ the model
@@ -317,7 +354,8 @@ def _counts(table: NodeTable, words: Words, node: int, most: int = 6) -> list[tu
     rest = int(np.count_nonzero(weight)) - len(found)
     if rest > 0:
         left = total - float(weight[order].sum())
-        found.append((f"{rest} more classes", count(left), share(left / total)))
+        name = ngettext("%(n)s more class", "%(n)s more classes", rest)
+        found.append((name, count(left), share(left / total)))
     return found
 
 
@@ -330,7 +368,8 @@ def _node(table: NodeTable, words: Words, node: int, counts: Sequence[tuple[str,
         "if": "" if leaf else words.answer(node, low=True, levels=None),
         "low": int(table.low[node]),
         "high": int(table.high[node]),
-        "rows": f"{int(table.rows[node]):,}",
+        "rows": number(f"{int(table.rows[node]):,}"),
+        "n_rows": int(table.rows[node]),
         "wrong": count(wrong_weight(table, node)) if leaf else "",
         "counts": ", ".join(f"{name} {weight}" for name, weight, _ in counts),
     }
@@ -339,7 +378,7 @@ def _node(table: NodeTable, words: Words, node: int, counts: Sequence[tuple[str,
 def _outline(table: NodeTable, words: Words, order: Sequence[int]) -> list[dict[str, Any]]:
     """The lines of the tree as nested lists, from the root down: each with what a list opens or closes around it."""
     found: list[dict[str, Any]] = []
-    pending: list[tuple[int, str, int]] = [(0, "All rows", 0)]
+    pending: list[tuple[int, str, int]] = [(0, gettext("All rows"), 0)]
     while pending:
         node, says, depth = pending.pop()
         leaf = bool(table.feature[node] == LEAF)
@@ -351,7 +390,7 @@ def _outline(table: NodeTable, words: Words, order: Sequence[int]) -> list[dict[
                 "says": says,
                 "depth": depth,
                 "label": label if leaf else None,
-                "rows": f"{int(table.rows[node]):,}",
+                "rows": number(f"{int(table.rows[node]):,}"),
                 "share": f"{percent(float(weight[label]) / (float(weight.sum()) or 1.0))} {words.class_name(label)}",
                 "svg": charts.strip(weight.tolist(), order),
             }
@@ -371,7 +410,7 @@ def _rules(table: NodeTable, words: Words, seen: CountedRows, fresh: CountedRows
     return {
         "shown": [
             _rule(table, words, k + 1, conditions, node, fresh)
-            | {"whole": " and ".join(names) if names != conditions else ""}
+            | {"whole": and_all(names) if names != conditions else ""}
             for k, ((conditions, node), (names, _)) in enumerate(zip(found, whole, strict=True))
         ],
         "more": leaves.size - len(found),
@@ -397,7 +436,7 @@ def _rule(
     if fresh is None:
         return rule
     n, hits = int(fresh.counts[node].sum()), int(fresh.counts[node, label])
-    ends = errors.interval_text(hits, n) if n else "no rows"
+    ends = errors.interval_text(hits, n) if n else gettext("no rows")
     return {
         **rule,
         "new": n,
@@ -414,65 +453,7 @@ def _group_columns(words: Words, card: Card) -> list[int] | None:
     return [names.index(name) for name in card.groups]
 
 
-# ------------------------------------------------------------------------------------------------------ the proof
-
-
-def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
-    result, proof = model.result_, proof_report(model)
-    recounted, agrees = training.recounted, None
-    if isinstance(recounted, float):
-        agrees = recounted == result.objective
-    figures = Figures.of(result)
-    # "0.25 share" would say nothing: the facts of the model tell of which shares a cost is the sum
-    costs = f"a cost of {figures.objective}" if result.unit == "share" else f"{figures.objective} {result.unit}"
-    within = " for these tests" if result.scope else ""  # which tests they are is said once, below
-    claim = (proof.claim[:1].upper() + proof.claim[1:]).replace(result.within, within)
-    rows = (
-        f"on the {rows_text(int(model.model_.rows[0]), 'training ')}"  # of the fit: those of the report may be others
-    )
-    statement, strong = {
-        Status.OPTIMAL: (f"{claim}:", f"{costs} {rows} is the least."),
-        Status.WITHIN_GAP: (f"{claim} by more than {figures.gap} {result.unit}:", f"this one has {costs} {rows}."),
-    }.get(
-        result.status,
-        (
-            f"Not proved to be the best: the model has {costs} {rows}.",
-            "Of the models that the learner can choose, "
-            f"none has less than {figures.lower_bound}{within}; a better one may exist."
-            if result.lower_bound > 0
-            else "The search has ruled out nothing better yet.",
-        ),
-    )
-    return {
-        "status": str(result.status),
-        "proved": result.status in (Status.OPTIMAL, Status.WITHIN_GAP),
-        "headline": status_text(result),
-        "statement": statement[:1].lower() + statement[1:] if getattr(model, "loaded_", False) else statement,
-        "strong": strong,
-        "line": model._describe_proof(),
-        "objective": figures.objective,
-        "bound": figures.lower_bound,
-        "gap": figures.gap,
-        "unit": result.unit,
-        "scope": result.scope,
-        "parts": [
-            (part.unit, said.objective, said.lower_bound, str(part.status))
-            for part, said in ((part, Figures.of(part)) for part in proof.parts)
-        ],
-        "facts": proof.facts,
-        "engine": result.stats.engine,
-        "seconds": f"{result.stats.seconds:.2f}",
-        "stopped_by": result.stats.stopped_by,
-        "recounted": (figures.objective if agrees else count(recounted)) if isinstance(recounted, float) else recounted,
-        "agrees": agrees,
-        "call": _call(model),
-        "class": type(model).__name__,
-    }
-
-
-def _call(model: ProvedClassifier) -> str:
-    """The constructor call with which the model can be fitted again."""
-    return " ".join(repr(model).split())
+# ---------------------------------------------------------------------------------------------------- the columns
 
 
 def _columns(
@@ -483,15 +464,17 @@ def _columns(
     for j in range(max(len(schema.columns), table.n_columns)):
         column = schema.columns[j] if j < len(schema.columns) else None
         name = str(words.labels.feature(j))
-        kind, holds = ("numbers: thresholds", "") if column is None else (_kind(schema, j), _holds(schema, words, j))
+        kind, holds = (
+            (gettext("numbers: thresholds"), "") if column is None else (_kind(schema, j), _holds(schema, words, j))
+        )
         units = card.units.get(name, (column.unit if column is not None else "") or "")
         found.append(
             {
                 "name": words.name(j),
                 "meaning": printable(card.columns.get(name, "")),
-                "kind": kind + (f"; in {printable(units)}" if units else ""),
+                "kind": kind + ("; " + gettext("in %(unit)s", unit=printable(units)) if units else ""),
                 "holds": holds,
-                "missing": f"{column.missing:,}" if column is not None and column.missing else "",
+                "missing": number(f"{column.missing:,}") if column is not None and column.missing else "",
                 "tested": j in tested,
             }
         )
@@ -501,20 +484,30 @@ def _columns(
 def _kind(schema: Schema, j: int) -> str:
     column = schema.columns[j]
     if j in schema.left_out:
-        return f"not used: {schema.left_out[j]}"
-    return {
-        Kind.BOOLEAN: "yes or no",
-        Kind.INTEGER: "whole numbers: thresholds",
-        Kind.NOMINAL: f"{len(column.levels) or 'coded'} levels without order",
-        Kind.ORDERED: f"{len(column.levels)} levels with an order: thresholds",
-    }.get(column.shown_as, f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds")
+        return gettext("not used: %(reason)s", reason=retold(schema.left_out[j]))
+    n, kind = len(column.levels), column.shown_as
+    if kind is Kind.NOMINAL and not n:
+        return gettext("coded levels without order")
+    if kind is Kind.NOMINAL:
+        return ngettext("%(n)s level without order", "%(n)s levels without order", n)
+    if kind is Kind.ORDERED:
+        return ngettext("%(n)s level with an order: thresholds", "%(n)s levels with an order: thresholds", n)
+    return gettext(KINDS.get(kind, "numbers: thresholds"))
 
 
+KINDS = {
+    Kind.BOOLEAN: marked("yes or no"),
+    Kind.INTEGER: marked("whole numbers: thresholds"),
+    Kind.DATE: marked("dates: thresholds"),
+    Kind.MOMENT: marked("moments: thresholds"),
+    Kind.TIME: marked("times: thresholds"),
+    Kind.DURATION: marked("durations: thresholds"),
+}
 COUNTS = {
-    Kind.DATE: "days since 1970-01-01",
-    Kind.MOMENT: "microseconds since 1970-01-01 00:00 (UTC)",
-    Kind.TIME: "microseconds since midnight",
-    Kind.DURATION: "microseconds",
+    Kind.DATE: marked("dates count days since 1970-01-01"),
+    Kind.MOMENT: marked("moments count microseconds since 1970-01-01 00:00 (UTC)"),
+    Kind.TIME: marked("times count microseconds since midnight"),
+    Kind.DURATION: marked("durations count microseconds"),
 }
 
 
@@ -524,7 +517,7 @@ def _sums(schema: Schema, table: NodeTable) -> str:
         return ""
     inside = {j for node in np.flatnonzero(table.feature == OBLIQUE).tolist() for j in table.tested(node)}
     kinds = {schema.columns[j].kind for j in inside if j < len(schema.columns)}
-    return "; ".join(f"{kind}s count {told}" for kind, told in COUNTS.items() if kind in kinds)
+    return "; ".join(gettext(told) for kind, told in COUNTS.items() if kind in kinds)
 
 
 def _holds(schema: Schema, words: Words, j: int) -> str:
@@ -535,25 +528,4 @@ def _holds(schema: Schema, words: Words, j: int) -> str:
     if column.bounds is None or column.shown_as is Kind.BOOLEAN:
         return ""
     low, high = (words.value(j, end) for end in column.bounds)
-    return f"{low} to {high}"
-
-
-def _trace(result: Result) -> dict[str, Any]:
-    events = finite(result.trace)
-    return {
-        "svg": trace_svg([(e.seconds, e.objective, e.lower_bound) for e in events], unit=result.unit),
-        "rows": [(f"{e.seconds:.3f}", *_said(e)) for e in _thinned(events)],
-    }
-
-
-def _said(event: ProgressEvent) -> tuple[str, str]:
-    """The texts of objective and lower bound at an event of the search."""
-    figures = Figures.of(event)
-    return figures.objective, figures.lower_bound
-
-
-def _thinned(events: Sequence[Any], most: int = 20) -> list[Any]:
-    """At most ``most`` of the events, evenly spaced, with the first and the last."""
-    if len(events) <= most:
-        return list(events)
-    return [events[round(k * (len(events) - 1) / (most - 1))] for k in range(most)]
+    return gettext("%(low)s to %(high)s", low=low, high=high)

@@ -13,6 +13,7 @@ import numpy as np
 from proofwood.data.kinds import MOMENTS, NUMBERS, Kind
 from proofwood.data.schema import Schema
 from proofwood.estimators.validation import Validation
+from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable
@@ -73,12 +74,12 @@ def headline(
     common = int(np.argmax(table.weight[0]))
     found = []
     if fresh is not None:
-        found.append(_share_wrong("New rows", fresh, common, fresh=True))
+        found.append(_share_wrong(gettext("New rows"), fresh, common, fresh=True))
     elif validation is not None and validation.score == "accuracy":
         found.append(_held_out(validation, int(table.rows[0])))
-    found.append(_share_wrong("Training rows", seen, common, fresh=False))
+    found.append(_share_wrong(gettext("Training rows"), seen, common, fresh=False))
     if not math.isclose(float(table.weight[0].sum()), float(table.rows[0])):
-        found[-1]["said"] += "; each row counts once here, whatever its weight"
+        found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     most = max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found)
     top = min(1.0, math.ceil(26 * most) / 20) or 1.0
     for one in found:
@@ -92,14 +93,16 @@ def headline(
 
 def _share_wrong(name: str, rows: CountedRows, common: int, *, fresh: bool) -> dict[str, Any]:
     wrong, ends = rows.measured.wrong, (rows.measured.low, rows.measured.high)
-    said = f"{wrong:,} of {rows.n_rows:,} wrong"
+    said = gettext("%(n)s of %(n_all)s wrong", n=number(f"{wrong:,}"), n_all=number(f"{rows.n_rows:,}"))
+    if fresh:
+        said += "; " + gettext("95\u202f%% interval %(ends)s", ends=_ends(ends, 1))
     return {
         "name": name,
         "fresh": fresh,
         "share": wrong / rows.n_rows,
         "interval": ends if fresh else None,
         "baseline": float(np.mean(rows.codes != common)),
-        "said": f"{said}; 95\u202f% interval {_ends(ends, 1)}" if fresh else said,
+        "said": said,
     }
 
 
@@ -111,14 +114,20 @@ def _held_out(validation: Validation, n_rows: int) -> dict[str, Any]:
     found = validation.interval(n_rows)
     # folds that all have one score, or a single fold, say nothing about how far the figure may be off
     ends = (max(0.0, 1 - found.high), min(1.0, 1 - found.low)) if found.high > found.low else None
-    told = "" if ends is None else f"; 95\u202f% interval {_ends(ends, 1)}"
+    said = ngettext(
+        "mean of %(n)s fold that was held out",
+        "mean of %(n)s folds that were held out in turn",
+        validation.folds,
+    )
+    if ends is not None:
+        said += "; " + gettext("95\u202f%% interval %(ends)s", ends=_ends(ends, 1))
     return {
-        "name": "New rows",
+        "name": gettext("New rows"),
         "fresh": True,
         "share": 1 - validation.mean,
         "interval": ends,
         "baseline": 1 - validation.baseline,
-        "said": f"mean of {validation.folds} folds that were held out in turn{told}",
+        "said": said,
     }
 
 
@@ -138,7 +147,7 @@ def class_table(
         (names[one.label], one.rows, one.predicted, one.right) for one in validation.classes if one.label in names
     ]
     figures.sort(key=lambda one: list(order).index(one[0]))
-    return {"where": "held-out rows of all folds", "rows": [_class(words, *one) for one in figures]}
+    return {"where": gettext("held-out rows of all folds"), "rows": [_class(words, *one) for one in figures]}
 
 
 def _labels(words: Words) -> Sequence[object]:
@@ -150,11 +159,11 @@ def _class(words: Words, code: int, rows: int, called: int, right: int, *, ends:
     return {
         "code": code,
         "name": words.class_name(code),
-        "rows": f"{rows:,}",
+        "rows": number(f"{rows:,}"),
         "recall": percent(right / rows) if rows else "–",
         "recall_ends": interval_text(right, rows) if rows and ends else "",
         "precision": percent(right / called) if called else "–",
-        "precision_ends": "never predicted" if not called else interval_text(right, called) if ends else "",
+        "precision_ends": gettext("never predicted") if not called else interval_text(right, called) if ends else "",
     }
 
 
@@ -165,7 +174,7 @@ def interval_text(hits: int, n: int) -> str:
 
 def _ends(ends: tuple[float, float], digits: int = 0) -> str:
     low, high = (percent(end, digits) for end in ends)
-    return f"{low[:-2]} to {high}"
+    return gettext("%(low)s to %(high)s", low=low[:-2], high=high)
 
 
 # ---------------------------------------------------------------------------------------------------- confusions
@@ -175,7 +184,7 @@ def confusion(words: Words, rows: CountedRows, order: Sequence[int], name: str) 
     """The confusion matrix, and the most frequent confusions."""
     matrix, n_classes = rows.measured.confusion, words.table.n_classes
     lines = [*order, *([n_classes] if matrix[n_classes].any() else [])]
-    names = {code: words.class_name(code) for code in order} | {n_classes: "not in training"}
+    names = {code: words.class_name(code) for code in order} | {n_classes: gettext("not in training")}
     wrong = [(int(matrix[i, j]), names[i], names[j]) for i in lines for j in order if i != j and matrix[i, j]]
     wrong.sort(key=lambda entry: -entry[0])
     return {
@@ -184,8 +193,8 @@ def confusion(words: Words, rows: CountedRows, order: Sequence[int], name: str) 
         "many": n_classes > 4,
         "wide": n_classes > 12,
         "matrix": [_line(matrix, i, order, names) for i in lines] if n_classes <= MOST_IN_MATRIX else None,
-        "confusions": [(f"{n:,}", truth, said) for n, truth, said in wrong[:MOST_CONFUSIONS]],
-        "brier": f"{rows.measured.brier:.4f}" if math.isfinite(rows.measured.brier) else "",
+        "confusions": [(number(f"{n:,}"), truth, said, n) for n, truth, said in wrong[:MOST_CONFUSIONS]],
+        "brier": number(f"{rows.measured.brier:.4f}") if math.isfinite(rows.measured.brier) else "",
     }
 
 
@@ -193,14 +202,14 @@ def _line(matrix: IntArray, i: int, order: Sequence[int], names: dict[int, str])
     total = int(matrix[i].sum())
     cells = [
         {
-            "count": f"{int(matrix[i, j]):,}" if matrix[i, j] else "·",
+            "count": number(f"{int(matrix[i, j]):,}") if matrix[i, j] else "·",
             "share": f"{int(matrix[i, j]) / max(total, 1):.3f}",
             "percent": percent(int(matrix[i, j]) / total) if total else "–",
             "right": i == j,
         }
         for j in order
     ]
-    return {"name": names[i], "cells": cells, "total": f"{total:,}"}
+    return {"name": names[i], "cells": cells, "total": number(f"{total:,}")}
 
 
 # ---------------------------------------------------------------------------------- curves, columns and groups
@@ -218,12 +227,12 @@ def curves(words: Words, rows: CountedRows, event: int) -> dict[str, Any]:
     return {
         "event": name,
         "base": percent(base),
-        "area": f"{area_under(points):.2f}" if whole else "",
+        "area": number(f"{area_under(points):.2f}") if whole else "",
         "roc": charts.curve(
             [(point.false, point.found) for point in points],
             [_dot(words, point, point.false, point.found) for point in points[1:]],
-            "share of the others, wrongly called so",
-            f"share of {name} found",
+            gettext("share of the others, wrongly called so"),
+            gettext("share of %(event)s found", event=name),
             diagonal=True,
         )
         if whole
@@ -231,8 +240,8 @@ def curves(words: Words, rows: CountedRows, event: int) -> dict[str, Any]:
         "precision": charts.curve(
             steps,
             [_dot(words, point, point.found, point.precision) for point in some],
-            f"share of {name} found",
-            "right when called so",
+            gettext("share of %(event)s found", event=name),
+            gettext("right when called so"),
             level=base,
         )
         if whole
@@ -244,21 +253,26 @@ def curves(words: Words, rows: CountedRows, event: int) -> dict[str, Any]:
 
 def _dot(words: Words, point: OperatingPoint, x: float, y: float) -> charts.CurvePoint:
     assert point.share is not None
-    said = f"From {percent(point.share)} on: finds {point.hit:,}, {point.called - point.hit:,} false alarms"
-    return charts.CurvePoint(x, y, f"{said}, {point.wrong:,} wrong in all", used=point.used)
+    counts = {"n": point.hit, "n_false": point.called - point.hit, "n_wrong": point.wrong}
+    said = gettext(
+        "From %(share)s on: finds %(n)s, %(n_false)s false alarms, %(n_wrong)s wrong in all",
+        share=percent(point.share),
+        **{name: number(f"{count:,}") for name, count in counts.items()},
+    )
+    return charts.CurvePoint(x, y, said, used=point.used)
 
 
 def _row(point: OperatingPoint) -> dict[str, Any]:
     return {
-        "share": "never" if point.share is None else percent(point.share),
+        "share": gettext("never") if point.share is None else percent(point.share),
         "used": point.used,
-        "called": f"{point.called:,}",
-        "hit": f"{point.hit:,}",
+        "called": number(f"{point.called:,}"),
+        "hit": number(f"{point.hit:,}"),
         "found": percent(point.found),
-        "alarms": f"{point.called - point.hit:,}",
+        "alarms": number(f"{point.called - point.hit:,}"),
         "false": percent(point.false),
         "precision": percent(point.precision),
-        "wrong": f"{point.wrong:,}",
+        "wrong": number(f"{point.wrong:,}"),
     }
 
 
@@ -271,7 +285,7 @@ def calibration(words: Words, fresh: CountedRows, event: int) -> Any:
         [float(shares[leaf, event]) for leaf in leaves],
         [int(fresh.counts[leaf, event]) for leaf in leaves],
         [int(fresh.counts[leaf].sum()) for leaf in leaves],
-        [f"Leaf {k + 1}" for k in range(len(leaves))],
+        [gettext("Leaf %(leaf)s", leaf=k + 1) for k in range(len(leaves))],
         words.class_name(event),
     )
 
@@ -287,7 +301,7 @@ def columns_that_matter(words: Words, rows: CountedRows, tested: Sequence[int]) 
             {
                 "name": words.name(column),
                 "svg": charts.bar_line(mean, deviation, low, high),
-                "text": f"{100 * mean:+.1f} ± {100 * deviation:.1f}".replace("-", "−"),
+                "text": number(f"{100 * mean:+.1f} ± {100 * deviation:.1f}").replace("-", "−"),
             }
             for column, (mean, deviation) in found
         ],
@@ -322,7 +336,7 @@ def groups(words: Words, schema: Schema, rows: CountedRows, chosen: Sequence[int
             "parts": [
                 {
                     "name": part,
-                    "rows": f"{n:,}",
+                    "rows": number(f"{n:,}"),
                     "share": percent(bad / n),
                     "few": n < FEW,
                     "svg": charts.dot_line(bad / n, ends, overall, top),
@@ -352,13 +366,14 @@ def _parts(
         )
         ends = [-math.inf, *cuts, math.inf]
         for low, high in pairwise(ends):
-            name = f"over {words.value(column, low)}" if high == math.inf else f"up to {words.value(column, high)}"
+            over = gettext("over %(value)s", value=words.value(column, low))
+            name = over if high == math.inf else gettext("up to %(value)s", value=words.value(column, high))
             masks.append((name, known & (values > low) & (values <= high)))
     else:
         counted = np.unique(values[known], return_counts=True)
         order = np.argsort(-counted[1], kind="stable")[: 4 * MOST_PARTS]
         masks = [(words.value(column, value), values == value) for value in counted[0][order].tolist()]
-    masks.append(("missing", ~known))
+    masks.append((gettext("missing"), ~known))
     found = []
     for name, mask in masks:
         n, bad = int(mask.sum()), int(wrong[mask].sum())

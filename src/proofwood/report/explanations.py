@@ -15,7 +15,8 @@ import numpy as np
 from proofwood.ensembles.door import Admitted
 from proofwood.exceptions import OptimalityWarning
 from proofwood.explain.explainer import Explainer
-from proofwood.explain.explanation import Explanation
+from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
+from proofwood.language import gettext, marked, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.report.words import Words, change
@@ -80,11 +81,12 @@ def explained_rows(
     try:
         explainer = Explainer(model)
     except (TypeError, ValueError) as error:
-        return found, f"No formal explanations: {error}."
+        return found, gettext("No formal explanations: %(reason)s.", reason=error)
     for k, told in enumerate(found):
         share = (until - time.monotonic()) / (len(found) - k)
         if share < LEAST_SECONDS:
-            told.note = f"Not explained: the time limit of {seconds:g} s for explanations was reached."
+            limit = number(f"{seconds:g}")
+            told.note = gettext("Not explained: the time limit of %(n)s s for explanations was reached.", n=limit)
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OptimalityWarning)  # the status says the same
@@ -98,7 +100,7 @@ def _path(model: ProvedClassifier, words: Words, x: FloatArray, code: int, row: 
     steps = [words.answer(node, after == table.low[node]) for node, after in pairwise(nodes)]
     label = int(table.label[nodes[-1]])
     known = code < table.n_classes
-    truth = words.class_name(code) if known else "a class that training did not have"
+    truth = words.class_name(code) if known else gettext("a class that training did not have")
     return ExplainedRow(row, words.class_name(label), truth, label == code, steps)
 
 
@@ -109,20 +111,15 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
         why = explainer.abductive(row, inflate=True, time_limit=(until - time.monotonic()) * 0.5)
         near = explainer.counterfactual(row, time_limit=max(LEAST_SECONDS, (until - time.monotonic()) * 0.6))
     except ValueError as error:
-        told.note = f"No formal explanation: {error}."
+        told.note = gettext("No formal explanation: %(reason)s.", reason=error)
         return
-    told.why_status, told.changes_status = _status(why), near.status
+    told.why_status, told.changes_status = _status(why), _told(near.status)
     if why.status not in ("unknown", "impossible"):
         told.why = [words.condition(condition) for condition in why.conditions]
         left = until - time.monotonic()
         if left >= LEAST_SECONDS:
             second = why.verify(seconds=left)
-            told.checked = {
-                "confirmed": "confirmed by a second check",
-                "refuted": "NOT confirmed by a second check",
-                "undecided": "not decided by a second check within the time limit",
-                "not checked": "not completely checked by a second check",
-            }[second.status]
+            told.checked = gettext(CHECKED[second.status])
     if near.status == "none":
         told.changes = []
     elif near.witness is not None:
@@ -131,7 +128,38 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
 
 
 def _status(explanation: Explanation) -> str:
-    return explanation.status + (f", ranges {explanation.ranges}" if explanation.ranges else "")
+    found = _told(explanation.status)
+    if not explanation.ranges:
+        return found
+    return gettext("%(status)s, ranges %(ranges)s", status=found, ranges=_told(explanation.ranges))
+
+
+CHECKED = {
+    "confirmed": marked("confirmed by a second check"),
+    "refuted": marked("NOT confirmed by a second check"),
+    "undecided": marked("not decided by a second check within the time limit"),
+    "not checked": marked("not completely checked by a second check"),
+}
+"""What the second check of an explanation said."""
+STATUSES = (
+    marked("minimal"),
+    marked("smallest"),
+    marked("sufficient"),
+    marked("maximal"),
+    marked("optimal"),
+    marked("feasible"),
+    marked("none"),
+    marked("unknown"),
+    marked("impossible"),
+    marked(" up to rounding"),
+)
+"""What can be proved about an explanation, and the end of what is proved up to rounding alone."""
+
+
+def _told(status: str) -> str:
+    """What is proved about an explanation, in words."""
+    exact = status.removesuffix(UP_TO_ROUNDING)
+    return gettext(exact) + (gettext(UP_TO_ROUNDING) if exact != status else "")
 
 
 def _changes(near: Explanation, words: Words) -> list[str]:

@@ -4,6 +4,17 @@
   root.classList.add("with-script");
   const data = JSON.parse(document.getElementById("pw-data").textContent);
   const byId = (name) => document.getElementById(name);
+  // Words in the language of the page: messages are English, and the page has their translations and plural forms.
+  const language = JSON.parse(byId("pw-words").textContent);
+  const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (whole, name) => values[name]);
+  const gettext = (text, values = {}) => filled(language.words[text] ?? text, values);
+  const ngettext = (one, many, count, values = {}) => {
+    const n = Math.abs(count), form = Number(language.forms[n < language.forms.length ? n : 100 + n % 100]);
+    return filled((language.words[one] ?? [one, many])[form], { n: grouped(count), ...values });
+  };
+  const grouped = (value) => value.toLocaleString(root.lang, { useGrouping: "always" });
+  const [decimal, group] = [language.decimal, language.group];
+  const pointed = (text) => text.replace(".", decimal);
   const view = byId("pw-view"), svg = view.querySelector("svg.pw-model"), tip = byId("pw-tip"), found = byId("pw-found");
   const boxes = [...svg.querySelectorAll(".pw-node")].sort((a, b) => a.dataset.node - b.dataset.node);
   const edges = [...svg.querySelectorAll(".pw-edge")];
@@ -171,7 +182,8 @@
     const told = nodes[node], box = boxes[node].getBoundingClientRect(), frame = view.getBoundingClientRect();
     const list = element("ul");
     for (const [name, weight, share] of told.counts) list.append(element("li", `${name}: ${weight} (${share})`));
-    const rowsText = `${told.rows.toLocaleString("en")} training ${told.rows === 1 ? "row" : "rows"}${told.wrong !== undefined ? `, ${told.wrong} wrong` : ""}`;
+    const training = ngettext("%(n)s training row", "%(n)s training rows", told.rows);
+    const rowsText = told.wrong === undefined ? training : `${training}, ${gettext("%(n)s wrong", { n: told.wrong })}`;
     tip.replaceChildren(element("p", told.asks), element("div", rowsText), list);
     tip.hidden = false;
     const left = Math.min(box.left - frame.left + view.scrollLeft, view.scrollLeft + view.clientWidth - tip.offsetWidth - 4);
@@ -274,18 +286,19 @@
   };
   if (rows) {
     const pathOf = (row) => rows.paths[rows.path[row]];
-    const className = (code) => code < data.classes.length ? data.classes[code] : "a class that training did not have";
+    const className = (code) => code < data.classes.length ? data.classes[code] : gettext("a class that training did not have");
     const showRow = (row) => {
       const path = pathOf(row), leaf = path[path.length - 1], label = nodes[leaf].label;
       showPath(path);
       const right = rows.truth[row] === label;
+      const told = { row, name: className(label), truth: className(rows.truth[row]) };
       const head = element("p");
-      head.append(element("b", `Row ${row}: predicted ${className(label)}`), right ? ", which is right." : `, but it is ${className(rows.truth[row])}.`);
+      head.append(element("b", right ? gettext("Row %(row)s: predicted %(name)s, which is right", told) : gettext("Row %(row)s: predicted %(name)s, but it is %(truth)s", told)), ".");
       const values = rows.values[row], steps = element("ol");
       for (let k = 0; k + 1 < path.length; k++) {
         const told = nodes[path[k]], says = told.says[Number(told.low !== path[k + 1])];
         const place = values && told.column !== undefined ? rows.columns.findIndex(([column]) => column === data.columns[told.column].index) : -1;
-        steps.append(element("li", `${says}${place >= 0 ? ` (its value: ${values[place]})` : ""}`));
+        steps.append(element("li", `${says}${place >= 0 ? ` (${gettext("its value: %(value)s", { value: values[place] })})` : ""}`));
       }
       const parts = [head, steps];
       if (values) {
@@ -297,7 +310,7 @@
         });
         const all = element("details"), table = element("table");
         table.append(body);
-        all.append(element("summary", "All its values"), table);
+        all.append(element("summary", gettext("All its values")), table);
         parts.push(all);
       }
       found.replaceChildren(...parts);
@@ -317,17 +330,17 @@
         if (hits.length < 30) hits.push([Number(row), place]);
       }
       if (!number) {
-        found.replaceChildren(element("p", `No row has this number or value. This file has the paths of ${rows.path.length} rows and the values of ${Object.keys(rows.values).length}.`));
+        found.replaceChildren(element("p", gettext("No row has this number or value. This file has the paths of %(n)s rows and the values of %(n_values)s.", { n: grouped(rows.path.length), n_values: grouped(Object.keys(rows.values).length) })));
         return;
       }
       const list = element("ul");
       for (const [row, place] of hits) {
-        const item = element("li"), button = element("button", `Row ${row}`, { type: "button", class: "small" });
+        const item = element("li"), button = element("button", gettext("Row %(row)s", { row }), { type: "button", class: "small" });
         button.addEventListener("click", () => showRow(row));
         item.append(button, ` ${rows.columns[place][1]}: ${rows.values[row][place]}`);
         list.append(item);
       }
-      found.replaceChildren(element("p", `${number} ${number === 1 ? "row has" : "rows have"} this value${number > hits.length ? `, the first ${hits.length} are:` : ":"}`), list);
+      found.replaceChildren(element("p", ngettext("%(n)s row has this value", "%(n)s rows have this value", number) + (number > hits.length ? gettext(", the first %(n)s are:", { n: hits.length }) : ":")), list);
     };
     const wrongRows = [...rows.path.keys()].filter((row) => nodes[pathOf(row)[pathOf(row).length - 1]].label !== rows.truth[row]);
     let lastWrong = -1;
@@ -338,7 +351,7 @@
       showRow(lastWrong);
     });
     byId("pw-find").addEventListener("submit", (event) => { event.preventDefault(); search(byId("pw-query").value); });
-    byId("pw-held").textContent = `${Object.keys(rows.values).length.toLocaleString("en")} of ${rows.total.toLocaleString("en")} rows`;
+    byId("pw-held").textContent = ngettext("%(n)s of %(n_all)s row", "%(n)s of %(n_all)s rows", rows.total, { n: grouped(Object.keys(rows.values).length), n_all: grouped(rows.total) });
     document.addEventListener("click", (event) => {
       const button = event.target.closest && event.target.closest("button[data-row]");
       if (!button || Number(button.dataset.row) >= rows.path.length) return;
@@ -487,7 +500,7 @@
   };
   const durationText = (value) => {
     const whole = Math.floor(value), days = Math.floor(whole / (DAY * 1000)), clock = new Date(Math.floor((whole - days * DAY * 1000) / 1000)).toISOString().slice(11, 19);
-    return (days ? `${days} day${Math.abs(days) === 1 ? "" : "s"}, ` : "") + trimmed(clock.replace(/^0/, "") + fraction(value));
+    return (days ? ngettext("%(n)s day", "%(n)s days", days, { n: days }) + ", " : "") + trimmed(clock.replace(/^0/, "") + fraction(value));
   };
   const clocks = {
     date: { type: "date", read: (text) => Date.parse(text + "T00:00Z") / DAY, write: (value) => new Date(value * DAY).toISOString().slice(0, 10) },
@@ -503,20 +516,28 @@
       text: (value) => trimmed(new Date(value / 1000).toISOString().slice(11, 19) + fraction(value)),
     },
   };
-  const number = (value) => value.toLocaleString("en", { maximumSignificantDigits: 17, useGrouping: false }).replace("-", "−");
+  const number = (value) => pointed(value.toLocaleString("en", { maximumSignificantDigits: 17, useGrouping: false })).replace("-", "−");
   const shown = (j, value) => {
     const column = columns[j];
-    if (value === null) return "missing";
-    if (column.levels) return column.levels[value] ?? "another level";
+    if (value === null) return gettext("missing");
+    if (column.levels) return column.levels[value] ?? gettext("another level");
     if (clocks[column.kind]) return (clocks[column.kind].text || clocks[column.kind].write)(value, j);
     return column.kind === "duration" ? durationText(value) : number(value);
+  };
+  // What a person types: with the decimal separator of the page, or a point that cannot stand between groups of digits.
+  const typedNumber = (text) => {
+    const typed = text.trim().replace("−", "-");
+    if (decimal === "." || !typed) return typed ? Number(typed) : NaN;
+    const groups = new RegExp(`^-?\\d{1,3}(\\${group}\\d{3})+(\\${decimal}\\d+)?$`);
+    return Number((groups.test(typed) ? typed.replaceAll(group, "") : typed).replace(decimal, "."));
   };
   const chip = (code) => {
     const made = element("span", data.classes[code], { class: "chip" });
     made.style.setProperty("--c", `var(--k${code})`);
     return made;
   };
-  const listed = (parts, last = " and ") => parts.flatMap((part, k) => (k ? [k === parts.length - 1 ? last : ", ", part] : [part]));
+  const and = ` ${gettext("and")} `;
+  const listed = (parts, last = and) => parts.flatMap((part, k) => (k ? [k === parts.length - 1 ? last : ", ", part] : [part]));
   // Of conditions with one key on a path, the last is the strictest; sets of levels of one column are one set.
   const MOST_NAMED = 12;
   const inWords = (steps) => {
@@ -544,13 +565,14 @@
   const inSet = (j, steps) => {
     const column = columns[j], side = boxOf(steps)[j], value = row[j];
     const named = [...side.set].filter((code) => code < column.levels.length && code !== value);
-    const others = named.length > 3 ? [`one of ${named.length} others`] : named.map((code) => column.levels[code]);
-    const parts = [shown(j, value), ...others, ...(side.gap && column.gaps && value !== null ? ["missing"] : [])];
-    return `${column.name} is ${parts.length > 1 ? parts.slice(0, -1).join(", ") + " or " : ""}${parts[parts.length - 1]}`;
+    const others = named.length > 3 ? [ngettext("one of %(n)s other", "one of %(n)s others", named.length)] : named.map((code) => column.levels[code]);
+    const parts = [shown(j, value), ...others, ...(side.gap && column.gaps && value !== null ? [gettext("missing")] : [])];
+    const among = parts.length > 1 ? gettext("%(names)s or %(last)s", { names: parts.slice(0, -1).join(", "), last: parts[parts.length - 1] }) : parts[0];
+    return gettext("%(column)s is %(value)s", { column: column.name, value: among });
   };
 
-  const uncounted = [...(columns.some((column) => column.gaps) ? ["values that go missing"] : []), ...(columns.some((column) => column.other) ? ["levels without a name"] : [])];
-  const notCounted = uncounted.length ? ` (not counted: ${uncounted.join(" and ")})` : "";
+  const uncounted = [...(columns.some((column) => column.gaps) ? [gettext("values that go missing")] : []), ...(columns.some((column) => column.other) ? [gettext("levels without a name")] : [])];
+  const notCounted = uncounted.length ? ` ${gettext("(not counted: %(what)s)", { what: uncounted.join(and) })}` : "";
   const row = columns.map((column) => column.usual), held = columns.map(() => false), painters = [];
   let traced = false;
   const change = (j, value) => { row[j] = value; traced = true; answer(); };
@@ -565,7 +587,7 @@
     const set = (value) => { if (value !== null) last = value; change(j, value); };
     if (isChoice) {
       const group = element("div", undefined, { class: "choice", role: "radiogroup", "aria-labelledby": id + "l" });
-      const names = column.other ? [...column.levels, "another level"] : column.levels;
+      const names = column.other ? [...column.levels, gettext("another level")] : column.levels;
       const inputs = names.map((name, code) => {
         const input = element("input", undefined, { type: "radio", name: id, value: code }), one = element("label");
         input.addEventListener("change", () => set(code));
@@ -577,7 +599,7 @@
       painters.push(() => inputs.forEach((input, code) => { input.checked = row[j] === code; }));
     } else if (column.levels) {
       const pick = element("select", undefined, { id });
-      [...column.levels, ...(column.other ? ["another level"] : [])].forEach((name, code) => pick.append(element("option", name, { value: code })));
+      [...column.levels, ...(column.other ? [gettext("another level")] : [])].forEach((name, code) => pick.append(element("option", name, { value: code })));
       pick.addEventListener("change", () => set(Number(pick.value)));
       control.append(pick);
       painters.push(() => { pick.value = row[j] === null ? "" : String(row[j]); });
@@ -590,26 +612,26 @@
     } else {
       const unit = column.kind === "duration" ? 1e6 : 1;
       const slide = element("input", undefined, { type: "range", min: column.min, max: column.max, step: column.whole ? unit : "any", "aria-labelledby": id + "l" });
-      const box = element("input", undefined, { id, type: "number", step: "any" }), rail = element("div", undefined, { class: "slide" });
+      const box = element("input", undefined, { id, ...(decimal === "." ? { type: "number", step: "any" } : { type: "text", inputmode: "decimal", autocomplete: "off" }) }), rail = element("div", undefined, { class: "slide" });
       rail.append(slide);
       for (const cut of column.cuts) {
-        const tick = element("i", undefined, { title: `the ${data.kind} cuts at ${shown(j, cut)}` });
+        const tick = element("i", undefined, { title: gettext("the model cuts at %(value)s", { value: shown(j, cut) }) });
         tick.style.left = `calc(8px + ${(cut - column.min) / (column.max - column.min || 1)} * (100% - 16px))`;
         rail.append(tick);
       }
       const whole = (value) => (column.whole ? Math.round(value) : value);
       slide.addEventListener("input", () => set(whole(Number(slide.value))));
-      box.addEventListener("input", () => { if (box.value !== "" && Number.isFinite(Number(box.value))) set(unit > 1 ? Math.round(Number(box.value) * unit) : Number(box.value)); });
+      box.addEventListener("input", () => { const typed = typedNumber(box.value); if (Number.isFinite(typed)) set(unit > 1 ? Math.round(typed * unit) : typed); });
       control.append(rail, box);
       if (unit > 1) {
         const told = element("small");
         control.append(told);
-        painters.push(() => { told.textContent = row[j] === null ? "seconds" : `seconds: ${shown(j, row[j])}`; });
+        painters.push(() => { told.textContent = row[j] === null ? gettext("seconds") : `${gettext("seconds")}: ${shown(j, row[j])}`; });
       }
       painters.push(() => {
         slide.value = row[j] === null ? last : row[j];
         slide.setAttribute("aria-valuetext", shown(j, row[j]));
-        if (document.activeElement !== box || row[j] === null) box.value = row[j] === null ? "" : row[j] / unit;
+        if (document.activeElement !== box || row[j] === null) box.value = row[j] === null ? "" : pointed(String(row[j] / unit));
       });
     }
     const field = element("div", undefined, { class: "field" });
@@ -622,10 +644,10 @@
     };
     field.append(label, control);
     if (column.gaps) {
-      const gap = tick("missing", "is missing", (on) => set(on ? null : last));
+      const gap = tick(gettext("missing"), gettext("is missing"), (on) => set(on ? null : last));
       painters.push(() => { gap.checked = row[j] === null; });
     } else field.append(element("span"));
-    if (data.reasons && simple) tick("keep", "may not change", (on) => { held[j] = on; answer(); });
+    if (data.reasons && simple) tick(gettext("keep"), gettext("may not change"), (on) => { held[j] = on; answer(); });
     painters.push((path) => field.classList.toggle("off", !path.some((node) => !isLeaf(node) && (nodes[node].sum ? nodes[node].sum[0].includes(j) : nodes[node].column === j))));
     byId("pw-fields").append(field);
   });
@@ -655,10 +677,10 @@
     const verdict = element("p", undefined, { class: "verdict" });
     if (data.target) verdict.append(element("small", data.target + " = "));
     verdict.append(chip(told.label));
-    let line = `${told.right} of ${told.rows.toLocaleString("en")} training ${told.rows === 1 ? "row that comes" : "rows that come"} here`;
+    let line = ngettext("%(share)s of %(n)s training row that comes here", "%(share)s of %(n)s training rows that come here", told.rows, { share: told.right });
     if (told.fresh) {
-      const fresh = told.fresh.reduce((total, count) => total + count, 0);
-      line += fresh ? `, ${Math.floor(100 * told.fresh[told.label] / fresh + 0.5)}\u202f% of ${fresh.toLocaleString("en")} new ones` : ", no new ones";
+      const fresh = told.fresh.reduce((total, count) => total + count, 0), share = `${Math.floor(100 * told.fresh[told.label] / fresh + 0.5)}\u202f%`;
+      line += fresh ? ngettext(", %(share)s of %(n)s new one", ", %(share)s of %(n)s new ones", fresh, { share }) : gettext(", no new ones");
     }
     const list = element("dl");
     const entry = (name, ...parts) => {
@@ -668,20 +690,20 @@
       list.append(part);
     };
     const steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
-    entry("Path", ...(steps.length ? [...listed(inWords(steps), ", then "), "."] : ["No test: every row gets this class."]));
+    entry(gettext("Path"), ...(steps.length ? [...listed(inWords(steps), gettext(", then ")), "."] : [gettext("No test: every row gets this class.")]));
     if (data.reasons && simple) {
       const why = enough(steps, told.label), other = nearest(row, told.label, held);
-      entry("Reason", ...(why.length ? [...listed(inWords(why)), ". ", element("small", "That is enough, whatever the other columns hold; no part can be left out.")] : ["Whatever the columns hold, the class is the same."]));
+      entry(gettext("Reason"), ...(why.length ? [...listed(inWords(why)), ". ", element("small", gettext("That is enough, whatever the other columns hold; no part can be left out."))] : [gettext("Whatever the columns hold, the class is the same.")]));
       if (other) {
-        const go = element("button", "Try it", { type: "button" });
+        const go = element("button", gettext("Try it"), { type: "button" });
         go.addEventListener("click", () => { for (const [j, value] of other.changes) row[j] = value; change(other.changes[0][0], other.changes[0][1]); });
-        const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), ` ${shown(j, value)} instead of ${shown(j, row[j])}`); return part; });
-        entry("Smallest change", ...listed(parts), ": then ", chip(other.label), ". ", element("small", `No change of fewer columns leads to another class${notCounted}.`), go);
-      } else entry("Smallest change", `Nothing that may change leads to another class${notCounted}.`);
+        const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), ` ${gettext("%(then)s instead of %(now)s", { then: shown(j, value), now: shown(j, row[j]) })}`); return part; });
+        entry(gettext("Smallest change"), ...listed(parts), gettext(": then "), chip(other.label), ". ", element("small", `${gettext("No change of fewer columns leads to another class")}${notCounted}.`), go);
+      } else entry(gettext("Smallest change"), `${gettext("Nothing that may change leads to another class")}${notCounted}.`);
     }
-    const show = element("button", "Show the path in the picture", { type: "button" });
+    const show = element("button", gettext("Show the path in the picture"), { type: "button" });
     show.addEventListener("click", () => { form("picture"); showPath(path); view.scrollIntoView({ block: "nearest" }); });
-    entry("Picture", show);
+    entry(gettext("Picture"), show);
     small.mark(path);
     byId("pw-answer").replaceChildren(...small.shown, verdict, element("p", line + ".", { class: "what" }), list);
     const spoken = `${data.target ? data.target + " = " : ""}${data.classes[told.label]}`;
@@ -714,7 +736,7 @@
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       ruleRows.sort((one, other) => {
         const [x, y] = [valueOf(one, key), valueOf(other, key)];
-        return (typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y) * (down ? -1 : 1);
+        return (typeof x === "string" ? x.localeCompare(y, root.lang, { numeric: true }) : x - y) * (down ? -1 : 1);
       });
       body.append(...ruleRows);
     });

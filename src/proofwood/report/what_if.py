@@ -10,6 +10,7 @@ import numpy as np
 
 from proofwood.data.kinds import Kind
 from proofwood.data.schema import Schema
+from proofwood.language import gettext
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.report.card import Card
 from proofwood.report.words import Words, count
@@ -99,7 +100,12 @@ def _column(words: Words, schema: Schema, card: Card, j: int, values: FloatArray
         # a level of an ordered column that training did not have is a missing value
         return {**found, "levels": levels, "other": unseen and kind is Kind.NOMINAL, "usual": usual}
     if kind is Kind.BOOLEAN:
-        return {**found, "levels": ["no", "yes"], "other": False, "usual": int(known.mean() > 0.5) if known.size else 0}
+        return {
+            **found,
+            "levels": [gettext("no"), gettext("yes")],
+            "other": False,
+            "usual": int(known.mean() > 0.5) if known.size else 0,
+        }
     low, high, middle = (
         (float(part) for part in (known.min(), np.quantile(known, 0.99), np.median(known)))
         if known.size

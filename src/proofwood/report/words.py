@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from proofwood import decimals
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.explain.rule import Condition
+from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, printable
 from proofwood.show.labels import (
@@ -21,6 +21,7 @@ from proofwood.show.labels import (
     any_of,
     asks_false,
     asks_missing,
+    or_missing,
     question,
     rows_texts,
     shorten,
@@ -28,8 +29,6 @@ from proofwood.show.labels import (
     tells_missing,
 )
 
-FOLDER = Path(__file__).parent
-"""The folder of the template, style and script of all pages."""
 LONGEST = 60
 """The most characters of a name in a sentence; longer names are shortened."""
 MOST_LEVELS = 12
@@ -68,11 +67,12 @@ class Words:
         """The name of a class, shortened."""
         return self.labels.class_name(code, LONGEST)
 
-    def asks(self, node: int, at_most: str = "≤") -> str:
-        """The test of an inner node, or the class of a leaf, as a text."""
+    def asks(self, node: int, at_most: str = "≤", *, gaps: bool = True) -> str:
+        """The test of an inner node, or the class of a leaf, as a text; without ``gaps``, no "or missing"."""
         if self.table.feature[node] == LEAF:
             return self.class_name(int(self.table.label[node]))
-        return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
+        how = {"width": LONGEST, "at_most": at_most, "missing": self._tell, "terms": 6, "gaps": gaps}
+        return question(self.table, node, self.labels, **how)  # type: ignore[arg-type]
 
     def answer(self, node: int, low: bool, levels: int | None = MOST_LEVELS) -> str:
         """The result of a test as a statement that is true of the rows that go low, or (``low=False``) high.
@@ -82,15 +82,17 @@ class Words:
         table, column = self.table, int(self.table.feature[node])
         name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):
-            return f"{name} is {'' if low else 'not '}missing"
+            return gettext("%(column)s is missing", column=name) if low else _there(name)
         codes = None if table.levels is None else table.levels[node]
         if codes is not None:
             return self._is(column, codes, low, self._gaps_go(node, low), levels)
         gap = self._gaps_go(node, low)
         if asks_false(table, node, self.labels):  # "not active or missing" could be "neither active nor missing"
-            return f"{name} is {'no' if low else 'yes'} or missing" if gap else f"not {name}" if low else name
-        found = self.asks(node, "≤" if low else ">").removesuffix(" or missing")
-        return f"{found} or missing" if gap else found
+            if gap:
+                return or_missing(_is(name, gettext("no") if low else gettext("yes")))
+            return gettext("not %(column)s", column=name) if low else name
+        found = self.asks(node, "≤" if low else ">", gaps=False)
+        return or_missing(found) if gap else found
 
     def _is(self, column: int, codes: Iterable[int], among: bool, gap: bool, most: int | None) -> str:
         """A set of levels as a statement: the levels that a value is among, or those that it is not.
@@ -103,9 +105,11 @@ class Words:
         name = self.labels.in_sentence(column, LONGEST)
         levels = _some([self.labels.level(column, code, LONGEST) for code in sorted(codes)], most)
         if among:
-            return f"{name} is {any_of([*levels, *(['missing'] if gap else [])] or ['no level'])}"
-        others = f"not {levels[0]}" if len(levels) == 1 else f"none of {', '.join(levels)}"
-        return f"{name} is {'missing or ' if gap else ''}{others}"
+            return _is(name, any_of([*levels, *([gettext("missing")] if gap else [])] or [gettext("no level")]))
+        others = gettext("none of %(names)s", names=", ".join(levels))
+        if len(levels) == 1:
+            others = gettext("not %(column)s", column=levels[0])
+        return _is(name, gettext("missing or %(test)s", test=others) if gap else others)
 
     def _other_of_two(self, column: int, codes: Iterable[int]) -> set[int]:
         """The codes of a column of two levels without ``codes``; empty for other columns."""
@@ -121,9 +125,18 @@ class Words:
         table = self.table
         counts = ", ".join(rows_texts(table, node))
         if table.feature[node] == LEAF:
-            return f"Node {node}: predicts {self.asks(node)}; {counts}"
+            says = self.asks(node)
+            return gettext("Node %(node)s: predicts %(says)s; %(counts)s", node=node, says=says, counts=counts)
         low, high = (self.answer(node, low=low) for low in (True, False))
-        return f"Node {node}: {counts}; {low}: node {table.low[node]}; {high}: node {table.high[node]}"
+        return gettext(
+            "Node %(node)s: %(counts)s; %(low)s: node %(to_low)s; %(high)s: node %(to_high)s",
+            node=node,
+            counts=counts,
+            low=low,
+            high=high,
+            to_low=table.low[node],
+            to_high=table.high[node],
+        )
 
     def rules(self, most: int, levels: int | None = MOST_LEVELS) -> list[tuple[list[str], int]]:
         """The conditions on the path to a leaf, and the leaf, for each of the first ``most`` leaves from the left.
@@ -190,39 +203,50 @@ class Words:
     def value(self, column: int, value: float) -> str:
         """A value of a column as a text."""
         if math.isnan(value):
-            return "missing"
+            return gettext("missing")
         if column in self.labels.levels:
             known = 0 <= value < len(self.labels.levels[column]) and value == int(value)
-            return self.labels.level(column, int(value), LONGEST) if known else "another level"
+            return self.labels.level(column, int(value), LONGEST) if known else gettext("another level")
         kind = self.labels.kinds.get(column)
         if kind in MOMENTS:
             return text_of(value, kind, self.labels.zones.get(column))
         if kind is Kind.BOOLEAN and value in (0.0, 1.0):
-            return "yes" if value else "no"
+            return gettext("yes") if value else gettext("no")
         exact, most = decimals.short(value), decimals.WRITTEN
-        return exact if decimals.n_digits(exact) <= most else decimals.next_to(value, most) or exact
+        beside = None if decimals.n_digits(exact) <= most else decimals.next_to(value, most)
+        if beside is None:
+            return number(exact)
+        near = number(beside.rpartition(" ")[2])
+        above = gettext("just above %(number)s", number=near)
+        return above if "above" in beside else gettext("just below %(number)s", number=near)
 
     def condition(self, condition: Condition) -> str:
         """The condition of an explanation on a column as a text, with booleans by name and dates as dates."""
         column = condition.feature
         name = self.labels.in_sentence(column, LONGEST)
         if condition.only_missing:
-            return f"{name} is missing"
+            return gettext("%(column)s is missing", column=name)
         if condition.values is not None:
-            return f"{name} is {_any_of([shorten(in_list(value), LONGEST) for value in condition.values])}"
-        end = " or missing" if condition.missing else ""
-        low, high = condition.low, condition.high
+            return _is(name, _any_of([shorten(in_list(value), LONGEST) for value in condition.values]))
+        found = self._range(condition, name)
+        return or_missing(found) if condition.missing else found
+
+    def _range(self, condition: Condition, name: str) -> str:
+        """The condition of an explanation on a column of numbers, without what it says of missing values."""
+        column, low, high = condition.feature, condition.low, condition.high
         if self.labels.kinds.get(column) is Kind.BOOLEAN and (low > 0) != (high < 1):
-            return f"{'' if low > 0 else 'not '}{name}{end}"
-        ends = []
+            return name if low > 0 else gettext("not %(column)s", column=name)
         if low == high:
-            return f"{name} is {self.value(column, low)}{end}"
+            return _is(name, self.value(column, low))
+        ends = []
         if math.isfinite(low):
             ends.append(f"{'>' if condition.low_open or self._between(column, low) else '≥'} {self._end(column, low)}")
         if math.isfinite(high):
             strict = condition.high_open and not self._between(column, high)
             ends.append(f"{'<' if strict else '≤'} {self._end(column, high)}")
-        return f"{name} {' and '.join(ends) or 'is not missing'}{end}"
+        if not ends:
+            return _there(name)
+        return f"{name} {and_all(ends)}"
 
     def _between(self, column: int, value: float) -> bool:
         """Whether ``value`` is between two moments of a column of dates or times, that is, not a whole number."""
@@ -235,22 +259,28 @@ class Words:
             return text_of(value, kind, self.labels.zones.get(column))
         if column in self.labels.levels:
             return self.value(column, math.floor(value))
-        return decimals.short(value)
+        return number(decimals.short(value))
+
+
+def and_all(conditions: Sequence[str]) -> str:
+    """Conditions that all hold, as one text."""
+    word = gettext("and")
+    return f" {word} ".join(conditions)
 
 
 def count(value: float) -> str:
     """A count or a weight as a text."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+    return number(f"{value:,.0f}" if value == round(value) else f"{value:,.6g}")
 
 
 def share(value: float) -> str:
     """A share as a text in percent."""
-    return f"{value:.1%}" if np.isfinite(value) else "–"
+    return gettext("%(number)s%%", number=number(f"{value:.1%}"[:-1])) if np.isfinite(value) else "–"
 
 
 def change(name: str, now: str, then: str) -> str:
     """One change of a counterfactual as a text."""
-    return printable(f"{name}: {then} instead of {now}")
+    return printable(gettext("%(column)s: %(then)s instead of %(now)s", column=name, then=then, now=now))
 
 
 def at_name(condition: str, names: Sequence[str]) -> tuple[str, str, str]:
@@ -274,4 +304,12 @@ def _any_of(levels: Sequence[str]) -> str:
 def _some(levels: Sequence[str], most: int | None) -> list[str]:
     if most is None or len(levels) <= most:
         return list(levels)
-    return [*levels[: most - 1], f"{len(levels) - most + 1} more"]
+    return [*levels[: most - 1], ngettext("%(n)s more", "%(n)s more", len(levels) - most + 1)]
+
+
+def _there(name: str) -> str:
+    return gettext("%(column)s is not missing", column=name)
+
+
+def _is(name: str, what: str) -> str:
+    return gettext("%(column)s is %(value)s", column=name, value=what)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators.input import rows_and_codes
 from proofwood.files import require_page, require_writable, write_whole
+from proofwood.language import ENGLISH, require_language, speaking
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content
-from proofwood.report.words import FOLDER
+from proofwood.report.page import FOLDER, templates
 
 if TYPE_CHECKING:
     from proofwood.estimators.base import ProvedClassifier
@@ -46,6 +46,7 @@ def write_report(
     card: Any = None,
     source: str | os.PathLike[str] | None = None,
     include_rows: bool = False,
+    language: str = ENGLISH,
 ) -> None:
     """Write a report about a fitted model into one HTML file, which works without a network.
 
@@ -70,6 +71,8 @@ def write_report(
     source : file with the training rows, which the report names with its digest
     include_rows : whether the file holds training rows (ways of the first 20,000, and values of some), so that a reader
         can find them in the picture: do not send it to people who may not see them
+    language : language of the words and numbers of the report, such as ``"de"``; names and levels of your table, and
+        the card, stay as they are
 
     Raises
     ------
@@ -87,6 +90,7 @@ def write_report(
         raise TypeError(f"path is of type {type(path).__name__}: the order is write_report(model, path, X, y)")
     require_page(path)
     require_writable(path)
+    require_language(language)
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: pass both, or neither")
     if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
@@ -107,27 +111,25 @@ def write_report(
         source=source,
         include_rows=include_rows,
     )
-    facts = content(model, training, validation, options)
-    write_whole(path, render(facts).encode())
+    with speaking(language):
+        page = render(content(model, training, validation, options))
+    write_whole(path, page.encode())
 
 
 def render(facts: dict[str, Any]) -> str:
     """The HTML page for the values of :func:`proofwood.report.content.content`."""
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     script, style = ((FOLDER / name).read_text(encoding="utf-8") for name in ("script.js", "style.css"))
-    facts = {**facts, "picture": Markup(facts["picture"]), "data": Markup(facts["data"])}
+    facts = {**facts, **{name: Markup(facts[name]) for name in ("picture", "data", "words")}}
     facts["trace"] = {**facts["trace"], "svg": Markup(facts["trace"]["svg"])}
-    return environment.get_template("report.html.jinja").render(
-        **facts,
-        script=Markup(script),
-        style=Markup(style),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    return (
+        templates(FOLDER)
+        .get_template("report.html.jinja")
+        .render(
+            **facts,
+            script=Markup(script),
+            style=Markup(style),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
     )
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from proofwood.language import gettext, ngettext
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable
 from proofwood.show.labels import Labels, amount, heading, percent, rows_texts, side, with_share
@@ -204,7 +205,9 @@ def _fresh(table: NodeTable, node: int, fresh: IntArray | None) -> list[str]:
     if fresh is None:
         return []
     rows, right = int(fresh[node].sum()), int(fresh[node, table.label[node]])
-    return ["new: no rows" if rows == 0 else f"new: {percent(right / rows)} of {amount(rows)}"]
+    if rows == 0:
+        return [gettext("new: no rows")]
+    return [gettext("new: %(share)s of %(n)s", share=percent(right / rows), n=amount(rows))]
 
 
 def _side(table: NodeTable, node: int, labels: Labels, low: bool, width: int | None) -> str:
@@ -269,7 +272,8 @@ def _legend_rows(
     named = legend_classes(table)
     entries = [(code, labels.class_name(code, max_name)) for code in named]
     if len(named) < table.n_classes:
-        entries.append((-1, f"and {table.n_classes - len(named)} more classes"))
+        more = table.n_classes - len(named)
+        entries.append((-1, ngettext("and %(n)s more class", "and %(n)s more classes", more)))
     for code, text in entries:
         step = measure(text, False) + 0.4
         if rows[-1] and x + step > width:

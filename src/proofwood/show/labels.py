@@ -12,8 +12,9 @@ import numpy.typing as npt
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.decimals import short
+from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
-from proofwood.printable import in_list, in_sentence, printable, unit_text
+from proofwood.printable import in_list, in_sentence, printable, quoted, unit_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,10 @@ class Labels:
 
     def in_sentence(self, column: int, width: int | None = None) -> str:
         """The name of a column for a condition, in quotes if it could be read as a part of the condition."""
-        return self.feature(column, width) if self.features is None else in_sentence(self.feature(column, width))
+        name = self.feature(column, width)
+        if self.features is None:
+            return name
+        return quoted(name) if any(word in f" {name} " for word in _joining()) else in_sentence(name)
 
     def class_name(self, code: int, width: int | None = None) -> str:
         """The name of a class, shortened to ``width`` characters."""
@@ -88,6 +92,12 @@ class Labels:
 
 
 NO_LABELS = Labels()
+
+
+def _joining() -> list[str]:
+    """Words that join conditions in the language that is spoken; those of English are known to ``in_sentence``."""
+    words = (marked("and"), marked("or"), marked("not"))
+    return [f" {gettext(word)} " for word in words if gettext(word) != word]
 
 
 def shorten(text: str, width: int | None) -> str:
@@ -115,36 +125,45 @@ def question(
     at_most: str = "<=",
     missing: bool = False,
     terms: int | None = None,
+    gaps: bool = True,
 ) -> str:
     """The test of an inner node as a text; rows for which it holds go low.
 
-    Numbers are exact: they read back as the same float64. With ``missing``, the text adds "or missing" if missing
-    values go low. A weighted sum is shown with its ``terms`` largest coefficients; None means all.
+    Numbers are exact: they read back as the same float64. With ``missing`` and ``gaps``, the text adds "or missing" if
+    missing values go low. A weighted sum is shown with its ``terms`` largest coefficients; None means all.
     """
     column = int(table.feature[node])
-    end = " or missing" if tells_gap(table, node, labels, missing=missing) and table.missing_low[node] else ""
     if asks_missing(table, node):
-        return f"{labels.in_sentence(column, width)} is missing"
+        return gettext("%(column)s is missing", column=labels.in_sentence(column, width))
     if table.levels is not None and (codes := table.levels[node]) is not None:
         levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
-        return f"{labels.in_sentence(column, width)} in {{{levels}}}{end}"
-    if column != OBLIQUE:
-        if asks_false(table, node, labels):
-            return f"not {labels.in_sentence(column, width)}{end}"
-        return f"{labels.in_sentence(column, width)} {at_most} {threshold_text(table, node, labels, width)}{end}"
-    return f"{_weighted_sum(table, node, labels, width, terms)} {at_most} {short(table.threshold[node])}{end}"
+        test = f"{labels.in_sentence(column, width)} in {{{levels}}}"
+    elif column == OBLIQUE:
+        test = f"{_weighted_sum(table, node, labels, width, terms)} {at_most} {number(short(table.threshold[node]))}"
+    elif asks_false(table, node, labels):
+        test = gettext("not %(column)s", column=labels.in_sentence(column, width))
+    else:
+        test = f"{labels.in_sentence(column, width)} {at_most} {threshold_text(table, node, labels, width)}"
+    gap = gaps and bool(table.missing_low[node]) and tells_gap(table, node, labels, missing=missing)
+    return or_missing(test) if gap else test
+
+
+def or_missing(test: str) -> str:
+    """A test that missing values meet, too, as a text."""
+    return gettext("%(test)s or missing", test=test)
 
 
 def _weighted_sum(table: NodeTable, node: int, labels: Labels, width: int | None, terms: int | None) -> str:
     assert table.normals is not None
     shown = []
     for index, value in zip(*(part.tolist() for part in table.normals.row(node)), strict=True):
-        factor = "" if abs(value) == 1 else f"{short(abs(value))}*"
+        factor = "" if abs(value) == 1 else f"{number(short(abs(value)))}*"
         shown.append(f"{'-' if value < 0 else '+'} {factor}{labels.in_sentence(index, width)}")
     if terms is not None and len(shown) > terms + 1:
         order = np.argsort(-np.abs(table.normals.row(node)[1]), kind="stable")[:terms]
         left_out = len(shown) - terms
-        shown = [*(shown[k] for k in sorted(order.tolist())), f"+ {left_out}\u00a0more"]
+        more = ngettext("%(n)s\u00a0more", "%(n)s\u00a0more", left_out)
+        shown = [*(shown[k] for k in sorted(order.tolist())), f"+ {more}"]
     weighted_sum = " ".join(shown)
     return weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
 
@@ -164,26 +183,32 @@ def side(table: NodeTable, node: int, labels: Labels, low: bool, *, width: int |
     """
     column = int(table.feature[node])
     if asks_missing(table, node):
-        return "is missing" if low else "is not missing"
+        return gettext("is missing") if low else gettext("is not missing")
     codes = None if table.levels is None else table.levels[node]
     if codes is not None:
         n_levels = max(len(labels.levels.get(column, ())), max(codes, default=0) + 1)
         here = sorted(codes) if low else [code for code in range(n_levels) if code not in codes]
         named = [labels.level(column, code, width) for code in here]
-        found = f"is {any_of(named)}" if 0 < len(named) <= most else f"in {len(named):,} of {n_levels:,}"
+        if 0 < len(named) <= most:
+            found = gettext("is %(names)s", names=any_of(named))
+        else:
+            found = gettext("in %(n)s of %(n_all)s", n=number(f"{len(named):,}"), n_all=number(f"{n_levels:,}"))
     elif asks_false(table, node, labels):
-        found = f"{'not ' if low else ''}{labels.in_sentence(column, width)}"
+        name = labels.in_sentence(column, width)
+        found = gettext("not %(column)s", column=name) if low else name
     else:
         found = f"{'≤' if low else '>'}\u00a0{threshold_text(table, node, labels, width)}"
     gap = tells_gap(table, node, labels, missing=tells_missing(table)) and bool(table.missing_low[node]) == low
     if gap and low and asks_false(table, node, labels):  # "not active or missing" could be "neither active nor missing"
-        return f"missing or {found}"
-    return f"{found} or missing" if gap else found
+        return gettext("missing or %(test)s", test=found)
+    return or_missing(found) if gap else found
 
 
 def any_of(names: Sequence[str]) -> str:
     """The names as one text: "a", "a or b", "a, b or c"."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" or {names[-1]}"
+    return (
+        names[0] if len(names) == 1 else gettext("%(names)s or %(last)s", names=", ".join(names[:-1]), last=names[-1])
+    )
 
 
 def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | None = None) -> str:
@@ -194,7 +219,7 @@ def threshold_text(table: NodeTable, node: int, labels: Labels, width: int | Non
     kind = labels.kinds.get(column)
     if kind in MOMENTS:
         return text_of(threshold, kind, labels.zones.get(column))
-    return f"{short(threshold)}{unit_text(labels.units.get(column))}"
+    return f"{number(short(threshold))}{unit_text(labels.units.get(column))}"
 
 
 def tells_gap(table: NodeTable, node: int, labels: Labels, *, missing: bool) -> bool:
@@ -232,7 +257,7 @@ def tells_missing(table: NodeTable) -> bool:
 
 def amount(value: float) -> str:
     """A count or weight as a text: whole numbers with thousands separators, others with four digits."""
-    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
+    return number(f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}")
 
 
 def percent(value: float, digits: int = 0) -> str:
@@ -240,17 +265,17 @@ def percent(value: float, digits: int = 0) -> str:
     if not math.isfinite(value):
         return "–"
     unit = 10**digits
-    return f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%"
+    return number(f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%")
 
 
 def rows_texts(table: NodeTable, node: int) -> list[str]:
     """Texts about the training rows at a node: number, weight if it is another number, and errors at a leaf."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
-    texts = ["1 row" if rows == 1 else f"{rows:,} rows"]
+    texts = [ngettext("%(n)s row", "%(n)s rows", rows)]
     if not math.isclose(weight, rows, rel_tol=1e-9):
-        texts.append(f"weight {amount(weight)}")
+        texts.append(gettext("weight %(weight)s", weight=amount(weight)))
     if table.feature[node] == LEAF and (wrong := wrong_weight(table, node)) > 0:
-        texts.append(f"{amount(wrong)} wrong")
+        texts.append(gettext("%(n)s wrong", n=amount(wrong)))
     return texts
 
 
@@ -270,4 +295,4 @@ def with_share(table: NodeTable, leaf: int, texts: list[str]) -> list[str]:
         return texts
     place = int(not math.isclose(total, int(table.rows[leaf]), rel_tol=1e-9))
     share = percent(float(table.weight[leaf, table.label[leaf]]) / total)
-    return [*texts[:place], f"{share} of {texts[place]}", *texts[place + 1 :]]
+    return [*texts[:place], gettext("%(share)s of %(rows)s", share=share, rows=texts[place]), *texts[place + 1 :]]

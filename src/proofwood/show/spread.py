@@ -11,6 +11,7 @@ import numpy as np
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import MINUTE, text_of
 from proofwood.decimals import short
+from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.show.labels import Labels, asks_missing, shorten
@@ -101,7 +102,7 @@ def _at(table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: 
     gaps = np.isnan(values)
     column, gaps_low = int(table.feature[node]), bool(table.missing_low[node])
     if asks_missing(table, node) or (not math.isfinite(table.threshold[node]) and not table.by_levels[node]):
-        sides = [("missing", codes[gaps], gaps_low), ("not missing", codes[~gaps], not gaps_low)]
+        sides = [(gettext("missing"), codes[gaps], gaps_low), (gettext("not missing"), codes[~gaps], not gaps_low)]
         return _bars(sorted(sides, key=lambda group: not group[2]), table.n_classes)
     lows = None if table.levels is None else table.levels[node]
     boolean = labels.kinds.get(column) is Kind.BOOLEAN
@@ -110,7 +111,7 @@ def _at(table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: 
         groups = _groups(labels, column, values, codes, low, ordered=lows is None)
         if gaps.any():
             at = sum(is_low for _, _, is_low in groups) if gaps_low else len(groups)
-            groups.insert(at, ("missing", codes[gaps], gaps_low))
+            groups.insert(at, (gettext("missing"), codes[gaps], gaps_low))
         return _bars(groups, table.n_classes)
     return _histogram(table, node, labels, values, codes, gaps)
 
@@ -125,7 +126,7 @@ def _groups(
         name = (
             labels.level(column, int(value))
             if column in labels.levels
-            else {0.0: "no", 1.0: "yes"}.get(value, short(value))
+            else {0.0: gettext("no"), 1.0: gettext("yes")}.get(value, number(short(value)))
         )
         found.append((name, codes[here], bool(low[here][0])))
     if not ordered:
@@ -143,7 +144,7 @@ def _bars(groups: Sequence[tuple[str, IntArray, bool]], n_classes: int) -> Sprea
     cut = n_low * step + _PARTING / 2
     if thin:
         marks = [
-            AxisLabel(min(max(x, 0.12), 0.88), "1 level" if count == 1 else f"{count:,} levels")
+            AxisLabel(min(max(x, 0.12), 0.88), ngettext("%(n)s level", "%(n)s levels", count))
             for count, x in ((n_low, n_low * step / 2), (n - n_low, (1 + cut + _PARTING / 2) / 2))
             if count
         ]
@@ -195,7 +196,7 @@ def _histogram(
         at = 0.0 if gaps_low else 1 - 0.5 * _GAP_ROOM
         left, wide = np.append(left, at), np.append(wide, 0.5 * _GAP_ROOM)
         rows = np.vstack([rows, counts])
-        marks.append(AxisLabel(0.0 if gaps_low else 1.0, "missing", "start" if gaps_low else "end"))
+        marks.append(AxisLabel(0.0 if gaps_low else 1.0, gettext("missing"), "start" if gaps_low else "end"))
     return Spread(left, wide, rows, begin + before * width, tuple(marks))
 
 
@@ -210,8 +211,8 @@ def _number(table: NodeTable, node: int, labels: Labels, value: float, *, rough:
         text = text_of(whole, kind, labels.zones.get(column))
         return text[:10] if rough and kind in (Kind.DATE, Kind.MOMENT) else text
     if not rough:
-        return short(value)
-    return f"{value:.0f}" if 100 <= abs(value) < 1e7 or value == 0 else f"{value:.3g}"
+        return number(short(value))
+    return number(f"{value:.0f}" if 100 <= abs(value) < 1e7 or value == 0 else f"{value:.3g}")
 
 
 def node_counts(table: NodeTable, X: FloatArray, codes: IntArray) -> IntArray:

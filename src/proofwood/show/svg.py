@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from proofwood.language import gettext
 from proofwood.markup import escaped
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, IntArray, NodeTable
@@ -47,7 +48,7 @@ def model_svg(
     *,
     dashed: bool | None = None,
     palette: Palette | None = None,
-    name: str = "Decision model",
+    name: str = "",
     asked: Sequence[str] | None = None,
     spreads: Mapping[int, Spread] | None = None,
     fresh: IntArray | None = None,
@@ -73,7 +74,7 @@ def model_svg(
     colours = [f"var(--k{code},{hexadecimal(colour)})" for code, colour in enumerate(given)]
     picture = compose(table, labels, MAX_NAME, True, measure=text_width, spreads=spreads, fresh=fresh)
     width, height = (_PIXELS * side for side in picture.size)
-    role = "img" if asked is None else "group"
+    role, name = "img" if asked is None else "group", name or gettext("Decision model")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pw-model" role="{role}" aria-label="{escaped(name)}" '
         f'viewBox="{-GAP * _PIXELS:.1f} {-(GAP + picture.head) * _PIXELS:.1f} {width:.1f} {height:.1f}" '

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from proofwood.language import gettext, number
 from proofwood.printable import printable
 from proofwood.result import Figures, ProgressEvent, Result, Status
 from proofwood.show.palette import class_colours, tint
@@ -79,13 +80,18 @@ def finite(trace: Sequence[ProgressEvent]) -> list[ProgressEvent]:
 
 def status_text(result: Result) -> str:
     """A short text that says what is proved; for the meaning of "these tests" see the scope of the result."""
-    tests = " for these tests" if result.scope else ""
     figures = Figures.of(result)
-    found = f"{figures.objective} {result.unit}"
-    return {
-        Status.OPTIMAL: f"proved optimal{tests}: {found}",
-        Status.WITHIN_GAP: f"proved within {figures.gap} of the optimum{tests}: {found}",
-        Status.FEASIBLE: f"not proved: {found}, at least {figures.lower_bound}{tests}",
-        Status.INFEASIBLE: f"proved: no model meets the constraints{tests}",
-        Status.UNKNOWN: "stopped before the first model",
-    }[result.status]
+    values = {
+        "tests": gettext(" for these tests") if result.scope else "",
+        "cost": f"{number(figures.objective)} {gettext(result.unit)}",
+        "gap": number(figures.gap),
+        "bound": number(figures.lower_bound),
+    }
+    told = {
+        Status.OPTIMAL: gettext("proved optimal%(tests)s: %(cost)s", **values),
+        Status.WITHIN_GAP: gettext("proved within %(gap)s of the optimum%(tests)s: %(cost)s", **values),
+        Status.FEASIBLE: gettext("not proved: %(cost)s, at least %(bound)s%(tests)s", **values),
+        Status.INFEASIBLE: gettext("proved: no model meets the constraints%(tests)s", **values),
+        Status.UNKNOWN: gettext("stopped before the first model"),
+    }
+    return told[result.status]

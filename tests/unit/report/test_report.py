@@ -314,6 +314,16 @@ def test_the_picture_has_a_table_beside_it(page, tree):
     assert rows == table.n_nodes + 1
 
 
+def test_the_direction_of_text_in_a_class_ends_with_its_name(tmp_path):
+    """The share after a name from right to left would else stand before it."""
+    y = ["נכון"] * 60 + ["לא"] * 40
+    model = OptimalTreeClassifier(max_depth=1).fit(np.arange(100)[:, None] % 7, y)
+    for language in ("en", "de"):
+        model.report(tmp_path / "r.html", np.arange(100)[:, None] % 7, y, language=language)
+        page = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert re.findall("<bdi>(.*?)</bdi>[”“]: 40[.,]0", page) == ["נכון"]
+
+
 def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     model, X, y = tree
     more = {"explain_seconds": 0, "include_rows": True, "source": "other.csv"}
@@ -462,7 +472,7 @@ def test_a_change_by_the_least_step_is_said_to_be_that(tree):
 
 def assert_only_our_elements(text):
     parsed = Page(text)
-    assert parsed.tags.count("script") <= 2
+    assert parsed.tags.count("script") <= 3
     assert "img" not in parsed.tags
     assert "iframe" not in parsed.tags
     for tag, attributes in parsed.attributes:
@@ -480,7 +490,7 @@ def test_hostile_names_stay_text(tmp_path):
     )
     text = (tmp_path / "r.html").read_text()
     parsed = assert_only_our_elements(text)
-    assert parsed.tags.count("script") == 2
+    assert parsed.tags.count("script") == 3
     assert "</script><script>alert(1)" in parsed.text
     assert "</title><script>alert(3)</script>" in parsed.text
     assert "{{ 7 * 7 }}" in json.dumps(data_of(text)), "a level of the table, shown with the values of rows"
