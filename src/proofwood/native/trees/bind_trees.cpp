@@ -270,8 +270,8 @@ nb::dict bound_sized_trees(const Matrix& x, const nb::dict& targets, const Weigh
   const auto work = [&] {
     trees::Table table;
     trees::SumRows sums;
-    if (!trees::prepare(table, x.data(), n, x.shape(1), given_targets.take(weights, 1, sums), weights.data(), {}, true, false, settings.threads,
-                        stop))
+    if (!trees::prepare(table, x.data(), n, x.shape(1), given_targets.take(weights, 1, sums), weights.data(), {}, true,
+                        false, settings.threads, stop))
       return;
     settings.below -= table.constant;
     if (settings.below <= 0) {
@@ -299,8 +299,8 @@ void proofwood::bind_trees(nb::module_& module) {
   module.def("solve_tree", &solve_tree, "x"_a, "targets"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
              "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
              "Optimal tree for (n_rows, n_features) float64 values, int64 weights, and int32 labels or int64 numbers.");
-  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "targets"_a, "weights"_a, "settings"_a,
-             "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
+  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "targets"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
+             "Whether some tree of a limited number of splits has fewer errors than a number.");
   module.def("instruction_sets", &proofwood::instruction_sets,
              "Instruction sets of the kernels that this machine can run.");
 }

@@ -103,9 +103,10 @@ Polish::Kept Polish::keep(const Draft& from, Place place, Draft& to, int at) con
     const Kept low = keep(from, {here.low, place.left - 1}, to, to.at(at).low);
     const Kept high = keep(from, {here.high, place.left - 1}, to, to.at(at).high);
     const bool leaves = table_.rounded && place.left == 1;  // two leaves at the bottom are one number
-    const i64 cost = (leaves ? table_.sums_task->two_leaves(totals_.sums[index(here.low)], totals_.sums[index(here.high)])
-                             : low.cost + high.cost) +
-                     shared_.settings.prices.leaf;
+    const i64 cost =
+        (leaves ? table_.sums_task->two_leaves(totals_.sums[index(here.low)], totals_.sums[index(here.high)])
+                : low.cost + high.cost) +
+        shared_.settings.prices.leaf;
     if (cost < leaf) {
       // sets of columns of many levels stand at the last two levels of tests only
       const bool fits = here.levels == 0 || table_.levels[here.feature - table_.n_features].tested_at(to.height(at));
@@ -204,7 +205,8 @@ void Polish::choose_sides(const Draft& draft, const std::vector<int>& nodes, std
       record.weight = static_cast<i64>(task.loss(table_, r, predicted[index(low)])) -
                       static_cast<i64>(task.loss(table_, r, predicted[index(high)]));
     } else {
-      const bool low_wrong = draft.at(low).label != table_.label[r], high_wrong = draft.at(high).label != table_.label[r];
+      const bool low_wrong = draft.at(low).label != table_.label[r],
+                 high_wrong = draft.at(high).label != table_.label[r];
       record.weight = price * table_.weight[r] * (static_cast<int>(low_wrong) - static_cast<int>(high_wrong));
     }
     all_low[record.slot] += record.weight;

@@ -39,7 +39,7 @@ class Polish {
   struct Totals {
     std::vector<i64> weight;    // per node and class
     std::vector<RowSums> sums;  // per node, of a task by sums
-    std::vector<i64> mass;    // per node, as all that follow
+    std::vector<i64> mass;      // per node, as all that follow
     std::vector<u32> count, rows;
     std::vector<u64> hash;
   };

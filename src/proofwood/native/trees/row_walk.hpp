@@ -27,8 +27,8 @@ class RowWalk {
     LevelSet levels = 0;
   };
   struct Slot {
-    std::vector<i64> class_weight;  // of its rows, where their classes are counted
-    RowSums sums;                   // the same of a task by sums
+    std::vector<i64> class_weight;                   // of its rows, where their classes are counted
+    RowSums sums;                                    // the same of a task by sums
     u32 count = 0, low_leaves = 1, high_leaves = 1;  // leaves below each side, that want rows
     i64 mass = 0;
     i64 bar = kInfinite;    // `sides`: only less is of interest

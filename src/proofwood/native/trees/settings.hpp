@@ -28,8 +28,8 @@ struct Rules {
   // does, less the weight between them.
   bool similarity = true;
   bool interval_shrinking =
-      true;                    // eq. 10, 11: the rules look again, with the newest bound, when an interval is taken up
-  bool reach = true;           // not to choose: whether it is known what a row costs at most; if not, eq. 10 and 11 do not hold
+      true;           // eq. 10, 11: the rules look again, with the newest bound, when an interval is taken up
+  bool reach = true;  // not to choose: whether it is known what a row costs at most; if not, eq. 10 and 11 do not hold
   bool sub_interval = true;    // eq. 12: both evaluated neighbours of an interval bound all of it
   bool feature_bounds = true;  // start from what the same feature cost in neighbouring subproblems
   bool depth_two = true;       // batched depth-two routine (Algorithm 2)

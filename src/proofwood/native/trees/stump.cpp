@@ -85,7 +85,7 @@ Stump lightest_stump(const Table& table, const Rows& rows, const Minimum& minimu
       const i64 cost = rows.counts.weight - prefix - suffix[i + 1];
       best.cost_all = std::min(best.cost_all, cost);
       if (cost < best.cost && (!minimum.any() || (minimum.met(seen, held) &&
-                                                    minimum.met(rows.counts.count - seen, rows.counts.mass - held)))) {
+                                                  minimum.met(rows.counts.count - seen, rows.counts.mass - held)))) {
         best.cost = cost;
         best.feature = f;
         best.position = i + 1;

@@ -168,7 +168,8 @@ Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& mi
   const auto all = as_doubles(set.all);
   const OwnCost own = set.own_cost();
   std::vector<double> values(std::size_t{rows.n} * T::kSums);
-  for (u32 local = 0; local < rows.n; ++local) set.sums_of(table, rows.row(local), &values[std::size_t{local} * T::kSums]);
+  for (u32 local = 0; local < rows.n; ++local)
+    set.sums_of(table, rows.row(local), &values[std::size_t{local} * T::kSums]);
   const auto each_split = [&](const auto& offer) {
     for (u32 f = 0; f < rows.n_features && !stop.load(std::memory_order_relaxed); ++f) {
       std::array<double, T::kSums> low{}, high;
@@ -176,7 +177,8 @@ Stump SumCosts<T>::stump(const Table& table, const Rows& rows, const Minimum& mi
       i64 mass = 0;
       const u32* const order = rows.order(f);
       for (u32 i = 0; i + 1 < rows.n; ++i) {
-        for (int k = 0; k < T::kSums; ++k) low[k] += values[std::size_t{order[i]} * T::kSums + static_cast<std::size_t>(k)];
+        for (int k = 0; k < T::kSums; ++k)
+          low[k] += values[std::size_t{order[i]} * T::kSums + static_cast<std::size_t>(k)];
         if (minimum.any()) {
           const u32 r = rows.row(order[i]);
           count += table.count[r];
@@ -457,9 +459,11 @@ class SumStumps final : public StumpCosts {
           const bool is_low = std::bit_cast<u64>(record[stride_ - 1]) >> lane & 1;
           if (is_low != (side == 0)) continue;
           if (kernels_.unit) low[0] += 1;
-          for (std::size_t k = kernels_.unit ? 1 : 0; k < low.size(); ++k) low[k] += record[k - static_cast<std::size_t>(skipped_)];
+          for (std::size_t k = kernels_.unit ? 1 : 0; k < low.size(); ++k)
+            low[k] += record[k - static_cast<std::size_t>(skipped_)];
         }
-        for (std::size_t k = 0; k < low.size(); ++k) high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
+        for (std::size_t k = 0; k < low.size(); ++k)
+          high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
         const double value = set_.saved(low.data(), high.data());
         const bool wanted = some && value >= near_some && enough(low) && enough(high);
         if (value < near && !wanted) continue;

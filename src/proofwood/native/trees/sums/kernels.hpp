@@ -2,7 +2,7 @@
 // (docs/theory/optimal-trees.md, "Tasks").
 //
 //   record of a row    sums ... | rows, weight (with a minimum of leaves) | bits of its lanes
-//   state              sides low, high: sums, rows, weight; parts of the best stump, of the best permitted one, of a leaf
+//   state              per side: sums, rows, weight; parts of the best stump, of the best permitted one, of a leaf
 #pragma once
 
 #include <cstddef>

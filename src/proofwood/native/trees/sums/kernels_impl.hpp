@@ -83,9 +83,9 @@ struct Walks {
   PROOFWOOD_PART void offer_permitted(Best& best, const V* low, const V* high, const SumRecords& rows) {
     const Best here = T::split(low, high, rows.rate);
     constexpr int kRows = T::kSums, kWeight = T::kSums + 1;
-    const I enough = reinterpret_cast<I>(low[kRows] >= rows.min_rows) & reinterpret_cast<I>(high[kRows] >= rows.min_rows) &
-                     reinterpret_cast<I>(low[kWeight] >= rows.min_weight) &
-                     reinterpret_cast<I>(high[kWeight] >= rows.min_weight);
+    const I enough =
+        reinterpret_cast<I>(low[kRows] >= rows.min_rows) & reinterpret_cast<I>(high[kRows] >= rows.min_rows) &
+        reinterpret_cast<I>(low[kWeight] >= rows.min_weight) & reinterpret_cast<I>(high[kWeight] >= rows.min_weight);
     const I more = reinterpret_cast<I>(T::more(here, best)) & enough;
     for (int part = 0; part < T::kParts; ++part) best.part[part] = more != 0 ? here.part[part] : best.part[part];
   }
@@ -142,7 +142,7 @@ struct Walks {
 };
 
 // Without and with a minimum of leaves, and of rows that all weigh 1, where the first sum is the weight.
-#define PROOFWOOD_KERNELS_OF(name, ...)                                               \
+#define PROOFWOOD_KERNELS_OF(name, ...)                                                   \
   {Walks<__VA_ARGS__, false, false>::kKernels, Walks<__VA_ARGS__, true, false>::kKernels, \
    Walks<__VA_ARGS__, false, __VA_ARGS__::kWeightFirst>::kKernels},
 constexpr SumKernels kTasks[][3] = {PROOFWOOD_SUM_TASKS(PROOFWOOD_KERNELS_OF)};
@@ -150,6 +150,7 @@ constexpr SumKernels kTasks[][3] = {PROOFWOOD_SUM_TASKS(PROOFWOOD_KERNELS_OF)};
 
 }  // namespace
 
+// NOLINTNEXTLINE(misc-definitions-in-headers): this file is included once for each instruction set
 const SumKernels& sum_kernels(int task, bool limited, bool unit) { return kTasks[task][limited ? 1 : unit ? 2 : 0]; }
 
 }  // namespace proofwood::trees::PROOFWOOD_ISA

@@ -27,7 +27,8 @@ struct LogLoss {
   double reach(i64, const i64* weights) const {
     double sum = 0;
     for (int k = 0; k < K; ++k)
-      if (weights[k] > 0) sum += static_cast<double>(weights[k]) * (std::log(total / static_cast<double>(weights[k])) + 1);
+      if (weights[k] > 0)
+        sum += static_cast<double>(weights[k]) * (std::log(total / static_cast<double>(weights[k])) + 1);
     return sum;
   }
 

@@ -19,8 +19,8 @@ struct SumRows {
   std::shared_ptr<const SumsTask> task;
 };
 
-// `targets`: (n, width), row after row: numbers times weights. `shift`: a unit of cost is 2^shift. Throws std::invalid_argument for a name that
-// is unknown and for numbers that are too large to be counted.
+// `targets`: (n, width), row after row: numbers times weights. `shift`: a unit of cost is 2^shift. Throws
+// std::invalid_argument for a name that is unknown and for numbers that are too large to be counted.
 SumRows make_sums(const std::string& name, const i64* targets, std::size_t width, const i64* weights, std::size_t n,
                   int shift);
 

@@ -1,6 +1,6 @@
-// Squared distance from the mean of the leaf: sum w y^2 - (sum w y)^2 / sum w, for K numbers y of a row. A row is given by
-// z = w y, which is a whole number; y need not be one. Its own cost z^2 / w is rounded up, which adds a constant to the
-// costs of all trees.
+// Squared distance from the mean of the leaf: sum w y^2 - (sum w y)^2 / sum w, for K numbers y of a row. A row is given
+// by z = w y, which is a whole number; y need not be one. Its own cost z^2 / w is rounded up, which adds a constant to
+// the costs of all trees.
 #pragma once
 
 #include <algorithm>
@@ -114,8 +114,8 @@ struct SquaredError {
     const auto size = [](const i64* sums) { return static_cast<u64>(std::max<i64>(sums[0], 1)); };
     if (leaves.high == nullptr) return at_least(own, {squares_of(leaves.low), {size(leaves.low), 1}}, unit, units);
     const u64 low = size(leaves.low), high = size(leaves.high);
-    return at_least(own, {squares_of(leaves.low).times(high).plus(squares_of(leaves.high).times(low)), {low, high}}, unit,
-                    units);
+    return at_least(own, {squares_of(leaves.low).times(high).plus(squares_of(leaves.high).times(low)), {low, high}},
+                    unit, units);
   }
 };
 

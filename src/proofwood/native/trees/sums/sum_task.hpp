@@ -48,32 +48,32 @@ struct Zero {
 };
 
 template <class T>
-concept SumTask = requires(const double* sums, const typename T::template Best<double>& best, i64 weight,
-                           const i64* targets, i64* to, const T& task, const LeafSums& leaves, i128 own, Unit unit,
-                           const Zero& zero) {
-  { T::kTargets } -> std::convertible_to<int>;       // numbers of a row, times its weight
-  { T::kPaddedByFirst } -> std::convertible_to<bool>;
-  { T::kSums } -> std::convertible_to<int>;
-  { T::kParts } -> std::convertible_to<int>;         // doubles by which splits are compared
-  { T::kExact } -> std::convertible_to<bool>;        // costs are integers, and nothing is rounded
-  { T::kOwn } -> std::convertible_to<bool>;          // rows have costs of their own
-  { T::kWeightFirst } -> std::convertible_to<bool>;  // the first sum is the weight
-  { T::sums(weight, targets, to) } -> std::same_as<void>;
-  { T::own(weight, targets) } -> std::same_as<i128>;
-  { task.reach(weight, targets) } -> std::same_as<double>;  // what one more row costs a tree at most, by doubles
-  { T::zero(to) } -> std::same_as<Zero>;                    // of rows of these sums
-  // What rows of these sums cost by themselves from there, and by how much that less `saved` may be off.
-  { T::whole(own, sums, zero) } -> std::same_as<double>;
-  { T::error(0.0, sums, zero) } -> std::same_as<double>;
-  { T::leaf(sums, 1.0) } -> std::same_as<typename T::template Best<double>>;
-  { T::split(sums, sums, 1.0) } -> std::same_as<typename T::template Best<double>>;
-  { T::none() } -> std::same_as<typename T::template Best<double>>;  // saves less than all others
-  { T::more(best, best) } -> std::convertible_to<bool>;              // whether the first one saves more
-  { T::saved(best) } -> std::same_as<double>;
-  T::prediction(sums);                                   // numbers that a leaf predicts
-  { T::loss(0.0, sums, sums) } -> std::same_as<double>;  // of a row of this own cost, by such numbers; rounded
-  { T::costs_at_least(own, leaves, unit, weight) } -> std::same_as<bool>;  // so many units, exactly
-};
+concept SumTask =
+    requires(const double* sums, const typename T::template Best<double>& best, i64 weight, const i64* targets, i64* to,
+             const T& task, const LeafSums& leaves, i128 own, Unit unit, const Zero& zero) {
+      { T::kTargets } -> std::convertible_to<int>;  // numbers of a row, times its weight
+      { T::kPaddedByFirst } -> std::convertible_to<bool>;
+      { T::kSums } -> std::convertible_to<int>;
+      { T::kParts } -> std::convertible_to<int>;         // doubles by which splits are compared
+      { T::kExact } -> std::convertible_to<bool>;        // costs are integers, and nothing is rounded
+      { T::kOwn } -> std::convertible_to<bool>;          // rows have costs of their own
+      { T::kWeightFirst } -> std::convertible_to<bool>;  // the first sum is the weight
+      { T::sums(weight, targets, to) } -> std::same_as<void>;
+      { T::own(weight, targets) } -> std::same_as<i128>;
+      { task.reach(weight, targets) } -> std::same_as<double>;  // what one more row costs a tree at most, by doubles
+      { T::zero(to) } -> std::same_as<Zero>;                    // of rows of these sums
+      // What rows of these sums cost by themselves from there, and by how much that less `saved` may be off.
+      { T::whole(own, sums, zero) } -> std::same_as<double>;
+      { T::error(0.0, sums, zero) } -> std::same_as<double>;
+      { T::leaf(sums, 1.0) } -> std::same_as<typename T::template Best<double>>;
+      { T::split(sums, sums, 1.0) } -> std::same_as<typename T::template Best<double>>;
+      { T::none() } -> std::same_as<typename T::template Best<double>>;  // saves less than all others
+      { T::more(best, best) } -> std::convertible_to<bool>;              // whether the first one saves more
+      { T::saved(best) } -> std::same_as<double>;
+      T::prediction(sums);                                   // numbers that a leaf predicts
+      { T::loss(0.0, sums, sums) } -> std::same_as<double>;  // of a row of this own cost, by such numbers; rounded
+      { T::costs_at_least(own, leaves, unit, weight) } -> std::same_as<bool>;  // so many units, exactly
+    };
 
 // A task whose sums are taken from the centre of its zero.
 template <class T>

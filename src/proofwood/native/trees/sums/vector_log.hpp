@@ -23,8 +23,8 @@ struct LogParts {
   V power, t, tail;
 };
 
-// `t_near`: (x - 1) / (x + 1) as exactly as it is known, taken where the power is 0. x is finite and not negative; of 0,
-// the parts are finite. The tail is off by 2^-50 of itself at most: its series ends where t^2 <= 1/25 leaves less.
+// `t_near`: (x - 1) / (x + 1) as exactly as it is known, taken where the power is 0. x is finite and not negative; of
+// 0, the parts are finite. The tail is off by 2^-50 of itself at most: its series ends where t^2 <= 1/25 leaves less.
 template <class V>
 PROOFWOOD_PART LogParts<V> log_parts(V x, V t_near) {
   using I = typename IntegersOf<V>::Type;
@@ -57,8 +57,8 @@ PROOFWOOD_PART V entropy_of(V part, V all) {
   return part > 0 ? value : none;
 }
 
-// x log x - x + 1 for x = s / a, times a: what a mean s saves against a mean a. 0 where a is 0. Off by 2^-46 of itself at
-// most, and by 2^-52 |s - a|.
+// x log x - x + 1 for x = s / a, times a: what a mean s saves against a mean a. 0 where a is 0. Off by 2^-46 of itself
+// at most, and by 2^-52 |s - a|.
 template <class V>
 PROOFWOOD_PART V deviance_of(V s, V a) {
   const V x = s / a, away = (s - a) / a, none = V{};
