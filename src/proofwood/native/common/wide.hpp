@@ -8,8 +8,8 @@
 
 namespace proofwood {
 
-using u128 = unsigned __int128;
-using i128 = __int128;
+__extension__ typedef unsigned __int128 u128;  // GCC and Clang have it, the standard does not
+__extension__ typedef __int128 i128;
 
 class Wide {
  public:

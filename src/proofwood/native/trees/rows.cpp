@@ -176,8 +176,8 @@ u32 Rows::position_of(u32 feature, u32 limit, u32 from, u32 to) const {
 
 u32 Rows::position_at_weight(const Table& table, u32 feature, u32 from, i64 wanted) {
   if (table.unit) return static_cast<u32>(std::clamp<i64>(wanted, from, n));
-  const i64* const sums = sums_.weights(table, *this, feature);
-  return static_cast<u32>(std::lower_bound(sums + from, sums + n, wanted) - sums);
+  const i64* const before = sums_.weights(table, *this, feature);
+  return static_cast<u32>(std::lower_bound(before + from, before + n, wanted) - before);
 }
 
 const u32* Rows::column(u32 feature) {
