@@ -19,6 +19,7 @@ from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.parallel import search_file
 from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
+from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
 from tests.recorded import PROBLEM, rows_of, write
@@ -146,7 +147,7 @@ def side_cost(problem: TreeProblem, rows: BoolArray, depth: int) -> int:
     part = dataclasses.replace(
         problem,
         X=problem.X[rows],
-        codes=problem.codes[rows],
+        target=Classes(problem.codes[rows], problem.n_classes),
         weights=problem.weights[rows],
         kept=problem.kept[rows],
         max_depth=depth,
@@ -167,7 +168,7 @@ def distinct(problem: TreeProblem) -> TreeProblem:
     return dataclasses.replace(
         problem,
         X=problem.X[first],
-        codes=problem.codes[first],
+        target=Classes(problem.codes[first], problem.n_classes),
         weights=problem.weights[first],
         kept=np.arange(first.size),
     )

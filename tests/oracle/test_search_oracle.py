@@ -14,6 +14,7 @@ import naive
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
 from proofwood.model.sums import rounded_down
+from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Result, Status
 from strategies import LARGEST, examples, generated, problems, search_options, thread_counts, usable_simd
@@ -112,7 +113,7 @@ def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: 
 def test_start_changes_nothing_in_the_end(problem: TreeProblem, other: st.DataObject, threads: int) -> None:
     # the start: the best tree of the same rows under some other labels
     codes = np.array(other.draw(st.permutations(problem.codes.tolist())))
-    strange = replace(problem, codes=codes)
+    strange = replace(problem, target=Classes(codes, problem.n_classes))
     start = solve(strange).model
     result = solve(problem, limits=Limits(threads=threads), start=start)
     assert_optimal(result, problem, *naive.best_tree(problem))

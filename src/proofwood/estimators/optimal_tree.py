@@ -26,7 +26,6 @@ from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
-from proofwood.problem.targets import Classes
 from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.result import Limits, Progress, Result, bounded_by
 
@@ -205,11 +204,9 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     def _recorded(self, problem: TreeProblem) -> dict[str, Any]:
         """The description of the problem in a checkpoint, by which a later fit recognises it."""
-        target = problem.target
-        assert isinstance(target, Classes)
         return {
             "model": "tree",
-            **recorded_rows(problem.X, target.codes, target.n_classes, problem.weights, problem.real_weights),
+            **recorded_rows(problem.X, problem.codes, problem.n_classes, problem.weights, problem.real_weights),
             "max_depth": problem.max_depth,
             "alpha": float(self.alpha),
             "min_samples_leaf": problem.min_samples_leaf,

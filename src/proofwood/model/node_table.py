@@ -334,7 +334,7 @@ class NodeTable:
             raise ValueError(f"values has shape {self.values.shape}, expected ({n}, k)")
         most = self.weight.shape[1] if self.values is None else max(self.weight.shape[1], self.values.shape[1])
         if np.any(self.label < 0) or np.any(self.label >= most):
-            raise ValueError(f"label has a value outside the codes from 0 to {most - 1}")
+            raise ValueError(f"label has a value outside the class codes from 0 to {most - 1}")
         if np.any(self.rows < 0) or not np.all(np.isfinite(self.weight)) or np.any(self.weight < 0):
             raise ValueError("rows and weight must be finite and not negative")
 

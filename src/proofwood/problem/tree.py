@@ -186,6 +186,29 @@ class TreeProblem:
         return replace(self, weights=values, cost=cost, rounding=rounding)
 
     @property
+    def classes(self) -> Classes:
+        """The target of a problem of classes.
+
+        Raises
+        ------
+        TypeError
+            If the target is another one.
+        """
+        if not isinstance(self.target, Classes):
+            raise TypeError(f"the problem has no classes: its target is {type(self.target).__name__}")
+        return self.target
+
+    @property
+    def codes(self) -> IntArray:
+        """(n_rows,) class codes of a problem of classes."""
+        return self.classes.codes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of a problem of classes."""
+        return self.classes.n_classes
+
+    @property
     def n_rows(self) -> int:
         """Number of rows of positive weight."""
         return int(self.X.shape[0])

@@ -572,7 +572,7 @@
   };
 
   const uncounted = [...(columns.some((column) => column.gaps) ? [gettext("values that go missing")] : []), ...(columns.some((column) => column.other) ? [gettext("levels without a name")] : [])];
-  const notCounted = uncounted.length ? ` ${gettext("(not counted: %(what)s)", { what: uncounted.join(and) })}` : "";
+  const notCounted = uncounted.length ? " " + gettext("(not counted: %(what)s)", { what: uncounted.join(and) }) : "";
   const row = columns.map((column) => column.usual), held = columns.map(() => false), painters = [];
   let traced = false;
   const change = (j, value) => { row[j] = value; traced = true; answer(); };
@@ -697,7 +697,7 @@
       if (other) {
         const go = element("button", gettext("Try it"), { type: "button" });
         go.addEventListener("click", () => { for (const [j, value] of other.changes) row[j] = value; change(other.changes[0][0], other.changes[0][1]); });
-        const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), ` ${gettext("%(then)s instead of %(now)s", { then: shown(j, value), now: shown(j, row[j]) })}`); return part; });
+        const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), " " + gettext("%(then)s instead of %(now)s", { then: shown(j, value), now: shown(j, row[j]) })); return part; });
         entry(gettext("Smallest change"), ...listed(parts), gettext(": then "), chip(other.label), ". ", element("small", `${gettext("No change of fewer columns leads to another class")}${notCounted}.`), go);
       } else entry(gettext("Smallest change"), `${gettext("Nothing that may change leads to another class")}${notCounted}.`);
     }

@@ -102,15 +102,15 @@ def test_gaps_beyond_the_total_permit_any_tree() -> None:
     ],
 )
 def test_native_settings_are_read_by_name_type_and_range(more: dict[str, Any], message: str) -> None:
-    labels, weights = Y.astype(np.int32), np.ones(6, dtype=np.int64)
+    targets, weights = {"labels": Y.astype(np.int32), "n_classes": 2}, np.ones(6, dtype=np.int64)
     with pytest.raises(ValueError, match=message):
-        _native.solve_tree(X, labels, weights, 2, {**switches(SearchOptions()), **more}, None, None)
+        _native.solve_tree(X, targets, weights, {**switches(SearchOptions()), **more}, None, None)
 
 
 @pytest.mark.parametrize("rule", switches(SearchOptions()))
 def test_a_switch_that_is_not_handed_on_is_an_error(rule: str) -> None:
-    labels, weights = Y.astype(np.int32), np.ones(6, dtype=np.int64)
+    targets, weights = {"labels": Y.astype(np.int32), "n_classes": 2}, np.ones(6, dtype=np.int64)
     given = switches(SearchOptions())
     del given[rule]
     with pytest.raises(ValueError, match=f"'{rule}' is missing"):
-        _native.solve_tree(X, labels, weights, 2, given, None, None)
+        _native.solve_tree(X, targets, weights, given, None, None)
