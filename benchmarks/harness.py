@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import fcntl
 import importlib
-import io
 import json
 import math
 import os
@@ -178,7 +178,7 @@ class Table:
     def __post_init__(self) -> None:
         self.path = Path(self.path)
         self.rows = []
-        if self.path.exists():
+        if self.path.exists() and self.path.stat().st_size:
             with self.path.open(newline="") as stream:
                 reader = csv.DictReader(stream)
                 if tuple(reader.fieldnames or ()) != self.fields:
@@ -220,14 +220,13 @@ class Table:
         known |= {"versions": versions(), "machine": machine()}
         row = {name: _text(known.get(name)) for name in self.fields}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = not self.path.exists()
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, self.fields, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
         with self.path.open("a", newline="") as stream:
-            stream.write(buffer.getvalue())
+            fcntl.flock(stream, fcntl.LOCK_EX)  # another process may add the first row now
+            writer = csv.DictWriter(stream, self.fields, lineterminator="\n")
+            if stream.seek(0, os.SEEK_END) == 0:
+                writer.writeheader()
+            writer.writerow(row)
+            stream.flush()
         self.rows.append(row)
         self.last[self._key(row)] = row
         return row
