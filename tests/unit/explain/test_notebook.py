@@ -177,6 +177,16 @@ def test_a_model_of_one_row_has_every_picture():
     assert told(tree.schema_)[1] == ["a", "numeric", "1", "", ""]
 
 
+def test_the_only_class_of_a_model_is_possible_wherever_it_is_asked():
+    """The engines compare classes: asked about one alone, they read beside it."""
+    X = pd.DataFrame({"a": [1.0, 4.0], "b": ["red", "blue"]})
+    explainer = Explainer(OptimalTreeClassifier(max_depth=1).fit(X, ["one", "one"]))
+    for where in ({}, {"a": (2, 3)}, {"b": ["blue"]}, {"a": 7, "b": "red"}) * 5:
+        found = explainer.possible(where)
+        assert (found.classes, found.constant) == ({"one": True}, True)
+        assert found.rows["one"].shape == (2,)
+
+
 def test_an_answer_has_styles_only_if_it_may_scroll():
     lines = [[k] for k in range(MOST_LINES + 1)]
     assert "style" not in titled("t", "n", ("x",), lines)

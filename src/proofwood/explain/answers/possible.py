@@ -164,14 +164,17 @@ class Region:
         """The limits in the form of a certificate."""
         return stated_limits(self.limits)
 
+    def some_row(self) -> FloatArray:
+        """A row of the region, with values near 0."""
+        row = np.zeros(len(self.model.inputs))
+        for j, given in enumerate(self.model.inputs):
+            limits = self.limits.get(j, (given.low, given.high))
+            row[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
+        return row
+
     def row(self, cells: IntArray, like: FloatArray | None = None) -> FloatArray:
         """A row of the region with the given cells, and values as near to those of the row ``like`` as possible."""
-        if like is None:
-            like = np.zeros(len(self.model.inputs))
-            for j, given in enumerate(self.model.inputs):
-                limits = self.limits.get(j, (given.low, given.high))
-                like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
-        row = self.model.grid.row(cells, like=like)
+        row = self.model.grid.row(cells, like=self.some_row() if like is None else like)
         for j, limits in self.limits.items():  # choose a permitted category among those that the model treats alike
             if isinstance(limits, frozenset) and row[j] not in limits:
                 for code in sorted(limits):
@@ -218,6 +221,9 @@ def possible(engines: Engines, where: Mapping[Key, object], clock: Clock, *, cer
 def _answer(engines: Engines, region: Region, code: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
     """Whether a class is possible in a region, and a row of the region with this class."""
     model = engines.model
+    if len(model.classes) == 1:  # engines compare classes
+        row = region.some_row()
+        return (True, row) if model.are_plausible(row[np.newaxis])[0] else (None, None)
     for oracle in (engines.oracle, engines.sure):
         if clock.over:
             return None, None
