@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import Explainer, OptimalTreeClassifier, proved_rules
+from proofwood import DataWarning, Explainer, OptimalTreeClassifier, proved_rules
 from proofwood.explain.search.attribution import Attribution
 from proofwood.markup import MOST_LINES, bar, titled
 
@@ -180,7 +180,9 @@ def test_a_model_of_one_row_has_every_picture():
 def test_the_only_class_of_a_model_is_possible_wherever_it_is_asked():
     """The engines compare classes: asked about one alone, they read beside it."""
     X = pd.DataFrame({"a": [1.0, 4.0], "b": ["red", "blue"]})
-    explainer = Explainer(OptimalTreeClassifier(max_depth=1).fit(X, ["one", "one"]))
+    with pytest.warns(DataWarning, match="one class"):
+        tree = OptimalTreeClassifier(max_depth=1).fit(X, ["one", "one"])
+    explainer = Explainer(tree)
     for where in ({}, {"a": (2, 3)}, {"b": ["blue"]}, {"a": 7, "b": "red"}) * 5:
         found = explainer.possible(where)
         assert (found.classes, found.constant) == ({"one": True}, True)
