@@ -36,9 +36,6 @@ LARGEST_SHIFT = 60
 class Target(ABC):
     """What rows are to be told apart by."""
 
-    unit = Fraction(1)
-    """Real cost of a unit of the native search, per unit of weight."""
-
     @property
     @abstractmethod
     def n_rows(self) -> int:
@@ -58,8 +55,8 @@ class Target(ABC):
         """``table`` with weights, rows and the best prediction at each node, from rows of real weights."""
 
     @abstractmethod
-    def loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> Fraction:
-        """What rows of integer weights cost in ``table``, exactly, with the best prediction at each leaf."""
+    def loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntegerWeights) -> Fraction:
+        """What the rows cost in ``table`` by their real weights, exactly, with the best prediction at each leaf."""
 
     @abstractmethod
     def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
@@ -97,11 +94,13 @@ class Classes(Target):
         """See the base class."""
         return refresh(table, X, self.codes, self.n_classes, weights, relabel=True)
 
-    def loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> Fraction:
+    def loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntegerWeights) -> Fraction:
         """See the base class."""
-        return Fraction(self.integer_loss(table, X, weights))
+        if weights.rounding is None:
+            return self.integer_loss(table, X, weights.values) * weights.unit
+        return weights.rounding.sum(predict(table, X) != self.codes)
 
-    def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> int:
+    def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
         """See the base class."""
         return int(weights[predict(table, X) != self.codes].sum())
 
@@ -160,6 +159,11 @@ class SumTarget(Target):
         return 0
 
     @property
+    @abstractmethod
+    def unit(self) -> Fraction:
+        """Real cost of a unit of the native search, per unit of weight."""
+
+    @property
     def n_rows(self) -> int:
         """See the base class."""
         return int(self.numbers.shape[0])
@@ -171,8 +175,23 @@ class SumTarget(Target):
 
     @cached_property
     def whole(self) -> WholeNumbers:
-        """The numbers as whole numbers, row after row."""
-        return whole_numbers(self.numbers.ravel(), int(self.weights.values.sum()))
+        """The numbers as whole numbers, row after row: what they are read as does not depend on the weights."""
+        return whole_numbers(self.numbers.ravel())
+
+    @property
+    def fits(self) -> bool:
+        """Whether whole numbers times whole weights can be added up, and nothing is rounded."""
+        values = self.whole.values
+        spread = int(values.max(initial=0)) - int(values.min(initial=0))
+        exact = self.whole.error == 0 and self.weights.rounding is None
+        return exact and int(self.weights.values.sum()) * spread < LARGEST_SUM
+
+    @property
+    def from_middle(self) -> tuple[FloatArray, Fraction]:
+        """(n_rows, k) the numbers less one near their middle, and their unit; float64 rounds the difference alone."""
+        if self.whole.error == 0:
+            return self.whole.values.reshape(self.numbers.shape).astype(np.float64), self.whole.unit
+        return self.numbers - (self.numbers.min() / 2 + self.numbers.max() / 2), Fraction(1)
 
     @cached_property
     @abstractmethod
@@ -259,11 +278,13 @@ class SumTarget(Target):
         weight, *sums = at_nodes
         return weight, [list(of_node) for of_node in zip(*sums, strict=True)]
 
-    def loss(self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]) -> Fraction:
+    def loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntegerWeights) -> Fraction:
         """See the base class."""
-        weight, sums = self.sums_at(table, X, weights)
+        values, unit, rounding = weights
+        exactly, unit = (values, unit) if rounding is None else exact_integers(rounding.weights)
+        weight, sums = self.sums_at(table, X, exactly)
         leaves = np.flatnonzero(table.feature == LEAF).tolist()
-        return sum((self.loss_of(weight[leaf], sums[leaf]) for leaf in leaves if weight[leaf]), Fraction(0))
+        return unit * sum((self.loss_of(weight[leaf], sums[leaf]) for leaf in leaves if weight[leaf]), Fraction(0))
 
     def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
         """See the base class."""
@@ -303,25 +324,21 @@ class Numbers(SumTarget):
     def weighted(self) -> Weighted:
         """See the base class."""
         values, weights = self.whole.values, self.weights.values
-        if self.whole.error == 0 and self.weights.rounding is None:
+        if self.fits:
             return Weighted((values * weights).reshape(-1, 1), self.whole.unit, Moved())
-        middle = float(self.whole.real(Fraction(0)))
-        away = self.numbers[:, 0] - middle
+        numbers, base = self.from_middle
+        away = numbers[:, 0]
         largest = Fraction(float(np.abs(away).max()))
         if largest:  # of a scale at which neither products nor their sum leave float64
             largest *= Fraction(float(np.sum(np.abs(away) / float(largest) * weights)))
         unit = power_of_two_above(largest / (LARGEST_SUM // 2))
         rounded = multiples(away, unit, weights.astype(np.float64))
+        unit *= base
         # Each number moves by a unit or less, over its weight; its own cost is rounded up.
         squared = unit**2 * Fraction(float(np.sum(1 / weights.astype(np.float64)) * (1 + 1e-9)))
         squared *= self.weights.unit
-        own = self.unit_of_numbers(unit) * self.n_rows * self.weights.unit
+        own = unit**2 * self.n_rows * self.weights.unit
         return Weighted(rounded.reshape(-1, 1), unit, Moved(root_above(squared), own))
-
-    @staticmethod
-    def unit_of_numbers(unit: Fraction) -> Fraction:
-        """The cost of a row that is one unit away from its mean."""
-        return unit**2
 
     @cached_property
     def shift(self) -> int:
@@ -345,7 +362,7 @@ class Numbers(SumTarget):
         return math.floor(self._counted_at(leaf, n_nodes) / Fraction(2) ** self.shift)
 
     @property
-    def unit(self) -> Fraction:  # type: ignore[override]
+    def unit(self) -> Fraction:
         """See the base class."""
         return Fraction(2) ** self.shift * self.weighted.unit**2
 
@@ -380,25 +397,27 @@ class Rewards(SumTarget):
     @cached_property
     def weighted(self) -> Weighted:
         """See the base class."""
-        if self.whole.error == 0 and self.weights.rounding is None:
-            numbers = self.whole.values.reshape(self.numbers.shape)
-            losses = numbers.max(axis=1, keepdims=True) - numbers
-            return Weighted(losses * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
+        if self.fits:
+            whole = self.whole.values.reshape(self.numbers.shape)
+            lost = whole.max(axis=1, keepdims=True) - whole
+            return Weighted(lost * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
         rounding = self.weights.rounding
         weights = self.weights.values.astype(np.float64) if rounding is None else rounding.weights
-        losses = self.numbers.max(axis=1, keepdims=True) - self.numbers
+        numbers, base = self.from_middle
+        losses = numbers.max(axis=1, keepdims=True) - numbers
         largest = Fraction(float(losses.max()))
         if largest:  # as above
             largest *= Fraction(float(np.sum(losses.max(axis=1) / float(largest) * weights)))
         unit = power_of_two_above(largest / (LARGEST_SUM // 2))
         values = multiples(losses, unit, weights[:, np.newaxis])
+        unit *= base
         # half a unit by rounding, and less than that by the two operations in float64
         per_weight = unit * (self.weights.unit if rounding is None else 1)
         unit = unit if rounding is None else unit / self.weights.unit
         return Weighted(values, unit, Moved(shift=2 * per_weight * self.n_rows))
 
     @property
-    def unit(self) -> Fraction:  # type: ignore[override]
+    def unit(self) -> Fraction:
         """See the base class."""
         return self.weighted.unit
 

@@ -16,7 +16,6 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
 from proofwood.problem.objectives import IntegerWeights, Rounding, SumCost, TreeCost, integer_weights, share_of
 from proofwood.problem.targets import Classes, SumTarget, Target
-from proofwood.problem.whole_numbers import exact_integers
 
 MAX_DEPTH = 20
 # The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
@@ -229,10 +228,8 @@ class TreeProblem:
 
     def real_cost(self, table: NodeTable) -> Fraction:
         """Cost of ``table`` in units of real weight, without rounding."""
-        weights, unit = self.weights, self.cost.unit
-        if self.rounding is not None:
-            weights, unit = exact_integers(self.rounding.weights)
-        return self.cost.real_cost(self.target.loss(table, self.X, weights) * unit, table.n_leaves - 1)
+        weights = IntegerWeights(self.weights, self.cost.unit, self.rounding)
+        return self.cost.real_cost(self.target.loss(table, self.X, weights), table.n_leaves - 1)
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
         """Whether every leaf holds at least ``share`` of the real weight, which rounded weights may misjudge.

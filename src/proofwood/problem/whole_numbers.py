@@ -14,8 +14,8 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.objectives import MOST_DIGITS, decimal_multiples, multiples_of_a_power
 
 LARGEST_SUM = 2**52
-"""The weight of all rows times the range of the whole numbers stays below this number: float64 then adds them exactly,
-from any zero between them."""
+"""The range of whole numbers, and their weighted sum from any zero between them, stay below this number, so that float64
+adds them exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,12 @@ class WholeNumbers:
         return (value + self.zero) * self.unit
 
 
-def whole_numbers(numbers: FloatArray, total: int) -> WholeNumbers:
+def whole_numbers(numbers: FloatArray) -> WholeNumbers:
     """Read numbers as decimals of few digits, or as multiples of a power of two, or else round them.
 
     Parameters
     ----------
     numbers : (n,) finite
-    total : integer weight of all rows
 
     Raises
     ------
@@ -68,11 +67,10 @@ def whole_numbers(numbers: FloatArray, total: int) -> WholeNumbers:
         divisor = int(np.gcd.reduce(values)) or 1
         values = values // divisor
         least, most = int(values.min()), int(values.max())
-        if total * (most - least) < LARGEST_SUM:
+        if most - least < LARGEST_SUM:
             zero = (least + most) // 2
             return WholeNumbers(values - zero, unit * divisor, zero, Fraction(0))
-    needed = Fraction(total) * (Fraction(high) - Fraction(low)) / (LARGEST_SUM - total)
-    unit = power_of_two_above(needed)
+    unit = power_of_two_above((Fraction(high) - Fraction(low)) / (LARGEST_SUM // 2))
     middle = round((Fraction(low) + Fraction(high)) / 2 / unit)
     start = float(middle * unit)  # a multiple of a power of two between two floats of the same sign, or small
     return WholeNumbers(multiples(numbers - start, unit), unit, middle, unit)

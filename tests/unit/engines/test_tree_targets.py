@@ -164,6 +164,25 @@ def test_bounds_hold_and_are_close_for_numbers_of_any_size(kind: type[SumTarget]
     assert float(problem.real_cost(result.model)) == result.objective
 
 
+@pytest.mark.parametrize("kind", [Numbers, Rewards])
+@pytest.mark.parametrize("seed", range(25))
+def test_decimals_far_from_0_are_decimals_whatever_the_weights(kind: type[SumTarget], seed: int) -> None:
+    """In float64 1e9 + 0.1 is off by 1e-8: bounds on the float64 number would not hold for the decimal."""
+    rng = np.random.default_rng(seed)
+    n_rows, width = int(rng.integers(2, 9)), 1 if kind is Numbers else 3
+    X, zero = random_table(rng, n_rows), float(rng.choice([1e6, 1e9, 1e11]))
+    given = np.round(zero + rng.integers(0, 50, (n_rows, width)) / 10, 1)
+    weights = rng.random(n_rows) + 0.01
+    result = solve(TreeProblem.by_sums(X, given, kind, sample_weight=weights, max_depth=1))
+    numbers = [[read(number, as_decimal=True) for number in row] for row in given.tolist()]
+    real = [Fraction(weight) for weight in weights.tolist()]
+    cost = squared_error if kind is Numbers else lost_reward
+    best = Naive(X, lambda rows: cost(numbers, real, rows)).best(list(range(n_rows)), 1)
+    ulp = best * Fraction(1, 2**52)
+    assert Fraction(result.lower_bound) <= best + ulp
+    assert best - ulp <= Fraction(result.objective) <= best + cost(numbers, real, list(range(n_rows))) / 10**9
+
+
 def test_leaves_predict_means_and_the_best_action() -> None:
     X = np.array([[1.0], [2.0], [3.0], [4.0]])
     numbers = solve(TreeProblem.by_sums(X, [0.1, 0.3, 5.0, 7.0], Numbers, max_depth=1)).model

@@ -201,9 +201,12 @@ void Polish::choose_sides(const Draft& draft, const std::vector<int>& nodes, std
     const Draft::Node& node = draft.at(at_[r]);
     const int low = draft.leaf(table_, node.low, r), high = draft.leaf(table_, node.high, r);
     if (table_.by_sums()) {
-      const SumsTask& task = *table_.sums_task;
-      record.weight = static_cast<i64>(task.loss(table_, r, predicted[index(low)])) -
-                      static_cast<i64>(task.loss(table_, r, predicted[index(high)]));
+      // A row may cost more than all rows together do; the sum over all rows has to fit.
+      const auto loss = [&](int leaf) {
+        const double units = table_.sums_task->loss(table_, r, predicted[index(leaf)]);
+        return static_cast<i64>(std::clamp(units, 0.0, 0x1p60 / table_.n_rows));
+      };
+      record.weight = loss(low) - loss(high);
     } else {
       const bool low_wrong = draft.at(low).label != table_.label[r],
                  high_wrong = draft.at(high).label != table_.label[r];
