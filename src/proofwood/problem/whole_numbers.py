@@ -14,7 +14,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.objectives import MOST_DIGITS, decimal_multiples, multiples_of_a_power
 
 LARGEST_SUM = 2**52
-"""The range of whole numbers, and their weighted sum from any zero between them, stay below this number, so that float64
+"""The range of whole numbers, and their weighted sum from any zero between them, stay below this number: float64 then
 adds them exactly."""
 
 

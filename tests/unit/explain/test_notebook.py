@@ -1,5 +1,6 @@
 """Every answer has a picture or a table in a notebook: with the words of its text, escaped, and readable when long."""
 
+import dataclasses
 import html
 from html.parser import HTMLParser
 
@@ -7,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import DataWarning, Explainer, OptimalTreeClassifier, proved_rules
+from proofwood import DataWarning, Explainer, OptimalTreeClassifier, _native, proved_rules
+from proofwood.explain.oracles.searches import SearchOptions, native_model
 from proofwood.explain.search.attribution import Attribution
 from proofwood.markup import MOST_LINES, bar, titled
 
@@ -196,3 +198,12 @@ def test_an_answer_has_styles_only_if_it_may_scroll():
     assert "style" not in titled("t", "n", ("x",), lines[1:], scroll=True)
     assert titled("<t>", "", (), ()) == '<div class="proofwood"><p><b>&lt;t&gt;</b></p></div>'
     assert bar(0.5, 0.5, 0.5).count("<path") == 1, "the axis alone"
+
+
+def test_a_class_beyond_the_model_is_refused_by_the_native_search():
+    with pytest.warns(DataWarning, match="one class"):
+        tree = OptimalTreeClassifier(max_depth=1).fit(pd.DataFrame({"a": [1.0]}), ["one"])
+    scores = Explainer(tree).model.scores
+    search = _native.VoteSearch(native_model(scores), dataclasses.asdict(SearchOptions()))
+    with pytest.raises(ValueError, match="beyond those of the model"):
+        search.ask(winner=0, losers=[(1, 0)], assumptions=[], near=[0] * scores.n_columns, seconds=1.0)

@@ -29,7 +29,8 @@ namespace {
 
 class VoteSearch {
  public:
-  VoteSearch(const votes::GivenModel& given, const nb::dict& settings) : turns_(given.model, rules(settings)) {}
+  VoteSearch(const votes::GivenModel& given, const nb::dict& settings)
+      : turns_(given.model, rules(settings)), n_classes_(given.model.n_classes) {}
   VoteSearch(const VoteSearch&) = delete;
   VoteSearch& operator=(const VoteSearch&) = delete;
 
@@ -39,7 +40,11 @@ class VoteSearch {
                 const std::vector<int>& assumptions, std::vector<int> near, std::optional<double> seconds, bool hard,
                 std::int64_t turns) {
     votes::Turns::Asked asked;
-    for (const auto& [loser, least] : losers) asked.contests.push_back({winner, loser, least});
+    for (const auto& [loser, least] : losers) {
+      if (std::min(winner, loser) < 0 || std::max(winner, loser) >= n_classes_)
+        throw std::invalid_argument("a class is beyond those of the model");
+      asked.contests.push_back({winner, loser, least});
+    }
     asked.assumptions.assign(assumptions.begin(), assumptions.end());
     asked.near = std::move(near);
     asked.hard = hard;
@@ -117,6 +122,7 @@ class VoteSearch {
   }
 
   votes::Turns turns_;
+  const int n_classes_;
 };
 
 }  // namespace
