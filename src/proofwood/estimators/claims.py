@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.estimators.base import ProvedClassifier, TrainingRows
+from proofwood.estimators.classifier import ClassRows, ProvedClassifier
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
 from proofwood.estimators.input import class_factors
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
@@ -70,7 +70,7 @@ def _require_parameters(estimator: ProvedClassifier) -> None:
         estimator._check_shared_parameters()
         if estimator.class_weight is not None:
             class_factors(estimator.class_weight, estimator.classes_, [Fraction(1)] * estimator.classes_.size)
-        estimator._problem(TrainingRows(X, estimator.classes_, codes, None))
+        estimator._problem(ClassRows(X, None, estimator.classes_, codes))
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"parameters of {type(estimator).__name__}: {error}") from error
 

@@ -110,28 +110,39 @@ def order_hints(X: Any, y: Any) -> list[Hint]:
 
 
 def training_data(
-    estimator: BaseEstimator, X: Any, y: Any, read: Callable[[Any], Any]
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    read: Callable[[Any], Any],
+    target_of: Callable[[Any], Any],
+    *,
+    several: bool = False,
 ) -> tuple[FloatArray, npt.NDArray[Any]]:
-    """The training data as float64 columns, with NaN for missing values, and the labels.
+    """The training data as float64 columns, with NaN for missing values, and the targets.
 
     Parameters
     ----------
     estimator : the estimator on which ``n_features_in_`` and ``feature_names_in_`` are set
     X, y : as given to ``fit``
     read : function that turns ``X`` into numbers
+    target_of : function that turns ``y`` into targets
+    several : whether a row has several targets
     """
     X = as_frame(X) if is_frame(X) else X
     values = read(X)
-    labels = None if y is None else labels_of(y)
+    labels = None if y is None else target_of(y)
     if isinstance(values, (np.ndarray, list)) and isinstance(labels, (np.ndarray, list)):
         n, given = len(values), len(labels)
         if np.ndim(values) == 2 and n != given:
-            raise ValueError(f"X has {n} rows and y has {given} labels: pass one label for each row")
+            what = "labels: pass one label" if target_of is labels_of else "targets: pass one target"
+            raise ValueError(f"X has {n} rows and y has {given} {what} for each row")
     if type(X) is np.ndarray and labels is not None and _needs_no_check(values, labels):
         vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
         estimator.n_features_in_ = values.shape[1]
     else:
-        values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
+        values, labels = validate_data(
+            estimator, values, labels, dtype=np.float64, ensure_all_finite=False, multi_output=several
+        )
     if is_frame(X):
         validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
     return values, labels

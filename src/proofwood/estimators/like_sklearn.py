@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
-from proofwood.model import evaluate
 from proofwood.model.convert import Sets, to_sklearn
 from proofwood.model.evaluate import importances, low_weights_of_tree
 from proofwood.model.node_table import OBLIQUE, FloatArray, IntArray, NodeTable
@@ -36,12 +35,6 @@ class LikeSklearn:
     @abstractmethod
     def _rows(self, X: Any) -> FloatArray:
         """Rows as numbers, with the level codes of the training data."""
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """(n_samples, n_classes) natural logarithm of :meth:`predict_proba`; ``-inf`` for probability 0."""
-        rows = self._rows(X)
-        with np.errstate(divide="ignore"):
-            return np.log(evaluate.probabilities(self.model_, rows))
 
     def get_depth(self) -> int:
         """Most tests on a path from the root to a leaf; a lone leaf has depth 0."""

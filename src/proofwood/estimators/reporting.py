@@ -159,8 +159,14 @@ def progress_lines() -> Iterator[None]:
 # ------------------------------------------------------------------------------------------------------------ summary
 
 
-def model_line(model: NodeTable, size: str) -> str:
-    """A line with depth, size and training errors of a model; ``size`` is a text of the learner."""
+def model_line(model: NodeTable, size: str, fit: str) -> str:
+    """A line with depth, size and fit of a model; ``size`` and ``fit`` are texts of the learner."""
+    kind = gettext("depth-%(depth)s tree") if model.is_tree else gettext("depth-%(depth)s diagram")
+    return f"{kind % {'depth': model.depth}}, {size}, {fit}"
+
+
+def errors_text(model: NodeTable) -> str:
+    """The training errors of a model of classes, in words."""
     ends = model.feature == LEAF
     total = float(model.weight[ends].sum())
     others = model.weight[ends].copy()
@@ -183,8 +189,7 @@ def model_line(model: NodeTable, size: str) -> str:
             total=number(figure(total)),
         )
     percent = gettext("%(number)s%%", number=number(f"{wrong / total:.2%}"[:-1]))
-    kind = gettext("depth-%(depth)s tree") if model.is_tree else gettext("depth-%(depth)s diagram")
-    return f"{kind % {'depth': model.depth}}, {size}, {share} ({percent})"
+    return f"{share} ({percent})"
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:
