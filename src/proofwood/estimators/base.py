@@ -153,6 +153,10 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         """Rows with their target as the fitted model reads them; ValueError if the target does not fit the model."""
 
     @abstractmethod
+    def _any_rows(self, X: FloatArray) -> Rows:
+        """Rows ``X`` with some target of the kind that the fitted model has, to check parameters against."""
+
+    @abstractmethod
     def _keep_target(self, rows: Rows) -> None:
         """Set the fitted attributes that tell what leaves predict."""
 

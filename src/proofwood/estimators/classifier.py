@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from proofwood.estimators import reporting
 from proofwood.estimators.base import ProvedLearner, TrainingRows
 from proofwood.estimators.fitted import FittedModel
 from proofwood.estimators.input import (
+    class_factors,
     classes_and_codes,
     features_and_labels,
     known_codes,
@@ -160,6 +162,11 @@ class ProvedClassifier(FittedClassifier, ProvedLearner[ClassRows]):
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
         columns, codes = self._rows_and_codes(X, y)
         return ClassRows(columns, self._row_weights(self.classes_, codes, sample_weight), self.classes_, codes)
+
+    def _any_rows(self, X: FloatArray) -> ClassRows:
+        if self.class_weight is not None:
+            class_factors(self.class_weight, self.classes_, [Fraction(1)] * self.classes_.size)
+        return ClassRows(X, None, self.classes_, np.arange(X.shape[0]) % self.classes_.size)
 
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
         return self._row_weights(self.classes_, codes, sample_weight)

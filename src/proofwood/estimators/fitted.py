@@ -85,11 +85,6 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
     def _claim(self) -> str:
         """The statement that status "optimal" proves, in words, such as "no tree of depth at most 3 costs less"."""
 
-    @property
-    @abstractmethod
-    def _answers(self) -> npt.NDArray[Any] | None:
-        """(n_labels,) what the labels of leaves stand for; None if leaves predict numbers."""
-
     def _restore_answers(self, answers: npt.NDArray[Any] | None) -> None:
         """Set the attributes behind :meth:`_answers` from a file."""
         if answers is not None:

@@ -42,15 +42,19 @@ _LABELS = (
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
+def features_and_labels(X: Any, y: Any, *, several: bool = False) -> tuple[Any, Any]:
     """Rows and labels, the latter taken out of ``X`` if ``y`` is the name of one of its columns.
+
+    With ``several``, a row has several targets, and ``y`` may be a list of names of columns.
 
     Raises
     ------
     DataError
         If ``X`` does not hold rows, or ``y`` is a text, and no column of ``X`` has that name.
     """
-    if _is_series(X) and len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
+    if several and isinstance(y, (list, tuple)) and y and all(isinstance(name, str) for name in y):
+        return _split_targets(X, list(y))
+    if not several and _is_series(X) and len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
         raise DataError(
             f"X is a series, and y has {y.shape[1]} columns: fit(X, y) takes the rows first, then the labels"
         )
@@ -66,6 +70,19 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     if is_pandas(frame):
         return frame.drop(columns=y), frame[y]
     return split_target(frame, y)
+
+
+def _split_targets(X: Any, names: list[str]) -> tuple[Any, Any]:
+    """The other columns of a frame, and the columns ``names``."""
+    require_rows(X)
+    if not is_frame(X):
+        raise DataError(f"y={names!r} names columns, but X is not a data frame: expected targets for each row")
+    from proofwood.data.tables import require_column  # start-up time: few targets are names
+
+    frame = as_frame(X)
+    for name in names:
+        require_column([str(column) for column in frame.columns], name)
+    return (frame.drop(columns=names) if is_pandas(frame) else frame.drop(names)), frame[names]
 
 
 def require_rows(X: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from decimal import ROUND_CEILING
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Sta
 
 LOGGER = logging.getLogger("proofwood")
 _COUNTS = ("errors", "weighted errors")
+_ROUNDED = ("squared error", "lost reward")
+"""Units of costs that may be rounded to units of the search."""
 
 # ----------------------------------------------------------------------------------------------------------- progress
 
@@ -218,6 +222,8 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
     if result.status is Status.OPTIMAL:
         proof = [f"proved optimal{result.within}: {bound if result.unit in _COUNTS else objective}"]
         proof += [] if result.unit in _COUNTS else [bound]
+    elif result.status is Status.WITHIN_GAP and _rounded(result, permitted):
+        proof = [f"proved optimal{result.within} within {closeness(result)} of the objective: {objective}"]
     elif result.status is Status.WITHIN_GAP:
         proof = [f"proved to be {_within(result, permitted)}{result.within}: {objective}", bound, gap]
     else:
@@ -243,6 +249,17 @@ def _within(result: Result, permitted: float) -> str:
     if permitted and result.gap <= permitted:
         return "within the permitted gap"
     return "best up to rounding (the weights, or alpha, have too many digits for exact sums in 64 bits)"
+
+
+def _rounded(result: Result, permitted: float) -> bool:
+    """Whether a gap is that of costs which the search rounds to whole units."""
+    return result.unit.removesuffix(" + price of leaves") in _ROUNDED and not 0 < result.gap <= permitted
+
+
+def closeness(result: Result) -> str:
+    """The gap as a share of the objective, rounded up to two digits."""
+    share = (Fraction(result.objective) - Fraction(result.lower_bound)) / Fraction(result.objective)
+    return figure(float(share) * (1 + 1e-15), ROUND_CEILING, 2)
 
 
 def _part_text(part: Part, scope: str) -> str:

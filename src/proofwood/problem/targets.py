@@ -472,6 +472,14 @@ class Rewards(SumTarget):
         """See the base class."""
         return sums[1:].index(max(sums[1:]))
 
+    def best_mean(self, weights: FloatArray) -> tuple[Fraction, Fraction]:
+        """The mean reward of each row's best action, and the sum of the real weights (n_rows,)."""
+        whole, unit_of_weight = whole_weights(weights)
+        numbers, unit, zero = self.exactly
+        none = np.zeros(self.n_rows, dtype=np.int64)
+        (best,), (weight,) = (exact_dots(one, whole, none, 1) for one in (numbers.max(axis=1), none + 1))
+        return (Fraction(best, weight) + zero) * unit, weight * unit_of_weight
+
     @property
     def spread(self) -> Fraction:
         """See the base class."""
