@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.data.number_targets import TargetNumbers, target_numbers
 from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.input import features_and_labels, row_weights
 from proofwood.estimators.model_hints import small_leaves
+from proofwood.estimators.saved_schema import target_forms_of
 from proofwood.estimators.tree_learner import TreeLearner
-from proofwood.exceptions import DataError
 from proofwood.hints import Hint
 from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
@@ -63,6 +64,8 @@ class NumberLearner(TreeLearner[NumberRows]):
     """A learner of trees whose leaves predict numbers."""
 
     _by_sets = False
+    _has_labels = False
+    _target_forms: tuple[str, ...] = ()  # how text of the target writes numbers; empty if it is not text
 
     @property
     @abstractmethod
@@ -73,6 +76,42 @@ class NumberLearner(TreeLearner[NumberRows]):
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """``targets`` and ``ordered`` of :class:`NumberRows`, from a target that scikit-learn has checked."""
 
+    @abstractmethod
+    def _shaped(self, numbers: FloatArray) -> FloatArray:
+        """The numbers of a target as scikit-learn checks them; ValueError if they have another shape."""
+
+    @property
+    def _target_of(self) -> Reader:
+        return self.to_targets
+
+    @property
+    def _training_target_of(self) -> Reader:
+        return self._targets_of_training
+
+    def to_targets(self, y: Any) -> FloatArray:
+        """Numbers of new rows as the model reads them: text is read as it was in training.
+
+        Parameters
+        ----------
+        y : (n_samples,) or (n_samples, k) numbers, or text that holds numbers
+        """
+        return self._shaped(target_numbers(y, name=self.target_name_, forms=self._target_forms).values)
+
+    def _targets_of_training(self, y: Any) -> FloatArray:
+        """The target of ``fit``; sets how text is read, which ``hints_`` tell."""
+        read: TargetNumbers = target_numbers(y, name=self.target_name_, beside=self.schema_.columns)
+        self._target_forms = read.forms
+        self.hints_ = (*read.hints, *self.hints_)
+        return self._shaped(read.values)
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        forms = {"target_forms": list(self._target_forms)} if self._target_forms else {}
+        return {**super()._columns_to_save(), **forms}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        super()._restore_columns(saved)
+        self._target_forms = target_forms_of(saved)
+
     def _read_target(
         self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
     ) -> NumberRows:
@@ -80,7 +119,7 @@ class NumberLearner(TreeLearner[NumberRows]):
         return NumberRows(columns, row_weights(None, sample_weight, none[:0], none), *self._rows_of(target))
 
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> NumberRows:
-        X, y = features_and_labels(X, y, several=self._several_targets)
+        X, y = features_and_labels(X, y, several=self._several_targets, labels=False)
         columns, target = self._rows(X), np.asarray(self._target_of(y))
         if target.shape[0] != columns.shape[0]:
             n, given = columns.shape[0], target.shape[0]
@@ -121,40 +160,6 @@ def rows_text(table: NodeTable) -> str:
 def signed(value: float) -> str:
     """A share of 1 with three digits."""
     return number(f"{value:.3f}")
-
-
-def numbers_of(y: Any) -> FloatArray:
-    """``y`` as float64 numbers.
-
-    Raises
-    ------
-    DataError
-        If ``y`` holds something else than numbers, or numbers are missing or infinite.
-    """
-    array = np.asarray(y)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: y has numbers of type {array.dtype}")
-    if array.dtype.kind in "mM":
-        raise DataError(
-            f"y holds {'dates' if array.dtype.kind == 'M' else 'durations'}, and this learner predicts numbers: turn "
-            "them into numbers first, such as days"
-        )
-    try:
-        numbers = array.astype(np.float64)
-    except (TypeError, ValueError):
-        texts = [value for value in array.ravel().tolist() if not isinstance(value, (int, float))]
-        raise DataError(
-            f"y holds {texts[0]!r}, and this learner predicts numbers: turn the target into numbers, or use a "
-            "classifier for labels, such as OptimalTreeClassifier"
-        ) from None
-    wrong = np.argwhere(~np.isfinite(numbers))
-    if wrong.size:
-        n = len({int(at[0]) for at in wrong})
-        raise DataError(
-            f"Input y contains NaN or infinity: no number in row {wrong[0][0]} ({numbers[tuple(wrong[0])]}), and in "
-            f"{n:,} of {len(numbers):,} rows in all: drop the rows without one"
-        )
-    return numbers
 
 
 Reader = Callable[[Any], Any]
