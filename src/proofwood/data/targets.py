@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.from_text import GOOD_PER_OTHER, MOST_OTHERS
+from proofwood.data.text_format import given_format
 from proofwood.data.text_forms import Found, NumberForm
 from proofwood.exceptions import DataError
 from proofwood.hints import parameter, way_out
@@ -62,7 +63,7 @@ def no_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> NotClasse
         found = Found.of(texts, most=min(MOST_OTHERS, len(texts) // (GOOD_PER_OTHER + 1)))
     if not found.forms:
         return None
-    form = found.forms[0]
+    form = found.decided(texts, given_format().decimal).forms[0]
     what = f"texts that are written like {form.example}"
     return NotClasses(classes.size, what, isinstance(form, NumberForm), text=True)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.number_targets import TargetNumbers, target_numbers
+from proofwood.data.table_hints import number_hints
 from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.input import features_and_labels, row_weights
 from proofwood.estimators.model_hints import small_leaves
@@ -65,7 +66,7 @@ class NumberLearner(TreeLearner[NumberRows]):
 
     _by_sets = False
     _has_labels = False
-    _target_forms: tuple[str, ...] = ()  # how text of the target writes numbers; empty if it is not text
+    target_forms_: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -95,28 +96,31 @@ class NumberLearner(TreeLearner[NumberRows]):
         ----------
         y : (n_samples,) or (n_samples, k) numbers, or text that holds numbers
         """
-        return self._shaped(target_numbers(y, name=self.target_name_, forms=self._target_forms).values)
+        return self._shaped(target_numbers(y, name=self.target_name_, forms=self.target_forms_).values)
 
     def _targets_of_training(self, y: Any) -> FloatArray:
         """The target of ``fit``; sets how text is read, which ``hints_`` tell."""
         read: TargetNumbers = target_numbers(y, name=self.target_name_, beside=self.schema_.columns)
-        self._target_forms = read.forms
+        self.target_forms_ = read.forms
         self.hints_ = (*read.hints, *self.hints_)
         return self._shaped(read.values)
 
     def _columns_to_save(self) -> dict[str, Any]:
-        forms = {"target_forms": list(self._target_forms)} if self._target_forms else {}
+        forms = {"target_forms": list(self.target_forms_)} if self.target_forms_ else {}
         return {**super()._columns_to_save(), **forms}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         super()._restore_columns(saved)
-        self._target_forms = target_forms_of(saved)
+        self.target_forms_ = target_forms_of(saved)
 
     def _read_target(
         self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
     ) -> NumberRows:
         none = np.zeros(columns.shape[0], dtype=np.int64)
-        return NumberRows(columns, row_weights(None, sample_weight, none[:0], none), *self._rows_of(target))
+        rows = NumberRows(columns, row_weights(None, sample_weight, none[:0], none), *self._rows_of(target))
+        if self.schema_.by_name:
+            hints += number_hints(rows.targets)
+        return rows
 
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> NumberRows:
         X, y = features_and_labels(X, y, several=self._several_targets, labels=False)

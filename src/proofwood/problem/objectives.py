@@ -359,7 +359,8 @@ class SumCost(Prices):
         share = share_of(max_gap)
         if share is None or isinstance(max_gap, bool) or not 0 <= share < 1:
             raise ValueError(
-                f"max_gap={max_gap!r} is not a gap: expected a share of what a single leaf costs, from 0 to less than 1"
+                f"{parameter('max_gap', max_gap)} is not a gap: expected a share of what a single leaf costs, from 0 "
+                "to less than 1"
             )
         return math.floor(share * alone * self.error_price / self.cost_unit)
 
