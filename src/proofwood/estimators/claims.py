@@ -25,10 +25,13 @@ ROUNDING_SHARE = 1e-3
 """Largest gap that rounding may leave in a result of status "within_gap", as a share of the total weight."""
 
 _ERRORS = ("errors", "weighted errors")
-_LOSSES = {"OptimalTreeRegressor": ("squared error",), "OptimalPolicyTree": ("lost reward",)}
+_OF_TREES = {
+    "OptimalTreeClassifier": (*_ERRORS, "cost", "avoidable cost"),
+    "OptimalTreeRegressor": ("squared error",),
+    "OptimalPolicyTree": ("lost reward",),
+}
 _UNITS = {
-    "OptimalTreeClassifier": (*_ERRORS, *(f"{unit} + price of leaves" for unit in _ERRORS)),
-    **{learner: (*units, *(f"{unit} + price of leaves" for unit in units)) for learner, units in _LOSSES.items()},
+    **{learner: (*units, *(f"{unit} + price of leaves" for unit in units)) for learner, units in _OF_TREES.items()},
     "OptimalBDDClassifier": (*_ERRORS, *(f"{unit} + price of nodes" for unit in _ERRORS), "features"),
     "MinimalTreeClassifier": ("depth", "nodes"),
     "OptimalDiagramClassifier": ("share",),

@@ -18,7 +18,7 @@ from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Sta
 
 LOGGER = logging.getLogger("proofwood")
 _COUNTS = ("errors", "weighted errors")
-_ROUNDED = ("squared error", "lost reward")
+_ROUNDED = ("squared error", "lost reward", "cost", "avoidable cost")
 """Units of costs that may be rounded to units of the search."""
 
 # ----------------------------------------------------------------------------------------------------------- progress
