@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,6 +50,8 @@ _CLAIM = (
     "canonical",
     "start_upper",
 )  # settings that records depend on; the others change how soon something is found
+_UNDECIDED = "choose another unit"  # what the native search says of a cost too close to a whole number of units
+_COARSER, _MOST_UNITS = 5, 8
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -163,6 +166,33 @@ def _lightened(
 
 
 def _search(
+    problem: TreeProblem,
+    options: SearchOptions,
+    limits: Limits,
+    start: NodeTable | None,
+    progress: Progress | None,
+    checkpoint: SearchFile | None,
+) -> Result:
+    """Search, and again in coarser units while a logarithm is too close to a whole number of units to be rounded."""
+    began = time.monotonic()
+    for _ in range(_MOST_UNITS - 1):
+        try:
+            return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
+        except ValueError as error:
+            if _UNDECIDED not in str(error):
+                raise
+            problem = problem.rescaled(_COARSER)  # in finer units whole numbers stay whole
+    return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
+
+
+def _left(limits: Limits, began: float) -> Limits:
+    """The limits of a search that follows what began at a time of ``time.monotonic()``."""
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(0.0, limits.seconds - (time.monotonic() - began)))
+
+
+def _search_once(
     problem: TreeProblem,
     options: SearchOptions,
     limits: Limits,
