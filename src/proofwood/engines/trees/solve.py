@@ -50,8 +50,8 @@ _CLAIM = (
     "canonical",
     "start_upper",
 )  # settings that records depend on; the others change how soon something is found
-_UNDECIDED = "choose another unit"  # what the native search says of a cost too close to a whole number of units
-_COARSER, _MOST_UNITS = 5, 8
+_NEW_UNIT = ("choose another unit", "unit of cost is too small")  # what the native search says
+_COARSER = (5, 10, 20, 40)  # powers of two by which units grow
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -173,15 +173,15 @@ def _search(
     progress: Progress | None,
     checkpoint: SearchFile | None,
 ) -> Result:
-    """Search, and again in coarser units while a logarithm is too close to a whole number of units to be rounded."""
+    """Search, and again in coarser units while a cost by logarithms is too close to a whole number of units."""
     began = time.monotonic()
-    for _ in range(_MOST_UNITS - 1):
+    for by in _COARSER:
         try:
             return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
         except ValueError as error:
-            if _UNDECIDED not in str(error):
+            if not any(said in str(error) for said in _NEW_UNIT):
                 raise
-            problem = problem.rescaled(_COARSER)  # in finer units whole numbers stay whole
+            problem = problem.rescaled(by)  # what is whole stays whole in finer units
     return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
 
 

@@ -364,7 +364,7 @@ def bits_of(value: Fraction) -> int:
 
 def products(numbers: Integers, weights: Integers) -> Integers:
     """Whole numbers times weights, as int64 where the sum of all fits."""
-    largest = [int(max(array.max(initial=0), -array.min(initial=0))) for array in (numbers, weights)]
+    largest = [int(max(array.max(initial=1), -array.min(initial=0))) for array in (numbers, weights)]
     kind = np.int64 if largest[0] * largest[1] * max(1, numbers.size) < 2**63 else object
     return numbers.astype(kind) * weights.astype(kind)
 

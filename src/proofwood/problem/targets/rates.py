@@ -143,7 +143,8 @@ class Rates(RoundedTarget):
         weights, of_weight = exact_weights(self.weights)
         real = rows.times(weights)
         (exposure, _), (amount, power) = shifts = [scaled(numbers) for numbers in real[:2]]
-        exposure = np.maximum(exposure, 1)
+        # without amounts nothing costs anything, and exposures are counted against a rate of 1
+        exposure = np.maximum(exposure, 1) if amount.any() else np.ones_like(exposure)
         exact = shifts[0][1] >= 0 and power >= 0
         unit *= of_weight / self.weights.unit / Fraction(2) ** power
         most = Fraction(2 * self._moved(real.exposure, exposure, amount, shifts[0][1], power))

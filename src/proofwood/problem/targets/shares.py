@@ -17,6 +17,9 @@ from proofwood.problem.targets.logarithms import PLACES, log_of
 
 MOST_CLASSES = 16
 """Of the native kernels."""
+LOG_LOSS_BITS, GINI_BITS = 60, 52
+"""A unit is at least 2 to minus this power of the weight of all rows: the native search rounds the cost of a leaf by
+2**-45 and 2**-48 of its weight, and counts a cost again in whole numbers where that leaves more than one unit open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,11 @@ class LogLoss(ClassShares):
         return apart * Fraction(1 + (math.log(ratio.numerator) - math.log(ratio.denominator)) * (1 + 1e-9))
 
     @property
+    def least_shift(self) -> int:
+        """See the base class."""
+        return int(self.weights.values.sum()).bit_length() - LOG_LOSS_BITS
+
+    @property
     def cost_of_one(self) -> Fraction:
         """See the base class."""
         return Fraction(1)
@@ -147,6 +155,11 @@ class Gini(ClassShares):
         sums = [of_class * self.weights.values for of_class in self.row_sums()]
         two = self.n_classes == 2  # then both classes have the same squared error
         return Weighted(np.column_stack(sums[1:] if two else sums), Fraction(1), Moved())
+
+    @property
+    def least_shift(self) -> int:
+        """See the base class."""
+        return int(self.weights.values.sum()).bit_length() - GINI_BITS
 
     @property
     def cost_of_one(self) -> Fraction:
