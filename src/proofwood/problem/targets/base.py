@@ -366,7 +366,7 @@ def products(numbers: Integers, weights: Integers) -> Integers:
     """Whole numbers times weights, as int64 where the sum of all fits."""
     largest = [int(max(array.max(initial=1), -array.min(initial=0))) for array in (numbers, weights)]
     kind = np.int64 if largest[0] * largest[1] * max(1, numbers.size) < 2**63 else object
-    return numbers.astype(kind) * weights.astype(kind)
+    return np.asarray(numbers.astype(kind) * weights.astype(kind))
 
 
 def exact_dots(numbers: Integers, weights: Integers, cell: IntArray, n_cells: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import cache
 
 PLACES = 200
 """Logarithms are whole multiples of 2 to minus this power."""
@@ -16,9 +16,9 @@ _ODD = tuple((1 << _WORK) // (2 * k + 1) for k in range(_TERMS))
 def log_of(part: int, whole: int) -> int:
     r"""The natural logarithm of ``part / whole``, of positive numbers, in units of ``2**-PLACES``; off by 1 at most.
 
-    The quotient is :math:`2^k m` with :math:`1/2 < m < 2`, and :math:`m = c (1 + t) / (1 - t)` with the middle :math:`c`
-    of one of 384 intervals. Then :math:`\log m = \log c + 2 (t + t^3/3 + t^5/5 + ...)`. Each of about 30 steps rounds
-    by less than ``2**-_WORK``, times 2 to 8192 for ``k``.
+    The quotient is :math:`2^k m` with :math:`1/2 < m < 2`, and :math:`m = c (1 + t) / (1 - t)` with the middle
+    :math:`c` of one of 384 intervals. Then :math:`\log m = \log c + 2 (t + t^3/3 + t^5/5 + ...)`. Each of about 30
+    steps rounds by less than ``2**-_WORK``, or that times ``k``.
     """
     power = part.bit_length() - whole.bit_length()
     at = _WORK - power
@@ -34,12 +34,12 @@ def log_of(part: int, whole: int) -> int:
     return (logarithm + (1 << (_GUARD - 1))) >> _GUARD
 
 
-@lru_cache(maxsize=None)
+@cache
 def _log_of_middle(cell: int) -> int:
     return _by_decimals(Decimal(2 * cell + 1) / 512)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _log_of_two() -> int:
     return _by_decimals(Decimal(2))
 

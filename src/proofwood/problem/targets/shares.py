@@ -42,8 +42,8 @@ class ClassShares(RoundedTarget):
     def __post_init__(self) -> None:
         """Count the classes."""
         codes = self.numbers[:, 0]
-        if not np.array_equal(codes, np.floor(codes)) or codes.min() < 0:
-            raise ValueError("the targets are no class codes: expected whole numbers from 0")
+        if not np.isfinite(codes).all() or (codes != np.floor(codes)).any() or codes.min() < 0:
+            raise DataError(f"class codes go from {codes.min():g} to {codes.max():g}: expected whole numbers from 0")
         object.__setattr__(self, "n_classes", max(self.n_classes, int(codes.max()) + 1))
         if self.n_classes > MOST_CLASSES:
             raise DataError(
