@@ -58,7 +58,7 @@ def finite_array(value: Any, name: str, shape: tuple[int, ...], expected: str) -
     """Return ``value`` as float64. Raise ValueError, with what was expected, unless it is finite and of ``shape``."""
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}={_shown(value)}: {expected}") from None
     if array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}: {expected}")

@@ -130,7 +130,7 @@ def cost_matrix(given: Any, classes: npt.NDArray[Any]) -> FloatArray:
                     )
                 try:
                     found[at, to] = cost
-                except (TypeError, ValueError):
+                except (TypeError, ValueError, OverflowError):
                     pair = f"{true!r} that is predicted as {predicted!r}"
                     raise ValueError(f"cost_matrix has the cost {cost!r} of {pair}: expected a number") from None
         given = found

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import choice, finite_array
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
-from proofwood.estimators.costs import RowCosts, as_weights, cost_matrix, with_classes
+from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
 from proofwood.estimators.input import row_weights
+from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 from proofwood.hints import Hint
@@ -24,10 +26,13 @@ from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.problem.objectives import share_of
+from proofwood.problem.targets import ClassShares, Gini, LogLoss
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Progress, Result, figure
 
-CRITERIA = ("errors", "balanced_accuracy")
+SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
+"""Criteria that measure how well a leaf's shares of classes fit."""
+CRITERIA = ("errors", "balanced_accuracy", *SHARES)
 
 
 @documented
@@ -47,9 +52,11 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     ----------
     max_depth : int, default 3
         Most tests on a path from the root to a leaf; 0 is a single leaf.
-    criterion : "errors" or "balanced_accuracy", default "errors"
-        What the tree minimises: the weight of wrong rows; or that weight with classes of equal total weight, so that
-        the tree has the greatest balanced accuracy.
+    criterion : "errors", "balanced_accuracy", "log_loss" or "gini", default "errors"
+        What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
+        tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
+        logarithmic loss or Gini impurity, for probabilities. With the last two, up to 16 classes, and sets of levels as
+        for leaves with a minimum.
     cost_matrix : (n_classes, n_classes) array, dict of dicts, or None
         What a row costs, by its true class (first index) and the predicted one (second index), in the order of the
         sorted labels; or ``{true: {predicted: cost}}``, where the diagonal is 0 by default. The tree then minimises the
@@ -58,8 +65,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         their cheapest class. For costs per row, see ``costs`` of :meth:`fit`.
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of the total weight: with 0.01 a leaf must avoid errors on one
-        row in a hundred. The objective is errors plus the price of the leaves. With costs: a share of what a single
-        leaf costs.
+        row in a hundred. The objective is errors plus the price of the leaves. With costs, log loss and Gini: a share
+        of what a single leaf costs.
     min_samples_leaf : int, default 1
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
@@ -69,8 +76,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
-        in [0, 1) a share of the total weight; with costs only a share, of what a single leaf costs. With 0 the search
-        goes on until the optimum is proved.
+        in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
+        With 0 the search goes on until the optimum is proved.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
@@ -155,6 +162,7 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
+    @documented
     def fit(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
     ) -> Self:
@@ -210,7 +218,6 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
 
     def _with_costs(self, rows: ClassRows, costs: npt.ArrayLike | None) -> ClassRows:
         """The rows with what their classes cost."""
-        choice(self.criterion, "criterion", CRITERIA)
         if self.cost_matrix is None and costs is None:
             return rows
         if self.cost_matrix is not None and costs is not None:
@@ -235,12 +242,26 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
             raise ValueError("criterion='balanced_accuracy' sets the weights of classes: leave out class_weight")
         return row_weights("balanced", sample_weight, classes, codes)
 
+    def _check_shared_parameters(self) -> None:
+        super()._check_shared_parameters()
+        choice(self.criterion, "criterion", CRITERIA)
+
+    @property
+    def _units(self) -> tuple[str, ...]:
+        return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()))
+
     def _tests_sets(self, given: ClassRows) -> bool:
-        return given.costs is None or given.costs.factors is not None
+        return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
 
     def _posed_rows(self, X: FloatArray, given: ClassRows, by_sets: Collection[int]) -> TreeProblem:
         if given.costs is not None:
             return given.costs.problem(X, given, by_sets, self._limits_of_trees)
+        if self.criterion in SHARES:
+            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
+            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
+        if self.criterion in SHARES:
+            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
+            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
         return TreeProblem.from_arrays(
             X,
             given.codes,
@@ -253,10 +274,14 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
         result = super()._solve(problem, limits, progress)
         given, kept = problem.given, problem.problem.kept
-        if result.model is None or not isinstance(given, ClassRows) or given.costs is None:
+        if result.model is None or not isinstance(given, ClassRows):
+            return result
+        if given.costs is None and self.criterion not in SHARES:
             return result
         weights = given.real_weights[kept]
         model = with_classes(result.model, problem.X, given.codes[kept], weights, given.n_classes)
+        if given.costs is None:
+            return replace(result, model=model)
         _, joined, price = result.unit.partition(" + ")
         return replace(result, model=model, unit=f"{given.costs.kind.named}{joined}{price}")
 
@@ -322,6 +347,24 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
                 "cost %(paid)s (%(alone)s with one class for all), %(errors)s",
                 paid=number(figure(paid)),
                 alone=number(figure(alone)),
+                errors=super()._fit_text(),
+            )
+        if table.loss is not None:
+            ends, total = table.feature == LEAF, float(table.weight[0].sum())
+            return gettext(
+                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
+                loss=gettext(SHARES[self.criterion].named),
+                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
+                alone=number(f"{float(table.loss[0]) / total:.4g}"),
+                errors=super()._fit_text(),
+            )
+        if table.loss is not None:
+            ends, total = table.feature == LEAF, float(table.weight[0].sum())
+            return gettext(
+                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
+                loss=gettext(SHARES[self.criterion].named),
+                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
+                alone=number(f"{float(table.loss[0]) / total:.4g}"),
                 errors=super()._fit_text(),
             )
         if self.criterion == "balanced_accuracy":

@@ -57,6 +57,11 @@ class TreeLearner(ProvedLearner[Rows]):
     max_gap: float
     checkpoint: str | os.PathLike[str] | None
 
+    @property
+    @abstractmethod
+    def _units(self) -> tuple[str, ...]:
+        """Names of the units in which objectives without a price of leaves are reported."""
+
     @abstractmethod
     def _posed_rows(self, X: FloatArray, given: Rows, by_sets: Collection[int]) -> TreeProblem:
         """The problem of these rows over columns ``X``, those of ``by_sets`` tested by sets of values."""
