@@ -291,6 +291,7 @@ register(
             "OptimalDiagramClassifier",
             "OptimalTreeRegressor",
             "OptimalPolicyTree",
+            "OptimalSurvivalTree",
         )
     ),
     from_learner,
