@@ -145,7 +145,7 @@ class TreeLearner(ProvedLearner[Rows]):
         return bounded_by(result, solve(sure, limits=left, progress=progress, checkpoint=file))
 
     def _cost(self, problem: PosedTree) -> float:
-        return float(problem.counted.real_cost(self.model_))
+        return problem.problem.cost.shown(problem.counted.real_cost(self.model_))
 
     def _claim(self) -> str:
         depth = self.max_depth

@@ -159,7 +159,7 @@ def test_targets_that_cannot_be_used(y, message):
 
 
 def test_a_curve_of_a_file_is_checked():
-    X, y = data(40)
+    _, y = data(40)
     curve = Survival.of(y["time"], y["event"], np.ones(40)).to_dict()
     with pytest.raises(ValueError, match="survival that falls"):
         Survival.from_dict({**curve, "survival": curve["survival"][::-1]})
