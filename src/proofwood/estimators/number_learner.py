@@ -64,7 +64,6 @@ class NumberRows(TrainingRows):
 class NumberLearner(TreeLearner[NumberRows]):
     """A learner of trees whose leaves predict numbers."""
 
-    _by_sets = False
     _has_labels = False
     target_forms_: tuple[str, ...] = ()
 
@@ -77,9 +76,9 @@ class NumberLearner(TreeLearner[NumberRows]):
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """``targets`` and ``ordered`` of :class:`NumberRows`, from a target that scikit-learn has checked."""
 
-    @abstractmethod
     def _shaped(self, numbers: FloatArray) -> FloatArray:
         """The numbers of a target as scikit-learn checks them; ValueError if they have another shape."""
+        return numbers
 
     @property
     def _target_of(self) -> Reader:
@@ -134,6 +133,9 @@ class NumberLearner(TreeLearner[NumberRows]):
         n_targets = 1 if self._answers is None else self._answers.size
         return NumberRows(X, None, np.zeros((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
 
+    def _tests_sets(self, given: NumberRows) -> bool:
+        return False
+
     def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
         return TreeProblem.by_sums(X, given.targets, self._kind, sample_weight=given.weights, **self._limits_of_trees)
 
@@ -164,6 +166,11 @@ def rows_text(table: NodeTable) -> str:
 def signed(value: float) -> str:
     """A share of 1 with three digits."""
     return number(f"{value:.3f}")
+
+
+def numbers_of(y: Any) -> FloatArray:
+    """``y`` as float64 numbers; DataError if it does not hold finite numbers, or text of them."""
+    return target_numbers(y).values
 
 
 Reader = Callable[[Any], Any]
