@@ -105,7 +105,7 @@ MODEL = record(
         "nodes": described(INTEGER, "splits and leaves"),
         "splits": INTEGER,
         "features": described(listing(TEXT), "columns, in the order of training"),
-        "predicts": described(choice("classes", "numbers", "actions"), "what leaves predict"),
+        "predicts": described(choice("classes", "numbers", "actions", "survival times"), "what leaves predict"),
         "classes": described(listing(LABEL), "the classes or actions; empty if leaves predict numbers"),
         "parameters": described({"type": "object"}, "of the learner; values that JSON cannot represent are texts"),
         "text": described(TEXT, "the model as lines of text"),

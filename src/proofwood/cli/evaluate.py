@@ -96,12 +96,17 @@ _OF_ACTIONS: Mapping[str, Schema] = {
         )
     ),
 }
+_OF_TIMES: Mapping[str, Schema] = {
+    "concordance": described(NUMBER, "share of comparable pairs of rows that the model orders rightly"),
+    "integrated_brier": nullable(NUMBER, "integrated Brier score, 0 is best; null if the rows allow none"),
+    "events": described(INTEGER, "rows whose event happened"),
+}
 
 register(
     "evaluate",
-    "Measures of how well a model predicts rows: of classes, of numbers, or of actions.",
+    "Measures of how well a model predicts rows: of classes, numbers, actions or survival times.",
     {"rows": INTEGER},
-    *(_OF_CLASSES, _OF_NUMBERS, _OF_ACTIONS),
+    *(_OF_CLASSES, _OF_NUMBERS, _OF_ACTIONS, _OF_TIMES),
 )
 
 
@@ -123,8 +128,7 @@ def evaluate(
     fitted = saved_model(model)
     named = _targets(fitted, target)
     features, found = labelled_rows(fitted, data, named, sheet, drop_missing=drop_missing)
-    measure = {Predicts.CLASSES: _classes, Predicts.NUMBERS: _numbers, Predicts.ACTIONS: _actions}[predicts(fitted)]
-    answer, show = measure(fitted, features, found)
+    answer, show = _MEASURES[predicts(fitted)](fitted, features, found)
     if as_json:
         print_answer("evaluate", **answer)
     else:
@@ -134,6 +138,10 @@ def evaluate(
 def _targets(model: Any, given: Sequence[str]) -> Sequence[str]:
     """The columns of the target: those that are given, or of a policy those that its actions are named by."""
     what, actions = predicts(model), answers_of(model)
+    if what is Predicts.TIMES:
+        if len(given) != 2:
+            raise DataError("--target: name two columns, the time, and whether the event happened")
+        return given
     if what is not Predicts.ACTIONS:
         if len(given) != 1:
             name = quote(model.target_name_ or "COL")
@@ -227,6 +235,34 @@ def _print_actions(answer: dict[str, Any]) -> None:
         ends = "" if one["gain_interval"] is None else " to ".join(map(figure, one["gain_interval"]))
         value, gain = figure(one["value"]), figure(one["gain"])
         typer.echo(f"{name.ljust(wide)}  {one['assigned']:>9,}  {value:>12}  {gain}{ends and f', {ends}'}")
+
+
+def _times(model: Any, features: Any, times: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+    import numpy as np
+
+    at = model.unique_times_[model.unique_times_ < times[:, 0].max()]
+    answer = {
+        "rows": int(times.shape[0]),
+        "concordance": model.score(features, times),
+        "integrated_brier": model.integrated_brier_score(features, times) if at.size > 1 else None,
+        "events": int(np.count_nonzero(times[:, 1])),
+    }
+
+    def show() -> None:
+        print_line("concordance", f"{answer['concordance']:.4f} (1 is best, 0.5 is chance)")
+        if answer["integrated_brier"] is not None:
+            print_line("Brier", f"{answer['integrated_brier']:.4f} integrated over time (0 is best)")
+        print_line("rows", f"{answer['rows']:,}, of which {answer['events']:,} with the event")
+
+    return answer, show
+
+
+_MEASURES = {
+    Predicts.CLASSES: _classes,
+    Predicts.NUMBERS: _numbers,
+    Predicts.ACTIONS: _actions,
+    Predicts.TIMES: _times,
+}
 
 
 def _answer(found: Measured, classes: Any) -> dict[str, Any]:

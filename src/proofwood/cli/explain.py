@@ -64,9 +64,8 @@ def explain(
         typer.Option(
             help="abductive (by default): why this class; contrastive: which features could change it; "
             "counterfactual: the nearest row of another class; robustness: how far values may move without a change of "
-            "class; enumeration: all "
-            "abductive and contrastive explanations; path (by default for a tree of numbers or actions): the tests on "
-            "the way of the row, without a search."
+            "class; enumeration: all abductive and contrastive explanations; path (by default for a tree of numbers "
+            "without --number): the tests on the way of the row, without a search."
         ),
     ] = None,
     smallest: Annotated[bool, typer.Option("--smallest", help="Find an explanation with the fewest features.")] = False,

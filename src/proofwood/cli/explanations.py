@@ -220,9 +220,9 @@ class Request:
 
 
 def default_kind(model: Any, number: str | None) -> Kind:
-    """The kind of an explanation if none is asked for: of trees of numbers or actions, the path."""
+    """The kind of an explanation if none is asked for: the path if a tree predicts numbers, and nothing says which."""
     own = hasattr(model, "schema_") and number is None
-    return Kind.PATH if own and predicts(model) is not Predicts.CLASSES else Kind.ABDUCTIVE
+    return Kind.PATH if own and predicts(model) in (Predicts.NUMBERS, Predicts.TIMES) else Kind.ABDUCTIVE
 
 
 def explain_path(model: Any, path: Path, row: int, drop: Sequence[str], sheet: str | None, *, as_json: bool) -> None:

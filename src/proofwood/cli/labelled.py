@@ -78,6 +78,8 @@ def predicts(model: Any) -> Predicts:
     """What a fitted or loaded model predicts."""
     if hasattr(model, "classes_"):
         return Predicts.CLASSES
+    if hasattr(model, "curves_"):
+        return Predicts.TIMES
     return Predicts.ACTIONS if hasattr(model, "actions_") else Predicts.NUMBERS
 
 

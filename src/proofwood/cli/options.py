@@ -87,7 +87,8 @@ Targets = Annotated[
     typer.Option(
         "--target",
         metavar="COL",
-        help="Column of labels or numbers; for a policy the reward of an action, repeated for each.",
+        help="Column of labels or numbers; repeated for policies (the reward of each action) and survival times (the "
+        "time, and whether the event happened).",
         show_default=False,
         autocompletion=columns,
     ),

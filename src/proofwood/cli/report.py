@@ -23,7 +23,8 @@ from proofwood.cli.answers import (
     record,
 )
 from proofwood.cli.colours import STATUS, painted
-from proofwood.cli.labelled import answers_of
+from proofwood.cli.labelled import answers_of, predicts
+from proofwood.cli.learners.option import Predicts
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ def _baseline(model: Any) -> tuple[str, float]:
         return str(model.classes_[weight.argmax()]), float(weight.sum() - weight.max())
     answers = answers_of(model)
     if not answers:
-        return f"the mean, {figure(float(table.values[0, 0]))}", float(table.loss[0])
+        what = "rate" if predicts(model) is Predicts.TIMES else "mean"
+        return f"the {what}, {figure(float(table.values[0, 0]))}", float(table.loss[0])
     return str(answers[int(table.values[0].argmax())]), float(table.loss[0])
 
 

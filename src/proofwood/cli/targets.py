@@ -52,8 +52,11 @@ def learner_meant(
     about, predicts = learner(model).about, OPTIONS[model].predicts
     if len(set(targets)) < len(targets):
         twice = next(name for name in targets if list(targets).count(name) > 1)
-        raise DataError(f"{repeated('--target', [twice, twice])} names a column twice: name one column for each action")
-    if len(targets) > 1 and predicts is not Predicts.ACTIONS:
+        raise DataError(f"{repeated('--target', [twice, twice])} names a column twice: name each once")
+    if predicts is Predicts.TIMES and len(targets) != 2:
+        two = "has two targets, the time, and whether the event happened"
+        raise DataError(f"{repeated('--target', targets)}: --model {model} {two}")
+    if len(targets) > 1 and predicts in (Predicts.CLASSES, Predicts.NUMBERS):
         raise DataError(
             f"{repeated('--target', targets)}: --model {model} learns {about.partition(';')[0]}, and has one target. "
             "--model policy has several, the rewards of its actions"
@@ -101,8 +104,8 @@ def read_target(table: pl.DataFrame, names: Sequence[str], model: str | None) ->
     predicts = OPTIONS[model].predicts
     if predicts is Predicts.CLASSES:
         return Target(model, *split_target(table, names[0]))
-    features = table.drop(names)
-    return Target(model, features, table.select(names) if predicts is Predicts.ACTIONS else table.get_column(names[0]))
+    several = predicts in (Predicts.ACTIONS, Predicts.TIMES)
+    return Target(model, table.drop(names), table.select(names) if several else table.get_column(names[0]))
 
 
 def _seen(table: pl.DataFrame, name: str) -> str:

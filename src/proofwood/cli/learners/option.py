@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class Predicts(StrEnum):
-    """What a learner predicts, and so what its target is; of actions, the target is a reward for each."""
+    """What a learner predicts, and so what its target is; of actions, a reward for each, of times, an event, too."""
 
     CLASSES = "classes"
     NUMBERS = "numbers"
     ACTIONS = "actions"
+    TIMES = "survival times"
 
 
 @dataclass(frozen=True, slots=True)

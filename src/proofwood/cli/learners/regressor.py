@@ -8,7 +8,12 @@ from proofwood.cli.learners.tree import max_gap
 REGRESSOR = LearnerOptions(
     (
         Option("max_depth", int, "Most tests on a path; 3 by default."),
-        Option("criterion", str, "What to minimise: squared_error.", values=("squared_error",)),
+        Option(
+            "criterion",
+            str,
+            "What to minimise: squared_error, poisson (for counts) or gamma (for sizes).",
+            values=("squared_error", "poisson", "gamma"),
+        ),
         Option("alpha", float, "Price per leaf, as a share of what a single leaf costs; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
         Option(
