@@ -18,6 +18,12 @@ def max_gap(text: str) -> float:
 TREE = LearnerOptions(
     (
         Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option(
+            "criterion",
+            str,
+            "What to minimise: errors, balanced_accuracy (errors of classes of equal weight), log_loss or gini.",
+            values=("errors", "balanced_accuracy", "log_loss", "gini"),
+        ),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
         Option(
