@@ -19,12 +19,12 @@ from proofwood.show.exports import excel, r
 from proofwood.show.exports.source import ExportError
 from tests import at_work, printed
 from tests.at_work import needs_feel, needs_program
-from tests.deployed_models import hard_rows, models, oblique
+from tests.deployed_models import deployed, hard_rows, models, oblique
 from tests.interface.test_export_levels import VALUES, fitted
 from tests.printed import QUOTED, Rows
 from tests.tables import full_tree, table_of
 
-KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
+KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique", "numbers", "policy"]
 pytestmark = [
     pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning"),
     pytest.mark.filterwarnings("ignore::proofwood.DataWarning"),  # of levels that look alike
@@ -42,13 +42,13 @@ LEVELS = [(name, k % 2 == 1, k % 4 > 1) for k, name in enumerate(VALUES)] + [
 @pytest.fixture(scope="module", params=KINDS)
 def case(request: pytest.FixtureRequest) -> Rows:
     """A thousand hard rows of a model."""
-    model = oblique() if request.param == "oblique" else models()[request.param]
+    model = deployed(request.param)
     return Rows(model, hard_rows(model))
 
 
 def dates_as_text() -> list[Any]:
     """The models whose rows have ISO texts in place of dates."""
-    return [models()["deep"], models()["skeleton"]]
+    return [models()["deep"], models()["skeleton"], deployed("policy")]
 
 
 # --------------------------------------------------------------------------------------------------- R and Java
@@ -58,7 +58,7 @@ def dates_as_text() -> list[Any]:
 def test_r(case, tmp_path):
     answers, shares = at_work.by_r(case, case.model.to_r(), tmp_path, texts=case.model in dates_as_text())
     assert answers == case.predicted
-    assert shares == case.model.predict_proba(case.frame).tolist()
+    assert shares == case.beside
 
 
 @JAVA
@@ -66,7 +66,7 @@ def test_java(case, tmp_path):
     program, texts = case.model.to_java("Model"), case.model in dates_as_text()
     answers, shares = at_work.by_java(case, program, tmp_path, texts=texts)
     assert answers == case.predicted
-    assert shares == case.model.predict_proba(case.frame).tolist()
+    assert shares == case.beside
 
 
 @R
@@ -214,7 +214,7 @@ def test_workbook_and_formula(case, tmp_path):
     model = without_empty_texts(case.model)
     rows = typed(model, case.frame.replace({"région": {"": "=1+1"}}))
     assert at_work.by_workbook(rows, model.to_xlsx(rows=1000), tmp_path) == rows.predicted
-    if case.model in (models()["tree"], oblique()):
+    if case.model in (models()["tree"], oblique(), deployed("numbers")):
         assert at_work.by_formula(rows, model.to_excel(), tmp_path) == rows.predicted
 
 
@@ -387,12 +387,13 @@ def rendered(text: str) -> str:
 
 @pytest.mark.needs("duckdb")
 def test_dbt(case):
-    text = case.model.to_dbt("loans", proba=True)
+    proba = case.asked == "proba"
+    text = case.model.to_dbt("loans", proba=proba)
     for ask in (printed.sqlite_rows, printed.duckdb_rows):
         found = ask(case, lambda _: rendered(text))
-        n = len(case.model.classes_)
+        n = len(case.labels) if proba else 0
         assert [row[-n - 1] for row in found] == case.predicted
-        assert np.array([row[-n:] for row in found], float).tolist() == case.model.predict_proba(case.frame).tolist()
+        assert not proba or np.array([row[-n:] for row in found], float).tolist() == case.beside
 
 
 def test_dbt_keeps_what_jinja_would_read():
