@@ -220,18 +220,18 @@ def test_rules_in_words_and_as_a_frame():
 
 
 def test_rules_say_what_predict_does(case):
-    rules = case.model.rules()
+    rules, rows = case.model.rules(), case.model.rules(frame=True).to_dicts()
     assert printed.by_rules(case, rules) == [[said] for said in case.predicted]
-    beside = {"proba": ("probabilities", "probability"), "rewards": ("rewards", "mean reward"), "": ("", "")}[
-        case.asked
-    ]
-    leaves = dict(zip(case.model.apply(case.frame).tolist(), case.beside or case.predicted, strict=True))
-    for rule, row in zip(rules, case.model.rules(frame=True).to_dicts(), strict=True):
-        numbers = rule.get(beside[0], {})
-        assert list(numbers.values()) == leaves.get(rule["leaf"], list(numbers.values())) or not case.asked
+    assert [printed.said_by(row) for row in rows] == [printed.said_by(rule) for rule in rules]
+    beside = dict(zip(case.model.apply(case.frame).tolist(), case.beside or [[]] * 1000, strict=True))
+    key, what = {"proba": ("probabilities", "probability"), "rewards": ("rewards", "mean reward")}.get(
+        case.asked, ("", "")
+    )
+    for rule, row in zip(rules, rows, strict=True):
+        numbers = rule.get(key, {})
+        assert rule["leaf"] not in beside or list(numbers.values()) == beside[rule["leaf"]]
         assert list(numbers) == [str(label) for label in case.labels]
-        assert {name: row[f"{beside[1]} of {name}"] for name in numbers} == numbers
-        assert printed.said_by(row) == printed.said_by(rule)
+        assert {name: row[f"{what} of {name}"] for name in numbers} == numbers
 
 
 # ------------------------------------------------------------------------------------------------------- all of them

@@ -32,11 +32,12 @@ pytestmark = [
 JAVA, R, SPREADSHEET = needs_program("javac", "java"), needs_program("Rscript"), needs_program("soffice")
 FEEL = needs_feel()
 
-LEVELS = [(name, k % 2 == 1, k % 4 > 1) for k, name in enumerate(VALUES)] + [
-    ("text", True, True),
-    ("dates", True, True),
+SAYS = ("classes", "numbers", "actions")
+LEVELS = [(name, k % 2 == 1, k % 4 > 1, SAYS[k % 3]) for k, name in enumerate(VALUES)] + [
+    ("text", True, True, "numbers"),
+    ("dates", True, True, "classes"),
 ]
-"""Types of levels, some of them ordered, some with gaps."""
+"""Types of levels, some of them ordered, some with gaps, and what the model says."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -70,16 +71,16 @@ def test_java(case, tmp_path):
 
 
 @R
-@pytest.mark.parametrize(("name", "ordered", "gaps"), LEVELS)
-def test_levels_in_r(name, ordered, gaps, tmp_path):
-    rows = fitted(name, ordered=ordered, gaps=gaps)
+@pytest.mark.parametrize(("name", "ordered", "gaps", "says"), LEVELS)
+def test_levels_in_r(name, ordered, gaps, says, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps, says=says)
     assert at_work.by_r(rows, rows.model.to_r(), tmp_path)[0] == rows.predicted
 
 
 @JAVA
-@pytest.mark.parametrize(("name", "ordered", "gaps"), LEVELS)
-def test_levels_in_java(name, ordered, gaps, tmp_path):
-    rows = fitted(name, ordered=ordered, gaps=gaps)
+@pytest.mark.parametrize(("name", "ordered", "gaps", "says"), LEVELS)
+def test_levels_in_java(name, ordered, gaps, says, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps, says=says)
     assert at_work.by_java(rows, rows.model.to_java("Model"), tmp_path)[0] == rows.predicted
 
 
@@ -199,6 +200,11 @@ def typed(model: Any, frame: pd.DataFrame) -> Rows:
     return Rows(model, frame)
 
 
+def as_in_files(rows: Rows) -> list[Any]:
+    """The predictions as LibreOffice writes cells into files: numbers of 15 digits."""
+    return rows.predicted if rows.labels else [float(f"{value:.15g}") for value in rows.predicted]
+
+
 def without_empty_texts(model: Any) -> Any:
     """The same model with another text for the level that is an empty text, which no cell holds."""
     found, columns = copy.copy(model), model.schema_.columns
@@ -213,18 +219,18 @@ def without_empty_texts(model: Any) -> Any:
 def test_workbook_and_formula(case, tmp_path):
     model = without_empty_texts(case.model)
     rows = typed(model, case.frame.replace({"région": {"": "=1+1"}}))
-    predicted = [float(f"{value:.15g}") for value in rows.predicted] if not rows.labels else rows.predicted
-    assert at_work.by_workbook(rows, model.to_xlsx(rows=1000), tmp_path) == predicted  # files have 15 digits
+    predicted = as_in_files(rows)
+    assert at_work.by_workbook(rows, model.to_xlsx(rows=1000), tmp_path) == predicted
     if case.model in (models()["tree"], oblique(), deployed("numbers")):
         assert at_work.by_formula(rows, model.to_excel(), tmp_path) == predicted
 
 
 @SPREADSHEET
 @pytest.mark.needs("openpyxl", "xlsxwriter")
-@pytest.mark.parametrize(("name", "ordered", "gaps"), LEVELS)
-def test_levels_in_a_workbook(name, ordered, gaps, tmp_path):
-    rows = fitted(name, ordered=ordered, gaps=gaps)
-    assert at_work.by_workbook(rows, rows.model.to_xlsx(rows=len(rows.plain)), tmp_path) == rows.predicted
+@pytest.mark.parametrize(("name", "ordered", "gaps", "says"), LEVELS)
+def test_levels_in_a_workbook(name, ordered, gaps, says, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps, says=says)
+    assert at_work.by_workbook(rows, rows.model.to_xlsx(rows=len(rows.plain)), tmp_path) == as_in_files(rows)
 
 
 def in_workbook(rows: Rows, folder: Path) -> list[Any]:
@@ -422,9 +428,9 @@ def test_dmn(case, tmp_path):
 
 
 @FEEL
-@pytest.mark.parametrize(("name", "ordered", "gaps"), LEVELS)
-def test_levels_in_dmn(name, ordered, gaps, tmp_path):
-    rows = fitted(name, ordered=ordered, gaps=gaps)
+@pytest.mark.parametrize(("name", "ordered", "gaps", "says"), LEVELS)
+def test_levels_in_dmn(name, ordered, gaps, says, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps, says=says)
     assert at_work.by_dmn(rows, rows.model.to_dmn(), tmp_path) == [[label] for label in rows.predicted]
 
 
