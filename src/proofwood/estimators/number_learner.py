@@ -62,6 +62,8 @@ class NumberRows(TrainingRows):
 class NumberLearner(TreeLearner[NumberRows]):
     """A learner of trees whose leaves predict numbers."""
 
+    _predicts_means = True  # whether a leaf predicts means over its rows by weight
+
     @property
     @abstractmethod
     def _kind(self) -> type[SumTarget]:

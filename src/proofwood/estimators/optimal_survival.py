@@ -93,6 +93,7 @@ class OptimalSurvivalTree(NumberLearner):
     curves_: dict[int, Survival]
 
     _several_targets = True
+    _predicts_means = False
 
     def __init__(
         self,
