@@ -21,7 +21,9 @@ from proofwood.exceptions import DataError
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import rounded_up
+from proofwood.problem.objectives import integer_weights
 from proofwood.problem.targets import ExponentialRates, GammaMeans, Gini, LogLoss, Numbers, PoissonRates, Rates, Rewards
+from proofwood.problem.targets.base import exact_dots, exact_weights
 from proofwood.problem.targets.logarithms import PLACES, log_of
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
@@ -159,6 +161,27 @@ def test_the_optimum_is_between_the_bounds_of_a_thousand_problems() -> None:
         check_bounds(result, Naive(X, cost).best(everyone, 1), cost(everyone) / 10**40)
 
 
+@pytest.mark.parametrize("kind", [PoissonRates, ExponentialRates, GammaMeans, LogLoss])
+@pytest.mark.parametrize("seed", range(40))
+def test_what_rounding_changes_is_bounded(kind: type[Any], seed: int) -> None:
+    """Of any leaves, and of sizes that 64 bits hold together and that they do not."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_leaves = int(rng.integers(1, 30)), int(rng.integers(1, 5))
+    given = some_numbers(rng, kind, n_rows).reshape(n_rows, -1)
+    if kind is not LogLoss:
+        given[:, 0] *= np.exp(rng.normal(size=n_rows) * rng.choice([0, 1, 8]))
+    target = kind(given, integer_weights(np.exp(rng.normal(size=n_rows) * rng.choice([1, 8])), n_rows))
+    leaf = rng.integers(0, n_leaves, n_rows)
+    weights, unit = exact_weights(target.weights)
+    sums = zip(*(exact_dots(column, weights, leaf, n_leaves) for column in target.row_sums()), strict=True)
+    costs = [
+        target.loss_of(0, list(of)) if costly else 0
+        for of, costly in zip(sums, target.costly(leaf, n_leaves), strict=True)
+    ]
+    counted = target.counted_at(leaf, n_leaves) * target.cost_of_one * target.weights.unit
+    assert abs(unit * sum(costs) - counted) <= target.weighted.moved.shift
+
+
 @pytest.mark.parametrize("heavy", [False, True])
 def test_costs_are_those_of_scikit_learn(heavy: bool) -> None:
     rng = np.random.default_rng(3)
@@ -260,7 +283,9 @@ def test_numbers_of_extreme_size(kind: type[Any], scale: float) -> None:
 
 
 def test_means_that_no_sum_of_64_bits_holds_together_have_wide_bounds() -> None:
-    problem = TreeProblem.by_sums([[1.0], [2.0], [3.0]], [1e-300, 1e-300, 1e300], GammaMeans, max_depth=1)
+    problem = TreeProblem.by_sums(
+        np.arange(4.0).reshape(-1, 1), [1e-300, 1e-290, 1e-280, 1e300], GammaMeans, max_depth=1
+    )
     result = solve(problem)
     assert result.status is Status.WITHIN_GAP
     assert result.lower_bound == 0 < result.objective == rounded_up(problem.real_cost(result.model))
