@@ -10,6 +10,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from proofwood.exceptions import DataError
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import rounded_up
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.objectives import integer_weights
 from proofwood.problem.targets import ExponentialRates, GammaMeans, Gini, LogLoss, Numbers, PoissonRates, Rates, Rewards
 from proofwood.problem.targets.base import exact_dots, exact_weights
@@ -366,3 +368,16 @@ def test_a_tree_that_is_almost_perfect_is_searched_again_in_a_finer_unit() -> No
     assert fine.objective <= coarse.objective
     assert fine.objective - fine.lower_bound < (coarse.objective - coarse.lower_bound) / 100
     assert fine.status is Status.WITHIN_GAP
+
+
+def test_records_of_another_target_are_not_used(tmp_path: Path) -> None:
+    X = np.arange(8.0).reshape(-1, 1)
+    numbers = np.array([1.0, 4.0, 2.0, 8.0, 5.0, 7.0, 1.0, 3.0])
+    for targets, kind in ((numbers, Numbers), (numbers[::-1], Numbers), (numbers, PoissonRates), (numbers, GammaMeans)):
+        problem = TreeProblem.by_sums(X, targets, kind, max_depth=2)
+        with SearchFile(tmp_path / "checkpoint", {"of": "all"}) as file:
+            recorded = solve(problem, checkpoint=file)
+        with SearchFile(tmp_path / "checkpoint", {"of": "all"}) as file:
+            again = solve(problem, checkpoint=file)
+        assert recorded.objective == again.objective == solve(problem).objective
+        assert recorded.lower_bound == again.lower_bound == solve(problem).lower_bound
