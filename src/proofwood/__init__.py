@@ -75,6 +75,9 @@ if TYPE_CHECKING:
     from proofwood.estimators.minimal_tree import MinimalTreeClassifier
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
+    from proofwood.estimators.optimal_policy import OptimalPolicyTree
+    from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
+    from proofwood.estimators.optimal_survival import OptimalSurvivalTree
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
@@ -117,8 +120,11 @@ __all__ = [
     "NodeTable",
     "OptimalBDDClassifier",
     "OptimalDiagramClassifier",
+    "OptimalPolicyTree",
+    "OptimalSurvivalTree",
     "OptimalTreeCV",
     "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
     "OptimalityWarning",
     "Part",
     "PredictiveEquality",
@@ -167,7 +173,10 @@ _HOME = {
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",
     "OptimalTreeCV": "estimators.optimal_tree_cv",
+    "OptimalPolicyTree": "estimators.optimal_policy",
+    "OptimalSurvivalTree": "estimators.optimal_survival",
     "OptimalTreeClassifier": "estimators.optimal_tree",
+    "OptimalTreeRegressor": "estimators.optimal_regressor",
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
     "Part": "result",

@@ -277,12 +277,14 @@ class Figures:
         return cls(rounded_up, figure(bound, ROUND_FLOOR), figure(gap, ROUND_CEILING), share)
 
 
-def figure(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+def figure(value: float, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:
     """The text of a whole number, or of another number with up to six significant digits, rounded as in ``decimal``."""
     if not math.isfinite(value) or value == round(value):
         return f"{value:,.0f}"
     exact = Decimal(value)
-    return f"{float(exact.quantize(Decimal((0, (1,), exact.adjusted() - 5)), rounding)):,.6g}"
+    if digits - 1 <= exact.adjusted() < 15:
+        return f"{exact.quantize(Decimal(1), rounding):,}"
+    return f"{float(exact.quantize(Decimal((0, (1,), exact.adjusted() - digits + 1)), rounding)):,.{digits}g}"
 
 
 def unproved(result: Result, why: str, seconds: float | None = None) -> Result:

@@ -29,7 +29,7 @@ import proofwood
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.options import RULES
-from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.classifier import ClassRows
 from proofwood.exceptions import OptimalityWarning
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
@@ -465,7 +465,7 @@ def check_twins(fitted: Any, case: Case, rng: np.random.Generator, told: Counter
         switches: dict[str, Any] = {rule: bool(rng.random() < 0.5) for rule in RULES}
         options = SearchOptions(**switches, lanes=int(rng.choice(LANES)), eta=float(rng.choice([0.0, 1.0, math.inf])))
         codes = np.searchsorted(fitted.classes_, case.y)
-        posed = fitted._problem(TrainingRows(case.X, fitted.classes_, codes, _row_weights(fitted, case)))
+        posed = fitted._problem(ClassRows(case.X, _row_weights(fitted, case), fitted.classes_, codes))
         problem: TreeProblem = posed.problem
         other = solve(problem, options=options, limits=Limits(5.0, int(rng.integers(1, 4))))
         objective, bound, what = other.objective, other.lower_bound, repr(options)

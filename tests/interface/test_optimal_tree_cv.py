@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 import proofwood
 from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, write_report
 from proofwood.estimators import optimal_tree_cv
-from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.folds import folds_of
 from proofwood.model.evaluate import predict
 
@@ -26,7 +26,7 @@ def noisy(n=240, seed=0):
 
 
 def problem_of(tree, X, y):
-    return tree._to_count(TrainingRows(X, tree.classes_, np.searchsorted(tree.classes_, y), None))
+    return tree._to_count(ClassRows(X, None, tree.classes_, np.searchsorted(tree.classes_, y)))
 
 
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "neg_log_loss"])

@@ -8,7 +8,7 @@ import pytest
 
 import naive_tables
 from proofwood import OptimalTreeClassifier
-from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.classifier import ClassRows
 
 
 def table(seed):
@@ -46,7 +46,7 @@ def candidates(X, learner, labels, weights):
     """
     classes, codes = np.unique(labels, return_inverse=True)
     values = learner._rows(X)
-    problem = learner._problem(TrainingRows(values, classes, codes, weights.astype(float)))
+    problem = learner._problem(ClassRows(values, weights.astype(float), classes, codes))
     found = []
     for j, column in enumerate(learner.schema_.columns):
         if j in learner.schema_.left_out:

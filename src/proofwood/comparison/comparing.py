@@ -26,7 +26,7 @@ from proofwood.comparison.result import ComparedModel, Comparison
 from proofwood.data.schema import forms_of, training_table
 from proofwood.data.targets import banded
 from proofwood.estimators.choice import score_name
-from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.classifier import FittedClassifier
 from proofwood.estimators.folds import baseline_score, folds_of, require_score
 from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier

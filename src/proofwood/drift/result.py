@@ -14,7 +14,7 @@ from proofwood.files import write_whole
 from proofwood.language import ENGLISH, gettext, ngettext, number, speaking
 
 if TYPE_CHECKING:
-    from proofwood.estimators.fitted import FittedClassifier
+    from proofwood.estimators.classifier import FittedClassifier
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,20 @@
-"""The base class of the classifiers, with the steps of a fit from the training rows to a model with its proof.
+"""The base class of the learners, with the steps of a fit from the training rows to a model with its proof.
 
-A learner adds its parameters and implements :meth:`ProvedClassifier._problem`, which gets float64 columns, class codes
-and weights, and :meth:`ProvedClassifier._solve`. The single steps are in the modules ``parameters``, ``input``,
-``weights`` and ``reporting``. The methods of a fitted classifier are in ``fitted``.
+A learner adds its parameters and implements :meth:`ProvedLearner._problem`, which gets float64 columns, a target and
+weights, and :meth:`ProvedLearner._solve`. The single steps are in the modules ``parameters``, ``input`` and
+``reporting``, what classifiers add is in ``classifier``. The methods of a fitted model are in ``fitted``.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,11 @@ import numpy.typing as npt
 from proofwood import memory
 from proofwood.data.frames import as_dense, is_sparse
 from proofwood.data.schema import training_table
-from proofwood.data.table_hints import class_hints, rare_hints, target_hints
-from proofwood.data.targets import banded
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
-from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import (
-    classes_and_codes,
-    features_and_labels,
-    order_hints,
-    row_weights,
-    target_name,
-    training_data,
-)
+from proofwood.estimators.fitted import FittedModel
+from proofwood.estimators.input import features_and_labels, labels_of, order_hints, target_name, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tested_columns import tested_columns
@@ -51,32 +42,43 @@ _END_SHARE, _END_SECONDS = 0.1, 2e-7
 """Time reserved to build and recount the model: at most this share of the limit, and these seconds per row."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TrainingRows:
-    """Training rows as a learner reads them.
+@dataclass(frozen=True, eq=False)
+class TrainingRows(ABC):
+    """Training rows as a learner reads them; a subclass adds the target.
 
     Parameters
     ----------
     columns : (n_rows, n_columns) float64
-    classes : (n_classes,) labels, sorted
-    codes : (n_rows,) class codes
     weights : (n_rows,) weights, or None if all are 1
     """
 
     columns: FloatArray
-    classes: npt.NDArray[Any]
-    codes: IntArray
     weights: FloatArray | None
+
+    @property
+    @abstractmethod
+    def codes(self) -> IntArray:
+        """(n_rows,) class codes; zeros if rows have no class."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number of classes; 1 if rows have no class."""
+
+    @abstractmethod
+    def means(self, rows: IntArray, levels: IntArray, n_levels: int) -> tuple[FloatArray, FloatArray]:
+        """(n_levels, k) mean of the target in each level, as numbers that order levels, and (n_levels,) their weights.
+
+        Parameters
+        ----------
+        rows : (n,) indices of rows
+        levels : (n,) level of each of these, from 0 to n_levels - 1
+        """
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.codes.size)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of labels."""
-        return int(self.classes.size)
+        return int(self.columns.shape[0])
 
     @property
     def real_weights(self) -> FloatArray:
@@ -104,12 +106,15 @@ def fit_within(memory_limit: int | str | None) -> Iterator[None]:
             ) from error
 
 
-class ProvedClassifier(FittedClassifier):
-    """A classifier whose fit ends with a proof: objective, lower bound, gap and status.
+Rows = TypeVar("Rows", bound=TrainingRows)
 
-    Subclasses store their parameters in ``__init__``, among them ``class_weight``, ``time_limit``, ``memory_limit``,
-    ``n_jobs``, ``callback`` and ``verbose``, and implement :meth:`_problem`, which checks the learner's own
-    parameters, and :meth:`_solve`.
+
+class ProvedLearner(FittedModel, Generic[Rows]):
+    """An estimator whose fit ends with a proof: objective, lower bound, gap and status.
+
+    Subclasses store their parameters in ``__init__``, among them ``time_limit``, ``memory_limit``, ``n_jobs``,
+    ``callback`` and ``verbose``, and implement :meth:`_problem`, which checks the learner's own parameters, and
+    :meth:`_solve`.
     """
 
     # parameters of every learner
@@ -117,15 +122,14 @@ class ProvedClassifier(FittedClassifier):
     drop: Any
     missing_values: Any
     written_as: Mapping[Any, str | None] | None
-    bands: Any
     threshold_rule: str
-    class_weight: str | Mapping[Any, float] | None
     time_limit: Any  # seconds, None, or for some learners "auto"
     memory_limit: int | str | None
     n_jobs: int | None
     callback: Progress | None
     verbose: int
 
+    _several_targets = False  # whether a row has several targets
     _fits_table = False  # whether time_limit="auto" is accepted
     _limits_tests = False  # whether equal tests stay equal at all nodes, also for values that training did not have
     _deadline: float | None = None  # end of the current fit, in time.monotonic()
@@ -133,7 +137,31 @@ class ProvedClassifier(FittedClassifier):
     # ----------------------------------------------------------------------------------------------- to implement
 
     @abstractmethod
-    def _problem(self, given: TrainingRows) -> Any:
+    def _read_target(
+        self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
+    ) -> Rows:
+        """Return the rows with their target and weights, and add to ``hints``.
+
+        Parameters
+        ----------
+        columns : (n_rows, n_columns) float64
+        target : (n_rows, ...) as :meth:`_target_of` returned it
+        """
+
+    @abstractmethod
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> Rows:
+        """Rows with their target as the fitted model reads them; ValueError if the target does not fit the model."""
+
+    @abstractmethod
+    def _any_rows(self, X: FloatArray) -> Rows:
+        """Rows ``X`` with some target of the kind that the fitted model has, to check parameters against."""
+
+    @abstractmethod
+    def _keep_target(self, rows: Rows) -> None:
+        """Set the fitted attributes that tell what leaves predict."""
+
+    @abstractmethod
+    def _problem(self, given: Rows) -> Any:
         """Return the problem that the parameters define on this data; ValueError if a parameter is out of range."""
 
     @abstractmethod
@@ -146,14 +174,19 @@ class ProvedClassifier(FittedClassifier):
 
     # -------------------------------------------------------------------------------- to override where it applies
 
-    def _untested(self, given: TrainingRows) -> tuple[Any, Result] | None:
+    @property
+    def _target_of(self) -> Callable[[Any], Any]:
+        """The function that turns the target of a table into what scikit-learn checks, such as labels."""
+        return labels_of
+
+    def _untested(self, given: Rows) -> tuple[Any, Result] | None:
         """The fallback if a limit is reached before the problem is built: a problem without tests, and its result.
 
         None if a model without a test is not a valid answer.
         """
         return None
 
-    def _to_count(self, given: TrainingRows) -> Any:
+    def _to_count(self, given: Rows) -> Any:
         """A problem from which the cost of a model on these rows is counted; it has tests only if they are needed."""
         return self._problem(given)
 
@@ -173,7 +206,7 @@ class ProvedClassifier(FittedClassifier):
 
     @documented
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``.
+        """Learn from rows ``X`` with targets ``y``.
 
         Parameters
         ----------
@@ -203,7 +236,7 @@ class ProvedClassifier(FittedClassifier):
         X: Any,
         y: Any,
         sample_weight: npt.ArrayLike | None,
-        constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
+        constrain: Callable[[Any, Rows], Any] | None = None,
     ) -> None:
         """Do the work of :meth:`fit`; ``constrain`` adds constraints that need the labels to the problem."""
         self._check_shared_parameters()
@@ -218,7 +251,7 @@ class ProvedClassifier(FittedClassifier):
         X: Any,
         y: Any,
         sample_weight: npt.ArrayLike | None,
-        constrain: Callable[[Any, npt.NDArray[Any]], Any] | None,
+        constrain: Callable[[Any, Rows], Any] | None,
     ) -> Any:
         """Read the rows, build and solve the problem, and set the fitted attributes. Return the problem."""
         started = time.monotonic()
@@ -230,30 +263,24 @@ class ProvedClassifier(FittedClassifier):
                 raise DataError(f"{error} X is sparse: values that it does not store are 0.") from error
             raise
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
+    def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> Rows:
         """Return the training rows as numbers, and set the fitted attributes that describe the table."""
         self.target_name_ = target_name(y)
-        columns, labels = training_data(self, *features_and_labels(X, y), self._read_training)
+        rows = features_and_labels(X, y)
+        columns, target = training_data(
+            self, *rows, self._read_training, self._target_of, several=self._several_targets
+        )
         hints = [*order_hints(X, y), *self.hints_]
         try:
-            labels, self.bands_ = banded(labels, self.bands)
-            classes, codes = classes_and_codes(labels)
-        except ValueError:
-            self._hint(hints)  # what the columns say may be why
-            raise
-        if self.schema_.by_name:
-            hints += target_hints(columns, self.schema_.columns, self.schema_.left_out, codes)
-            hints += class_hints(classes.tolist(), codes.size)
-            if getattr(self, "class_weight", None) is None and sample_weight is None:
-                hints += rare_hints(classes.tolist(), codes)
-        self._hint(hints)
-        return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
+            return self._read_target(columns, target, sample_weight, hints)
+        finally:  # what the columns say may be why the target is refused
+            self._hint(hints)
 
     def _learn_rows(
         self,
-        rows: TrainingRows,
+        rows: Rows,
         started: float,
-        constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
+        constrain: Callable[[Any, Rows], Any] | None = None,
     ) -> Any:
         """Build the problem, solve it and set the fitted attributes. Return the problem.
 
@@ -270,7 +297,7 @@ class ProvedClassifier(FittedClassifier):
             try:
                 problem = self._problem(rows)
                 if constrain is not None:
-                    problem = constrain(problem, rows.classes)
+                    problem = constrain(problem, rows)
             except (OutOfTime, MemoryError) as error:
                 problem, answer = self._answer_at_a_limit(error, started, rows)
                 result = self._reported(lambda _: answer, seconds)
@@ -281,7 +308,7 @@ class ProvedClassifier(FittedClassifier):
             self.__dict__.pop("_deadline", None)
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
-        self.classes_ = rows.classes
+        self._keep_target(rows)
         counted = columns if weights is None or weights.all() else columns[weights > 0]
         separated = placed(
             result.model,
@@ -345,7 +372,7 @@ class ProvedClassifier(FittedClassifier):
         self,
         error: OutOfTime | MemoryError,
         started: float,
-        given: TrainingRows,
+        given: Rows,
     ) -> tuple[Any, Result]:
         """The fallback problem and its result after ``error``, a limit reached before the problem was built.
 
@@ -393,15 +420,6 @@ class ProvedClassifier(FittedClassifier):
             fits_table=self._fits_table,
         )
 
-    def _row_weights(
-        self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
-    ) -> FloatArray | None:
-        """The weight of each row, ``sample_weight`` times the weight of its class; None if neither is given."""
-        return row_weights(self.class_weight, sample_weight, classes, codes)
-
-    def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
-        return self._row_weights(self.classes_, codes, sample_weight)
-
     def _unproved(self) -> str:
         return reporting.unproved_text(self.result_, self._less())
 
@@ -417,7 +435,7 @@ class ProvedClassifier(FittedClassifier):
         Raises
         ------
         ValueError
-            If ``y`` has a label that was not seen in training, or ``X`` does not fit the model.
+            If ``y`` or ``X`` does not fit the model, such as a label that was not seen in training.
         """
         return self._recount(X, y, sample_weight)
 
@@ -425,7 +443,5 @@ class ProvedClassifier(FittedClassifier):
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
     ) -> float:
         """Do the work of :meth:`recount`; ``constrain`` adds penalties beyond errors and size to the problem."""
-        X, codes = self._rows_and_codes(X, y)
-        weights = self._row_weights(self.classes_, codes, sample_weight)
-        problem = self._to_count(TrainingRows(X, self.classes_, codes, weights))
+        problem = self._to_count(self._read_again(X, y, sample_weight))
         return self._cost(problem if constrain is None else constrain(problem))

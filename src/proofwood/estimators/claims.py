@@ -9,43 +9,44 @@ that, fit again.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from proofwood.estimators.base import ProvedClassifier, TrainingRows
+from proofwood.estimators.base import ProvedLearner
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
-from proofwood.estimators.input import class_factors
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
+from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
 
+LOSS_SHARE = 1e-9
+"""Largest difference that rounding may make to a loss, as a share of that of a single leaf."""
 ROUNDING_SHARE = 1e-3
 """Largest gap that rounding may leave in a result of status "within_gap", as a share of the total weight."""
 
 _ERRORS = ("errors", "weighted errors")
 _UNITS = {
-    "OptimalTreeClassifier": (*_ERRORS, *(f"{unit} + price of leaves" for unit in _ERRORS)),
     "OptimalBDDClassifier": (*_ERRORS, *(f"{unit} + price of nodes" for unit in _ERRORS), "features"),
     "MinimalTreeClassifier": ("depth", "nodes"),
     "OptimalDiagramClassifier": ("share",),
 }
 
 
-def require_consistent(estimator: ProvedClassifier) -> None:
+def require_consistent(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError if the fitted attributes of an estimator contradict its model or each other.
 
     Parameters
     ----------
     estimator : estimator whose attributes were read from a file
     """
-    _require_labels(estimator.classes_)
+    _require_labels(estimator)
     names = getattr(estimator, "feature_names_in_", np.empty(0, dtype=object)).tolist()
     if len(set(names)) < len(names):
         raise ValueError("feature_names contains the same name twice")
     _require_parameters(estimator)
     _require_flow(estimator.model_)
+    _require_losses(estimator.model_)
     _require_edges(estimator.model_, estimator._low_weight)
     _require_limits(estimator)
     _require_objective(estimator)
@@ -53,24 +54,26 @@ def require_consistent(estimator: ProvedClassifier) -> None:
     _require_trace(estimator.result_, _total(estimator.model_))
 
 
-def _require_labels(classes: Any) -> None:
+def _require_labels(estimator: ProvedLearner[Any]) -> None:
+    answers = estimator._answers
+    if answers is None:
+        return
     try:
-        ordered = np.unique(classes)
+        ordered = np.unique(answers)
     except TypeError:
         raise ValueError("classes contains labels that cannot be sorted") from None
-    if ordered.shape != classes.shape or not np.array_equal(ordered, classes):
+    as_given = np.array_equal(ordered, answers) or estimator.model_.values is not None  # actions have their own order
+    if ordered.shape != answers.shape or not as_given:
         raise ValueError("classes must be distinct and sorted")
 
 
-def _require_parameters(estimator: ProvedClassifier) -> None:
+def _require_parameters(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError if the learner rejects its parameters; the learner checks them on a table of two rows."""
-    X, codes = np.zeros((2, estimator.n_features_in_)), np.array([0, min(1, estimator.classes_.size - 1)])
+    X = np.zeros((2, estimator.n_features_in_))
     X[1] = 1.0
     try:
         estimator._check_shared_parameters()
-        if estimator.class_weight is not None:
-            class_factors(estimator.class_weight, estimator.classes_, [Fraction(1)] * estimator.classes_.size)
-        estimator._problem(TrainingRows(X, estimator.classes_, codes, None))
+        estimator._problem(estimator._any_rows(X))
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"parameters of {type(estimator).__name__}: {error}") from error
 
@@ -102,6 +105,18 @@ def _require_flow(table: NodeTable) -> None:
         raise ValueError("the root has no training rows")
 
 
+def _require_losses(table: NodeTable) -> None:
+    """Raise ValueError if the leaves of a split cost more than the split would as a leaf, or losses are negative."""
+    if table.loss is None:
+        return
+    inner = np.flatnonzero(table.feature != LEAF)
+    slack = LOSS_SHARE * float(table.loss[0])
+    if np.any(table.loss < 0) or np.any(
+        table.loss[table.low[inner]] + table.loss[table.high[inner]] > table.loss[inner] + slack
+    ):
+        raise ValueError("loss must be at least 0, and that of a node at least the sum of those of its children")
+
+
 def _require_edges(table: NodeTable, low_weight: Any) -> None:
     """Raise ValueError if the weight on the low edge of a node is more than the weight of the node."""
     if low_weight is None:
@@ -112,7 +127,7 @@ def _require_edges(table: NodeTable, low_weight: Any) -> None:
         raise ValueError("low_weight has an entry above the weight of its node")
 
 
-def _require_limits(estimator: ProvedClassifier) -> None:
+def _require_limits(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError if the model is larger than the parameters permit."""
     table, given = estimator.model_, estimator.get_params(deep=False)
     sizes = [("depth", table.depth, given.get("max_depth")), ("tests", _n_tests(table), _most_tests(given))]
@@ -135,9 +150,11 @@ def _most_tests(given: dict[str, Any]) -> int | None:
     return None if given.get("objective") == "features" else given.get("max_features")
 
 
-def _require_objective(estimator: ProvedClassifier) -> None:
+def _require_objective(estimator: ProvedLearner[Any]) -> None:
     result, table = estimator.result_, estimator.model_
     known = _UNITS.get(type(estimator).__name__)
+    if isinstance(estimator, TreeLearner):
+        known = (*estimator._units, *(f"{unit} + price of leaves" for unit in estimator._units))
     if known is not None and result.unit not in known:
         raise ValueError(f"unit is {result.unit!r}, expected one of {', '.join(map(repr, known))}")
     for unit, claimed in ((result.unit, result.objective), *((part.unit, part.objective) for part in result.parts)):
@@ -145,18 +162,27 @@ def _require_objective(estimator: ProvedClassifier) -> None:
         if not math.isfinite(claimed):
             raise ValueError(f"objective is {claimed!r}, expected a finite number")
         exact = unit in ("depth", "nodes", "splits", "features") or (unit in _ERRORS and _whole(table))
-        scale = 1.0 if unit == "share" else _total(table)
-        if abs(claimed - counted) > (0.0 if exact else _tolerance(table) / _total(table) * scale):
+        if abs(claimed - counted) > (0.0 if exact else _slack(table, unit)):
             raise ValueError(f"objective is {claimed!r} {unit}, but a recount of the model gives {counted!r}")
 
 
-def _counted(estimator: ProvedClassifier, unit: str) -> float:
+def _slack(table: NodeTable, unit: str) -> float:
+    """The rounding error to permit in an objective."""
+    if table.loss is not None:
+        return LOSS_SHARE * float(table.loss[0])
+    return _tolerance(table) / _total(table) * (1.0 if unit == "share" else _total(table))
+
+
+def _counted(estimator: ProvedLearner[Any], unit: str) -> float:
     """The objective in this unit, counted from the nodes and the parameters."""
     table = estimator.model_
     sizes = {"depth": table.depth, "nodes": table.n_nodes, "splits": table.n_splits, "features": _n_tests(table)}
     if unit in sizes:
         return float(sizes[unit])
     ends = np.flatnonzero(table.feature == LEAF)
+    if table.loss is not None:
+        price = float(getattr(estimator, "alpha", 0.0)) * float(table.loss[0])
+        return math.fsum(table.loss[ends].tolist()) + price * (table.n_leaves - 1)
     weight = table.weight[ends].copy()
     weight[np.arange(ends.size), table.label[ends]] = 0.0
     wrong, total = math.fsum(weight.ravel().tolist()), _total(table)
@@ -174,7 +200,7 @@ def _counted(estimator: ProvedClassifier, unit: str) -> float:
     raise ValueError(f"unit is {unit!r}, which this version of proofwood does not know")
 
 
-def _require_status(estimator: ProvedClassifier) -> None:
+def _require_status(estimator: ProvedLearner[Any]) -> None:
     result = estimator.result_
     claims = [("", result.objective, result.lower_bound, result.status)]
     claims += [(f" of the part {part.unit!r}", part.objective, part.lower_bound, part.status) for part in result.parts]
@@ -188,7 +214,8 @@ def _require_status(estimator: ProvedClassifier) -> None:
         if status is Status.OPTIMAL and bound != objective:
             raise ValueError(f"status{where} is 'optimal', but lower_bound is {bound!r} and objective {objective!r}")
     if result.status is Status.WITHIN_GAP and not _asks_least_weight(estimator):
-        total, allowed = _total(estimator.model_), getattr(estimator, "max_gap", 0)
+        table = estimator.model_
+        total, allowed = _total(table) if table.loss is None else float(table.loss[0]), getattr(estimator, "max_gap", 0)
         share = allowed * total if isinstance(allowed, float) else min(allowed, total)
         most = max(share, ROUNDING_SHARE * max(total, 1.0)) + _tolerance(estimator.model_)
         if result.gap > most:
@@ -197,7 +224,7 @@ def _require_status(estimator: ProvedClassifier) -> None:
         raise ValueError(f"seconds is {result.stats.seconds!r}, expected a finite time of at least 0")
 
 
-def _asks_least_weight(estimator: ProvedClassifier) -> bool:
+def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:
     """Whether leaves or splits need a least weight. Rounding can then raise the cost by any amount."""
     constraints = checked(getattr(estimator, "constraints", None) or ())
     return bool(getattr(estimator, "min_weight_fraction_leaf", 0)) or any(

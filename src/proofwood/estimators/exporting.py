@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from proofwood.show.exports.source import Exported
 
 
-class Exporting:
-    """The exports of a fitted classifier. Each predicts the same as ``predict``, for every row.
+class Exporting(ABC):
+    """The exports of a fitted model. Each predicts the same as ``predict``, for every row.
 
     A row with a level that training did not have goes to the side with most training weight, even with
     ``unseen="error"``. A column of text that training read as numbers or dates is of numbers or dates in an export.
@@ -33,9 +34,13 @@ class Exporting:
     """
 
     # fitted
-    classes_: npt.NDArray[Any]
     schema_: Schema
     model_: NodeTable
+
+    @property
+    @abstractmethod
+    def _answers(self) -> npt.NDArray[Any] | None:
+        """(n_labels,) what the labels of leaves stand for; None if leaves predict numbers."""
 
     def _exported(self) -> Exported:
         """The model for :meth:`rules`, whose conditions are about values as :meth:`to_numbers` returns them."""
@@ -44,7 +49,7 @@ class Exporting:
 
         check_is_fitted(self)
         schema = self.schema_
-        return Exported(self.model_, schema.columns, self.classes_, hasattr(self, "feature_names_in_"), schema.gaps)
+        return Exported(self.model_, schema.columns, self._answers, hasattr(self, "feature_names_in_"), schema.gaps)
 
     def _for_raw_rows(self, *, converts: bool = False) -> Exported:
         """The model for an export that reads the cells of a table; ExportError if it would read some otherwise.

@@ -1,4 +1,4 @@
-"""The methods of a fitted classifier that need no engine: predictions, texts and pictures, exports, saving."""
+"""The methods of a fitted model that need no engine: leaves, texts and pictures, exports, saving."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer, one_row
 from proofwood.data.columns import Column
 from proofwood.data.frames import as_dense, is_frame
 from proofwood.data.schema import Schema, new_table
-from proofwood.data.targets import Bands
 from proofwood.data.thresholds import ThresholdRule
 from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
-from proofwood.estimators.input import features_and_labels, known_codes, labels_of, new_rows, warn_of_other_labels
+from proofwood.estimators.input import new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
-from proofwood.estimators.model_hints import model_hints, reading_hints
-from proofwood.estimators.saved_schema import bands_of, hints_of, hints_to_save, schema_of, schema_to_save, target_of
+from proofwood.estimators.model_hints import reading_hints
+from proofwood.estimators.saved_schema import hints_of, hints_to_save, schema_of, schema_to_save, target_of
 from proofwood.estimators.tested_columns import TestedColumn, tested_of, tested_to_save
 from proofwood.estimators.validation import Validation
 from proofwood.hints import Hint
@@ -43,19 +42,17 @@ NOT_SAVED = frozenset({"callback", "checkpoint"})
 """Parameters that are not saved: functions, and files of a fit. A loaded model has their defaults."""
 
 
-class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """The methods of a classifier that has a model and a result, whether it was fitted or loaded from a file.
+class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """The methods of an estimator that has a model and a result, whether it was fitted or loaded from a file.
 
     A learner is a subclass. It sets the attributes below and may override the texts.
     """
 
     # fitted
-    classes_: npt.NDArray[Any]
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     schema_: Schema
     hints_: tuple[Hint, ...]
-    bands_: Bands | None
     validation_: Validation | None = None
     target_name_: str | None = None
     model_: NodeTable
@@ -87,6 +84,19 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     @abstractmethod
     def _claim(self) -> str:
         """The statement that status "optimal" proves, in words, such as "no tree of depth at most 3 costs less"."""
+
+    def _restore_answers(self, answers: npt.NDArray[Any] | None) -> None:
+        """Set the attributes behind :meth:`_answers` from a file."""
+        if answers is not None:
+            raise ValueError(f"{type(self).__name__} predicts numbers, but the file has labels")
+
+    @abstractmethod
+    def _fit_text(self) -> str:
+        """How well the model fits its training rows, in words."""
+
+    @abstractmethod
+    def _model_notes(self) -> list[Hint]:
+        """Hints about what the model predicts."""
 
     def _flow(self) -> FloatArray | None:
         """(n_nodes, 2) training weight on both edges of each node, for a diagram that is drawn in layers; else None."""
@@ -123,7 +133,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def _columns_to_save(self) -> dict[str, Any]:
         """The description of the columns for a model file, as plain values."""
         edges = {} if self._low_weight is None else {"low_weight": self._low_weight.tolist()}
-        more: dict[str, Any] = {} if self.bands_ is None else {"bands": list(self.bands_.edges)}
+        more: dict[str, Any] = {}
         if self.validation_ is not None:
             more["validation"] = self.validation_.to_dict()
         if self.target_name_ is not None:
@@ -135,7 +145,6 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """Set the attributes that :meth:`_columns_to_save` wrote."""
         self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self.hints_ = hints_of(saved)
-        self.bands_ = bands_of(saved)
         self.target_name_ = target_of(saved)
         self._tested = tested_of(saved, self.n_features_in_)
         self.validation_ = Validation.from_dict(saved["validation"]) if "validation" in saved else None
@@ -147,17 +156,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """The categorical columns by index, each with its levels and whether they are ordered."""
         return self.schema_.categories
 
-    # --------------------------------------------------------------------------------------------------- predict
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """(n_samples,) label of each row of ``X``."""
-        X = self._rows(X)
-        return np.asarray(self.classes_[evaluate.predict(self.model_, X)])
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """(n_samples, n_classes) class probabilities: the class shares in the training weight of the row's leaf."""
-        X = self._rows(X)
-        return evaluate.probabilities(self.model_, X)
+    # ---------------------------------------------------------------------------------------------------- leaves
 
     def apply(self, X: Any) -> IntArray:
         """(n_samples,) index in ``model_`` of the leaf that each row ends in."""
@@ -173,35 +172,6 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """Finite float64 columns of new rows, checked against the names and number of the training columns."""
         check_is_fitted(self)
         return new_rows(self, X, self._read)
-
-    def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
-        X, y = features_and_labels(X, y)
-        values = self._rows(X)
-        return values, known_codes(self.to_labels(y), self.classes_, values.shape[0])
-
-    def to_labels(self, y: Any) -> Any:
-        """Labels of new rows as the model has them: numbers as the names of their bands, if training used ``bands``.
-
-        Parameters
-        ----------
-        y : (n_samples,) labels or numbers
-        """
-        labels = labels_of(y)
-        return labels if self.bands_ is None else self.bands_.labels(np.asarray(labels))
-
-    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Share of rows that get their own class.
-
-        Parameters
-        ----------
-        X, y : rows and their labels, or the name of the column of labels
-        sample_weight : (n_samples,) weight of each row
-        """
-        check_is_fitted(self)
-        X, y = features_and_labels(X, y)
-        labels = self.to_labels(y)
-        warn_of_other_labels(labels, self.classes_)
-        return float(super().score(X, labels, sample_weight))
 
     # ------------------------------------------------------------------------------------------------------ show
 
@@ -227,10 +197,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         that it reads as missing.
         """
         check_is_fitted(self)
-        return [
-            *model_hints(self.model_, self.classes_.tolist(), self.get_params(deep=False)),
-            *reading_hints(self.model_, self.schema_.columns),
-        ]
+        return [*self._model_notes(), *reading_hints(self.model_, self.schema_.columns)]
 
     def export_text(self, *, X: Any = None, ascii_only: bool = False) -> str:
         """The model as a text tree of rules, one line per node. The rules decide every row as ``predict`` does.
@@ -252,7 +219,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return export_graphviz(self.model_, self._names(), dashed=self._dashed)
 
     def explain(self, x: Any) -> str:
-        """A text that explains the class of one row: the tests on its path, and the training rows in its leaf.
+        """A text that explains the prediction for one row: the tests on its path, and the training rows in its leaf.
 
         Parameters
         ----------
@@ -388,7 +355,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
         saved = storage.SavedModel(
             table=self.model_,
-            classes=self.classes_,
+            classes=self._answers,
             n_features=self.n_features_in_,
             feature_names=None if names is None else tuple(str(name) for name in names),
             columns=self._columns_to_save(),
@@ -404,7 +371,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         features = None if names is None else tuple(str(name) for name in names)
         return Labels(
             features=features,
-            classes=self.classes_,
+            classes=self._answers,
             levels={j: column.levels for j, column in self.categories_.items() if column.levels},
             kinds={j: column.shown_as for j, column in enumerate(self.schema_.columns)},
             gaps=self.schema_.gaps,
@@ -414,7 +381,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         )
 
     def _describe_model(self) -> str:
-        return reporting.model_line(self.model_, self._size())
+        return reporting.model_line(self.model_, self._size(), self._fit_text())
 
     def _proof_or_claim(self) -> str:
         """A text that says what is proved; for a loaded model, what its file claims."""
@@ -423,7 +390,11 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         return self._describe_proof()
 
     def _describe_proof(self) -> str:
+        return reporting.proof_line(self.result_, parts=self._told_parts(self.result_), permitted=self._permitted_gap())
+
+    def _permitted_gap(self) -> float:
+        """The gap that the user permits, in the unit of the result."""
         gap = getattr(self, "max_gap", 0)
-        permitted = gap if is_integer(gap) else gap * float(self.model_.weight[0].sum())
-        parts = self._told_parts(self.result_)
-        return reporting.proof_line(self.result_, parts=parts, permitted=permitted)
+        table = self.model_
+        whole = float(table.weight[0].sum()) if table.loss is None else float(table.loss[0])
+        return float(gap) if is_integer(gap) and table.loss is None else float(gap * whole)

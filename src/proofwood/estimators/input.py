@@ -42,15 +42,19 @@ _LABELS = (
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
+def features_and_labels(X: Any, y: Any, *, several: bool = False) -> tuple[Any, Any]:
     """Rows and labels, the latter taken out of ``X`` if ``y`` is the name of one of its columns.
+
+    With ``several``, a row has several targets, and ``y`` may be a list of names of columns.
 
     Raises
     ------
     DataError
         If ``X`` does not hold rows, or ``y`` is a text, and no column of ``X`` has that name.
     """
-    if _is_series(X) and len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
+    if several and isinstance(y, (list, tuple)) and y and all(isinstance(name, str) for name in y):
+        return _split_targets(X, list(y))
+    if not several and _is_series(X) and len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
         raise DataError(
             f"X is a series, and y has {y.shape[1]} columns: fit(X, y) takes the rows first, then the labels"
         )
@@ -66,6 +70,19 @@ def features_and_labels(X: Any, y: Any) -> tuple[Any, Any]:
     if is_pandas(frame):
         return frame.drop(columns=y), frame[y]
     return split_target(frame, y)
+
+
+def _split_targets(X: Any, names: list[str]) -> tuple[Any, Any]:
+    """The other columns of a frame, and the columns ``names``."""
+    require_rows(X)
+    if not is_frame(X):
+        raise DataError(f"y={names!r} names columns, but X is not a data frame: expected targets for each row")
+    from proofwood.data.tables import require_column  # start-up time: few targets are names
+
+    frame = as_frame(X)
+    for name in names:
+        require_column([str(column) for column in frame.columns], name)
+    return (frame.drop(columns=names) if is_pandas(frame) else frame.drop(names)), frame[names]
 
 
 def require_rows(X: Any) -> None:
@@ -110,28 +127,39 @@ def order_hints(X: Any, y: Any) -> list[Hint]:
 
 
 def training_data(
-    estimator: BaseEstimator, X: Any, y: Any, read: Callable[[Any], Any]
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    read: Callable[[Any], Any],
+    target_of: Callable[[Any], Any],
+    *,
+    several: bool = False,
 ) -> tuple[FloatArray, npt.NDArray[Any]]:
-    """The training data as float64 columns, with NaN for missing values, and the labels.
+    """The training data as float64 columns, with NaN for missing values, and the targets.
 
     Parameters
     ----------
     estimator : the estimator on which ``n_features_in_`` and ``feature_names_in_`` are set
     X, y : as given to ``fit``
     read : function that turns ``X`` into numbers
+    target_of : function that turns ``y`` into targets
+    several : whether a row has several targets
     """
     X = as_frame(X) if is_frame(X) else X
     values = read(X)
-    labels = None if y is None else labels_of(y)
+    labels = None if y is None else target_of(y)
     if isinstance(values, (np.ndarray, list)) and isinstance(labels, (np.ndarray, list)):
         n, given = len(values), len(labels)
         if np.ndim(values) == 2 and n != given:
-            raise ValueError(f"X has {n} rows and y has {given} labels: pass one label for each row")
+            what = "labels: pass one label" if target_of is labels_of else "targets: pass one target"
+            raise ValueError(f"X has {n} rows and y has {given} {what} for each row")
     if type(X) is np.ndarray and labels is not None and _needs_no_check(values, labels):
         vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
         estimator.n_features_in_ = values.shape[1]
     else:
-        values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
+        values, labels = validate_data(
+            estimator, values, labels, dtype=np.float64, ensure_all_finite=False, multi_output=several
+        )
     if is_frame(X):
         validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
     return values, labels

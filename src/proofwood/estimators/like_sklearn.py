@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
-from proofwood.model import evaluate
 from proofwood.model.convert import Sets, to_sklearn
 from proofwood.model.evaluate import importances, low_weights_of_tree
 from proofwood.model.node_table import OBLIQUE, FloatArray, IntArray, NodeTable
@@ -26,22 +25,20 @@ class LikeSklearn:
     """Methods of a fitted classifier: depth, leaves, importances, log-probabilities, conversion to scikit-learn."""
 
     # fitted
-    classes_: npt.NDArray[Any]
     n_features_in_: int
     schema_: Schema
     model_: NodeTable
+
+    @property
+    @abstractmethod
+    def _answers(self) -> npt.NDArray[Any] | None:
+        """(n_labels,) what the labels of leaves stand for; None if leaves predict numbers."""
 
     _low_weight: FloatArray | None = None  # for diagrams: weight per class on the low edge of each node, if known
 
     @abstractmethod
     def _rows(self, X: Any) -> FloatArray:
         """Rows as numbers, with the level codes of the training data."""
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """(n_samples, n_classes) natural logarithm of :meth:`predict_proba`; ``-inf`` for probability 0."""
-        rows = self._rows(X)
-        with np.errstate(divide="ignore"):
-            return np.log(evaluate.probabilities(self.model_, rows))
 
     def get_depth(self) -> int:
         """Most tests on a path from the root to a leaf; a lone leaf has depth 0."""
@@ -55,7 +52,8 @@ class LikeSklearn:
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """(n_features,) share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.
+        """(n_features,) share of each column in the decrease of impurity, as in scikit-learn's trees: of the Gini
+        impurity for classes, else of what the tree minimises.
 
         They sum to 1, or are all 0 if the model is a single leaf. The decrease at a node is its training weight times
         its impurity, minus the same product for each child. A shared node of a diagram counts once, with all rows that
@@ -155,7 +153,7 @@ class LikeSklearn:
         diagram = not self.model_.is_tree and codes is None and not np.any(self.model_.feature == OBLIQUE)
         made = to_sklearn(
             self.model_,
-            self.classes_,
+            self._answers,
             n_features=self.n_features_in_,
             feature_names=None if names is None else [str(name) for name in names],
             low_weight=self._known_low_weight("to_sklearn() without X and y") if diagram else None,

@@ -13,7 +13,7 @@ import numpy as np
 from proofwood import arguments
 from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.minimal import solve as search
-from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError
@@ -138,7 +138,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         tags.input_tags.sparse = self.on_conflict == "majority"
         return tags
 
-    def _problem(self, given: TrainingRows) -> Posed[MinimalTreeProblem]:
+    def _problem(self, given: ClassRows) -> Posed[MinimalTreeProblem]:
         self._check_parameters()
         binarizer, rows, scope = self._binarized(given)
         learned = rows

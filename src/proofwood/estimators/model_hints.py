@@ -66,21 +66,33 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Mapping[str
         ]
         seen = gettext("no leaf predicts %(classes)s", classes=shown(names, 3, str))
         hints.append(Hint(About.CLASSES, (), seen, *ways))
-    small = int(np.count_nonzero(table.rows[leaves] <= SMALL_LEAF))
-    if small and table.is_tree and predicted.size > 1:
-        seen = ngettext(
-            "%(n)s leaf has at most %(few)s training rows, too few to say much about new rows",
-            "%(n)s leaves have at most %(few)s training rows, too few to say much about new rows",
-            small,
-            few=SMALL_LEAF,
-        )
-        if "min_samples_leaf" in parameters:
-            todo = gettext("min_samples_leaf=20 asks for more rows in each leaf")
-            option = gettext("--min-samples-leaf 20 asks for more rows in each leaf")
-            hints.append(Hint(About.LEAVES, (), seen, todo, option))
-        else:
-            hints.append(Hint(About.LEAVES, (), seen))
+    if predicted.size > 1:
+        hints += small_leaves(table, parameters)
     return hints
+
+
+def small_leaves(table: NodeTable, parameters: Mapping[str, Any]) -> list[Hint]:
+    """A hint about leaves of a tree that hold few rows; none if it was learned from few rows.
+
+    Parameters
+    ----------
+    table : the model
+    parameters : of its learner, by name
+    """
+    small = int(np.count_nonzero(table.rows[table.feature == LEAF] <= SMALL_LEAF))
+    if not small or not table.is_tree or table.rows[0] <= FEW_ROWS:
+        return []
+    seen = ngettext(
+        "%(n)s leaf has at most %(few)s training rows, too few to say much about new rows",
+        "%(n)s leaves have at most %(few)s training rows, too few to say much about new rows",
+        small,
+        few=SMALL_LEAF,
+    )
+    if "min_samples_leaf" not in parameters:
+        return [Hint(About.LEAVES, (), seen)]
+    todo = gettext("min_samples_leaf=20 asks for more rows in each leaf")
+    option = gettext("--min-samples-leaf 20 asks for more rows in each leaf")
+    return [Hint(About.LEAVES, (), seen, todo, option)]
 
 
 def reading_hints(table: NodeTable, columns: Sequence[Column]) -> list[Hint]:

@@ -18,7 +18,7 @@ from proofwood.data.binarize import Binarizer
 from proofwood.engines.bdd.solve import solve
 from proofwood.engines.bdd.subset.tree_tests import LARGE, MOST_ROWS, spread, start_of_trees
 from proofwood.engines.interrupts import raise_ended
-from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.parameters import check_checkpoint, check_variant
 from proofwood.estimators.shared_docs import documented
@@ -33,6 +33,7 @@ from proofwood.parallel.search_file import SearchFile, digest, recorded_rows
 from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows, require_time
+from proofwood.problem.targets import recorded_classes
 from proofwood.result import Limits, Progress, Result, Status
 
 ENGINES = ("auto", "search", "paper")
@@ -171,7 +172,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _problem(self, given: TrainingRows) -> Posed[BDDProblem]:
+    def _problem(self, given: ClassRows) -> Posed[BDDProblem]:
         self._check_parameters()
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             self._deadline = None  # the checkpoint has an answer, even with a short time limit
@@ -202,7 +203,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         """Whether a diagram over only some of the tests is a valid model for these parameters."""
         return self.objective != "features" and self.unknown != "solver"
 
-    def _untested(self, given: TrainingRows) -> tuple[Posed[BDDProblem], Result] | None:
+    def _untested(self, given: ClassRows) -> tuple[Posed[BDDProblem], Result] | None:
         if not self._answers_at_once:
             return None
         try:
@@ -219,7 +220,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             result = dataclasses.replace(result, parts=(result.parts[0], size))
         return posed, result
 
-    def _over_few_tests(self, given: TrainingRows) -> Posed[BDDProblem] | None:
+    def _over_few_tests(self, given: ClassRows) -> Posed[BDDProblem] | None:
         """A problem over all rows and few tests, which good trees for some of the rows use; None without such tests."""
         if self.max_features == 0 or self.max_thresholds is not None:  # all rows decide which thresholds are left out
             return None
@@ -245,11 +246,11 @@ class OptimalBDDClassifier(ClassifierOverTests):
         ranked = RankedRows.from_bits(tests.transform(X), codes, n_classes=given.n_classes, sample_weight=sample_weight)
         return self._posed(self._over(ranked), tests, ranked, given)
 
-    def _without_tests(self, given: TrainingRows) -> Posed[BDDProblem]:
+    def _without_tests(self, given: ClassRows) -> Posed[BDDProblem]:
         rows = RankedRows.without_tests(given.codes, n_classes=given.n_classes, sample_weight=given.weights)
         return self._posed(self._over(rows), Binarizer.from_parts([[]] * given.columns.shape[1]), rows, given)
 
-    def _to_count(self, given: TrainingRows) -> Posed[BDDProblem]:
+    def _to_count(self, given: ClassRows) -> Posed[BDDProblem]:
         if self.objective == "features":  # the unavoidable errors depend on the tests
             return self._problem(given)
         return self._without_tests(given)
@@ -296,7 +297,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         rows = problem.rows
         return {
             "model": "bdd",
-            **recorded_rows(rows.ranks, rows.codes, rows.n_classes, rows.weights, rows.real_weights),
+            **recorded_rows(rows.ranks, recorded_classes(rows.codes, rows.n_classes), rows.weights, rows.real_weights),
             "tests": digest(rows.tests_of),
             "max_features": problem.max_features,
             "objective": self.objective,

@@ -26,7 +26,7 @@ from proofwood.engines.diagram.run import LEAVES_ONLY, UNCONFIRMED
 from proofwood.engines.diagram.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares, steady_shares
 from proofwood.engines.interrupts import left_after, raise_ended
-from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -260,13 +260,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
 
-        def constrain(posed: PosedDiagram, classes: npt.NDArray[Any]) -> PosedDiagram:
-            return constrained(posed, classes, checked(self.constraints), sensitive_features)
+        def constrain(posed: PosedDiagram, given: ClassRows) -> PosedDiagram:
+            return constrained(posed, given.classes, checked(self.constraints), sensitive_features)
 
         self._fit(X, y, sample_weight, constrain)
         return self
 
-    def _problem(self, given: TrainingRows) -> PosedDiagram:
+    def _problem(self, given: ClassRows) -> PosedDiagram:
         self._check_parameters()
         tests: Binarizer | Scaling
         columns = incomplete = None
@@ -283,7 +283,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         posed = self._over(tests, rows, given, columns)
         return dataclasses.replace(posed, incomplete=incomplete, scope=scope)
 
-    def _to_count(self, given: TrainingRows) -> PosedDiagram:
+    def _to_count(self, given: ClassRows) -> PosedDiagram:
         rows = RankedRows.without_tests(given.codes, n_classes=given.n_classes, sample_weight=given.weights)
         return self._over(Binarizer.from_parts([[]] * given.columns.shape[1]), rows, given)
 
@@ -291,7 +291,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self,
         tests: Binarizer | Scaling,
         rows: RankedRows,
-        given: TrainingRows,
+        given: ClassRows,
         columns: FloatArray | None = None,
     ) -> PosedDiagram:
         """The problem that the parameters define, over these tests."""
@@ -309,7 +309,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         kept, weights = given.kept(rows.kept)
         return PosedDiagram(problem, tests, kept, rows.codes, weights, given.n_rows)
 
-    def _tests(self, given: TrainingRows) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
+    def _tests(self, given: ClassRows) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
         """The tests, the rows as ranks, why some levels have no test (None if all have one), and the scope.
 
         Each level becomes one column of tests, so that a column of 20,000 names would need gigabytes and more time
@@ -364,7 +364,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         views = dataclasses.replace(views, limits={Limit.FREQUENT: partial})
         return tests, rows, why, self._scope_of(views, tests)
 
-    def _scaled(self, given: TrainingRows) -> tuple[Scaling, RankedRows, FloatArray]:
+    def _scaled(self, given: ClassRows) -> tuple[Scaling, RankedRows, FloatArray]:
         """The scaling of the columns, the rows as ranks over all thresholds, and the scaled columns of the rows."""
         self._require_sums()
         X, weights = given.columns, given.weights

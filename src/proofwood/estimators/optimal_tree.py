@@ -1,50 +1,42 @@
-"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth.
-
-Below the class: its problem over a table, with the views of the columns, and the way back from them.
-"""
+"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import cached_property
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from proofwood.arguments import is_integer
-from proofwood.data.schema import Schema
-from proofwood.data.views import Limit, View, Views, class_shares, level_order, pooled, scope_of, set_ranks
-from proofwood.engines.interrupts import left_after
-from proofwood.engines.trees import solve
-from proofwood.estimators.base import ProvedClassifier, TrainingRows
-from proofwood.estimators.parameters import check_checkpoint
+from proofwood.arguments import choice, finite_array
+from proofwood.estimators.classifier import ClassRows, ProvedClassifier
+from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
+from proofwood.estimators.input import row_weights
+from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
-from proofwood.language import gettext
-from proofwood.model.node_table import FloatArray, IntArray, NodeTable
-from proofwood.parallel.search_file import SearchFile, recorded_rows
+from proofwood.estimators.tree_learner import PosedTree, TreeLearner
+from proofwood.hints import Hint
+from proofwood.language import gettext, number
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.problem.objectives import share_of
-from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem, check_depth, check_min_samples_leaf
-from proofwood.result import Limits, Progress, Result, bounded_by
+from proofwood.problem.targets import ClassShares, Gini, LogLoss
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Limits, Progress, Result, figure
 
-FEW_ROWS = 30
-"""Levels with fewer rows than ``min(FEW_ROWS, n_rows // FEW_SHARE)`` are pooled by default."""
-FEW_SHARE = 40
-"""Divisor of the number of rows in the default limit for pooling, see ``FEW_ROWS``."""
-SETS_LOW = 64
-"""The most levels (missing values count as one) for which the last two tests of a path try all sets."""
-SETS_OF_HELD_LEAVES = 5
-"""The most levels for which all sets are tried if leaves need more than one row, or a least weight."""
-CLASSES_OF_SETS = 10
-"""The most classes for which all sets of more than two levels are tried."""
-MOST_EXACT = 2.0**50
-"""If whole weights sum to less than this, float64 never rounds a class share other than 1/2 to exactly 1/2."""
+SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
+"""Criteria that measure how well a leaf's shares of classes fit."""
+CRITERIA = ("errors", "balanced_accuracy", *SHARES)
 
 
 @documented
-class OptimalTreeClassifier(ProvedClassifier):
+class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
     Numeric columns are used without binning: every threshold between neighbouring values is a candidate. If values are
@@ -60,9 +52,21 @@ class OptimalTreeClassifier(ProvedClassifier):
     ----------
     max_depth : int, default 3
         Most tests on a path from the root to a leaf; 0 is a single leaf.
+    criterion : "errors", "balanced_accuracy", "log_loss" or "gini", default "errors"
+        What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
+        tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
+        logarithmic loss or Gini impurity, for probabilities. With the last two, up to 16 classes, and sets of levels as
+        for leaves with a minimum.
+    cost_matrix : (n_classes, n_classes) array, dict of dicts, or None
+        What a row costs, by its true class (first index) and the predicted one (second index), in the order of the
+        sorted labels; or ``{true: {predicted: cost}}``, where the diagonal is 0 by default. The tree then minimises the
+        total cost, in these units; weights of rows and classes multiply it. Costs may be negative (gains). If the
+        cheapest class of a row has another cost than 0, the objective is the avoidable cost: what rows cost beyond
+        their cheapest class. For costs per row, see ``costs`` of :meth:`fit`.
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of the total weight: with 0.01 a leaf must avoid errors on one
-        row in a hundred. The objective is errors plus the price of the leaves.
+        row in a hundred. The objective is errors plus the price of the leaves. With costs, log loss and Gini: a share
+        of what a single leaf costs.
     min_samples_leaf : int, default 1
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
@@ -72,7 +76,8 @@ class OptimalTreeClassifier(ProvedClassifier):
         shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
-        in [0, 1) a share of the total weight. With 0 the search goes on until the optimum is proved.
+        in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
+        With 0 the search goes on until the optimum is proved.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
@@ -84,6 +89,9 @@ class OptimalTreeClassifier(ProvedClassifier):
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
     schema_, hints_, validation_ : as in every learner
+    unavoidable_cost_ : float or None
+        With costs: what the rows cost if each has its cheapest class. The total cost is this and the objective, less
+        the price of the leaves.
     model_, result_, objective_ : as in every learner
         The objective is the wrong training weight plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
@@ -109,6 +117,8 @@ class OptimalTreeClassifier(ProvedClassifier):
         self,
         max_depth: int = 3,
         *,
+        criterion: str = "errors",
+        cost_matrix: Any = None,
         alpha: float = 0.0,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -130,6 +140,8 @@ class OptimalTreeClassifier(ProvedClassifier):
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.max_depth = max_depth
+        self.criterion = criterion
+        self.cost_matrix = cost_matrix
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
@@ -150,241 +162,222 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _problem(self, given: TrainingRows) -> PosedTree:
-        check_checkpoint(self.checkpoint)
-        check_few(self.min_samples_level)
-        check_depth(self.max_depth)
-        check_min_samples_leaf(self.min_samples_leaf)
-        views = tree_views(
-            given.columns,
-            self.schema_,
-            given.codes,
-            given.n_classes,
-            given.real_weights,
-            max_depth=self.max_depth,
-            few=self.min_samples_level,
-            minimum=self._holds_leaves(),
-        )
-        posed = self._posed(views, given)
-        few = pooled_at(self.min_samples_level, posed.problem.n_rows)
-        scope = scope_of(self.schema_, views, few=few) if self.max_depth else ()  # a leaf has no test
-        return replace(posed, scope=scope)
+    @documented
+    def fit(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows ``X`` with labels ``y``.
 
-    def _holds_leaves(self) -> bool:
-        """Whether leaves need a minimum of more than one row."""
-        return self.min_samples_leaf > 1 or share_of(self.min_weight_fraction_leaf) != 0
+        Parameters
+        ----------
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing
+        y, sample_weight : as in every learner
+        costs : (n_samples, n_classes) what each class costs for each row, in the order of the sorted labels; replaces
+            ``cost_matrix``
 
-    def _to_count(self, given: TrainingRows) -> PosedTree:
-        return self._posed(Views((), given.columns.shape[1]), given)
+        Returns
+        -------
+        self
 
-    def _posed(self, views: Views, given: TrainingRows) -> PosedTree:
-        problem = TreeProblem.from_arrays(
-            views.values(given.columns),
+        Raises
+        ------
+        ValueError
+            On parameters or data that cannot be used; the message says what to do.
+
+        Warns
+        -----
+        OptimalityWarning
+            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        """
+        with self._given(costs):
+            self._fit(X, y, sample_weight)
+        return self
+
+    @contextmanager
+    def _given(self, costs: npt.ArrayLike | None) -> Iterator[None]:
+        """Read rows with these costs while the block lasts."""
+        self._given_costs = costs
+        try:
+            yield
+        finally:
+            del self._given_costs
+
+    def _read_target(
+        self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
+    ) -> ClassRows:
+        rows = super()._read_target(columns, target, sample_weight, hints)
+        return self._with_costs(rows, getattr(self, "_given_costs", None))
+
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
+        rows = super()._read_again(X, y, sample_weight)
+        return self._with_costs(rows, getattr(self, "_given_costs", None))
+
+    def _any_rows(self, X: FloatArray) -> ClassRows:
+        return self._with_costs(super()._any_rows(X), None)
+
+    def _with_costs(self, rows: ClassRows, costs: npt.ArrayLike | None) -> ClassRows:
+        """The rows with what their classes cost."""
+        if self.cost_matrix is None and costs is None:
+            return rows
+        if self.cost_matrix is not None and costs is not None:
+            raise ValueError("cost_matrix and costs are both given: pass one")
+        if self.criterion != "errors":
+            raise ValueError(f"criterion={self.criterion!r} has no costs: leave out cost_matrix and costs")
+        if costs is None:
+            matrix = cost_matrix(self.cost_matrix, rows.classes)
+            # weights of classes would change the least weight of a leaf
+            factors = None if share_of(self.min_weight_fraction_leaf) else as_weights(matrix)
+            return replace(rows, costs=RowCosts(matrix[rows.codes], factors))
+        shape = (rows.n_rows, rows.n_classes)
+        expected = f"expected a cost for each row and class, {shape}, in the order {rows.classes.tolist()}"
+        return replace(rows, costs=RowCosts(finite_array(costs, "costs", shape, expected)))
+
+    def _row_weights(
+        self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
+    ) -> FloatArray | None:
+        if self.criterion != "balanced_accuracy":
+            return super()._row_weights(classes, codes, sample_weight)
+        if self.class_weight is not None:
+            raise ValueError("criterion='balanced_accuracy' sets the weights of classes: leave out class_weight")
+        return row_weights("balanced", sample_weight, classes, codes)
+
+    def _check_shared_parameters(self) -> None:
+        super()._check_shared_parameters()
+        choice(self.criterion, "criterion", CRITERIA)
+
+    @property
+    def _units(self) -> tuple[str, ...]:
+        return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()))
+
+    def _tests_sets(self, given: ClassRows) -> bool:
+        return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
+
+    def _posed_rows(self, X: FloatArray, given: ClassRows, by_sets: Collection[int]) -> TreeProblem:
+        if given.costs is not None:
+            return given.costs.problem(X, given, by_sets, self._limits_of_trees)
+        if self.criterion in SHARES:
+            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
+            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
+        if self.criterion in SHARES:
+            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
+            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
+        return TreeProblem.from_arrays(
+            X,
             given.codes,
             n_classes=given.n_classes,
             sample_weight=given.weights,
-            max_depth=self.max_depth,
-            alpha=self.alpha,
-            min_samples_leaf=self.min_samples_leaf,
-            # scikit-learn's checks require that a learner can forbid leaves of little weight:
-            # decisions/0005-minimum-weight-of-a-leaf.
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-            max_gap=self.max_gap,
-            by_sets=views.by_sets,
+            by_sets=by_sets,
+            **self._limits_of_trees,
         )
-        return PosedTree(problem, views, given.kept(problem.kept)[0])
 
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
-        if self.checkpoint is None:
-            result = self._search(problem.problem, limits, progress)
-        else:
-            with SearchFile(self.checkpoint, self._recorded(problem.problem)) as file:
-                result = self._search(problem.problem, limits, progress, file)
-        return result if result.model is None else replace(result, model=problem.lifted(result.model))
-
-    def _recorded(self, problem: TreeProblem) -> dict[str, Any]:
-        """The description of the problem in a checkpoint, by which a later fit recognises it."""
-        return {
-            "model": "tree",
-            **recorded_rows(problem.X, problem.codes, problem.n_classes, problem.weights, problem.real_weights),
-            "max_depth": problem.max_depth,
-            "alpha": float(self.alpha),
-            "min_samples_leaf": problem.min_samples_leaf,
-            "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
-            "max_gap": problem.max_gap,
-            "by_sets": list(problem.by_sets),
-        }
-
-    def _search(
-        self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None = None
-    ) -> Result:
-        result = solve(problem, limits=limits, progress=progress, checkpoint=file)
-        if result.model is None or problem.holds_leaves(result.model, self.min_weight_fraction_leaf):
+        result = super()._solve(problem, limits, progress)
+        given, kept = problem.given, problem.problem.kept
+        if result.model is None or not isinstance(given, ClassRows):
             return result
-        # By rounding, the weight of a leaf is slightly too small: solve again with a stricter limit. The first bound
-        # stays valid, because it is about trees whose leaves may be slightly lighter.
-        heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
-        sure = replace(problem, min_leaf_weight=heavier)
-        left = left_after(result, limits)
-        return bounded_by(result, solve(sure, limits=left, progress=progress, checkpoint=file))
+        if given.costs is None and self.criterion not in SHARES:
+            return result
+        weights = given.real_weights[kept]
+        model = with_classes(result.model, problem.X, given.codes[kept], weights, given.n_classes)
+        if given.costs is None:
+            return replace(result, model=model)
+        _, joined, price = result.unit.partition(" + ")
+        return replace(result, model=model, unit=f"{given.costs.kind.named}{joined}{price}")
 
-    def _cost(self, problem: PosedTree) -> float:
-        return float(problem.counted.real_cost(self.model_))
+    def _finish(self, problem: PosedTree) -> None:
+        self.unavoidable_cost_ = None
+        given = problem.given
+        if isinstance(given, ClassRows) and given.costs is not None:
+            self.unavoidable_cost_ = float(np.sum(given.costs.values.min(axis=1) * given.real_weights))
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        known = {} if self.unavoidable_cost_ is None else {"unavoidable_cost": self.unavoidable_cost_}
+        return {**super()._columns_to_save(), **known}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        super()._restore_columns(saved)
+        cost = saved.get("unavoidable_cost")
+        if cost is not None and (type(cost) not in (int, float) or not math.isfinite(cost)):
+            raise ValueError(f"unavoidable_cost is {cost!r}, expected a number")
+        self.unavoidable_cost_ = cost
+
+    def cost(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+    ) -> float:
+        """What the predictions of rows cost in total, by ``cost_matrix`` or ``costs``.
+
+        Parameters
+        ----------
+        X, y : rows and their labels, or the name of the column of labels
+        sample_weight : (n_samples,) weight of each row
+        costs : (n_samples, n_classes) what each class costs for each row, in the order of ``classes_``
+        """
+        check_is_fitted(self)
+        with self._given(costs):
+            rows = self._read_again(X, y, sample_weight)
+        if rows.costs is None:
+            raise ValueError("the learner has no costs: pass costs, or fit with cost_matrix")
+        paid = rows.costs.values[np.arange(rows.n_rows), evaluate.predict(self.model_, rows.columns)]
+        return float(np.sum(paid * rows.real_weights))
+
+    def recount(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+    ) -> float:
+        """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, costs : as given to :meth:`fit`
+
+        Raises
+        ------
+        ValueError
+            If ``y`` has a label that was not seen in training, or ``X`` does not fit the model.
+        """
+        with self._given(costs):
+            return self._recount(X, y, sample_weight)
+
+    def _fit_text(self) -> str:
+        table = self.model_
+        if self.unavoidable_cost_ is not None and table.loss is not None:
+            ends = table.feature == LEAF
+            paid, alone = (self.unavoidable_cost_ + float(part) for part in (table.loss[ends].sum(), table.loss[0]))
+            return gettext(
+                "cost %(paid)s (%(alone)s with one class for all), %(errors)s",
+                paid=number(figure(paid)),
+                alone=number(figure(alone)),
+                errors=super()._fit_text(),
+            )
+        if table.loss is not None:
+            ends, total = table.feature == LEAF, float(table.weight[0].sum())
+            return gettext(
+                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
+                loss=gettext(SHARES[self.criterion].named),
+                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
+                alone=number(f"{float(table.loss[0]) / total:.4g}"),
+                errors=super()._fit_text(),
+            )
+        if table.loss is not None:
+            ends, total = table.feature == LEAF, float(table.weight[0].sum())
+            return gettext(
+                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
+                loss=gettext(SHARES[self.criterion].named),
+                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
+                alone=number(f"{float(table.loss[0]) / total:.4g}"),
+                errors=super()._fit_text(),
+            )
+        if self.criterion == "balanced_accuracy":
+            ends = table.feature == LEAF
+            right = float(table.weight[ends, table.label[ends]].sum()) / float(table.weight[ends].sum())
+            return gettext(
+                "balanced accuracy %(share)s, %(errors)s", share=number(f"{right:.4f}"), errors=super()._fit_text()
+            )
+        return super()._fit_text()
 
     def _claim(self) -> str:
-        depth = self.max_depth
+        if self.criterion == "balanced_accuracy" and not self.alpha:
+            return gettext("no tree of depth at most %(depth)s has a greater balanced accuracy", depth=self.max_depth)
         if self.result_.unit == "errors":
-            return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=depth)
-        return gettext("no tree of depth at most %(depth)s costs less", depth=depth)
-
-
-# ----------------------------------------------------------------------------------------------- the problem of a table
-
-
-class Sets(StrEnum):
-    """The sets of levels of a column that a search considers as tests."""
-
-    ALL = "all"
-    ALL_LOW = "all sets at the last two tests of a path, and at other tests only cuts of one order"
-    ORDERED = "only the cuts of one order"
-
-
-def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> Sets:
-    """Return which sets of levels of a column a search considers as tests.
-
-    Parameters
-    ----------
-    n_levels : number of levels of the column; missing values count as one
-    n_classes : number of classes
-    max_depth : depth of the tree
-    minimum : whether leaves need more than one row, or a least weight
-    """
-    if n_levels <= 2:
-        return Sets.ALL
-    if minimum:
-        return Sets.ALL if n_levels <= SETS_OF_HELD_LEAVES else Sets.ORDERED
-    if n_levels > SETS_LOW or n_classes > CLASSES_OF_SETS:
-        return Sets.ORDERED
-    return Sets.ALL if n_levels <= SETS_ANYWHERE or max_depth <= 2 else Sets.ALL_LOW
-
-
-@dataclass(frozen=True, eq=False)
-class PosedTree:
-    """A tree problem over views, with the columns from which the problem was made.
-
-    Parameters
-    ----------
-    problem : the problem over the views
-    views : the views of the columns
-    X : (n_rows, n_columns) columns of the rows of positive weight
-    scope : what limits the search, in words, as in a result
-    """
-
-    problem: TreeProblem
-    views: Views
-    X: FloatArray
-    scope: tuple[str, ...] = ()
-
-    @cached_property
-    def counted(self) -> TreeProblem:
-        """The problem over the columns instead of the views, on which the cost of a tree of the table is counted."""
-        return replace(self.problem, X=self.X)
-
-    def lifted(self, table: NodeTable) -> NodeTable:
-        """Convert a tree over the views into a tree over the columns."""
-        if self.problem.X is self.X:
-            return table
-        return self.views.lift(table)
-
-
-def check_few(few: object) -> None:
-    """Raise ValueError unless ``few``, the parameter ``min_samples_level``, is an integer from 1 or None."""
-    if few is not None and (not is_integer(few) or few < 1):
-        raise ValueError(f"min_samples_level={few!r}: expected an integer from 1, or None")
-
-
-def pooled_at(few: int | None, n_rows: int) -> int:
-    """The least number of rows of a level that is not pooled with others."""
-    return max(1, min(FEW_ROWS, n_rows // FEW_SHARE)) if few is None else int(few)
-
-
-def tree_views(
-    X: FloatArray,
-    schema: Schema,
-    codes: IntArray,
-    n_classes: int,
-    weights: FloatArray,
-    *,
-    max_depth: int,
-    few: int | None = None,
-    minimum: bool = False,
-) -> Views:
-    """The views of a table for the tree search: categories are tested by sets of levels, rare levels are pooled.
-
-    Parameters
-    ----------
-    X : (n_rows, n_columns) training rows
-    schema : schema of the table
-    codes : (n_rows,) class codes
-    n_classes : number of classes
-    weights : (n_rows,) weights; rows of weight 0 are ignored
-    max_depth : depth of the tree
-    few : levels with fewer rows are pooled, see :func:`pooled_at`
-    minimum : whether leaves need more than one row, or a least weight
-    """
-    given: dict[int, Collection[View]] = {}
-    limits: dict[Limit, list[int]] = {}
-    kept = weights > 0
-    for j in schema.nominal:
-        if j in schema.left_out:
-            continue
-        present = ~np.isnan(X[:, j])
-        levels, index = np.unique(X[present, j].astype(np.int64), return_inverse=True)
-        counted = kept[present]
-        at = index[counted]  # index into ``levels`` for each row
-        shares, sums = class_shares(at, levels.size, codes[present][counted], n_classes, weights[present][counted])
-        rows = np.bincount(at, minlength=levels.size)
-        rare = (rows > 0) & (rows < pooled_at(few, int(np.count_nonzero(kept))))
-        place = pooled(level_order(shares, sums), rare, shares, sums)
-        gaps = bool(np.any(kept & ~present))
-        n_tested = np.unique(place[rows > 0]).size + gaps
-        kind = sets_of(n_tested, n_classes, max_depth, minimum=minimum)
-        given[j] = _level_views(j, levels, place, np.flatnonzero(rows), kind, gaps=gaps, minimum=minimum)
-        if np.count_nonzero(rare) > 1:
-            limits.setdefault(Limit.POOLED, []).append(j)
-        if kind is Sets.ALL_LOW:
-            limits.setdefault(Limit.ORDERED_ABOVE, []).append(j)
-        elif kind is Sets.ORDERED and not _order_suffices(weights, n_classes, max_depth, minimum=minimum):
-            limits.setdefault(Limit.ORDERED, []).append(j)
-    return replace(Views.of(X, given=given, left_out=schema.left_out), limits=limits)
-
-
-def _order_suffices(weights: FloatArray, n_classes: int, max_depth: int, *, minimum: bool) -> bool:
-    """Whether the best cut of the order of :func:`level_order` is provably the best set of levels.
-
-    That holds for a single test and two classes. The order compares class shares in float64, which is exact enough if
-    the weights are whole and not too large.
-    """
-    if n_classes > 2 or max_depth > 1 or minimum:
-        return False
-    return bool(np.all(weights == np.floor(weights)) and weights.sum() < MOST_EXACT)
-
-
-def _level_views(
-    column: int, levels: IntArray, place: IntArray, used: IntArray, kind: Sets, *, gaps: bool, minimum: bool
-) -> list[View]:
-    """The views of a nominal column.
-
-    ``levels`` are the codes of its levels, ``place`` their places in an order, and ``used`` the indices of the levels
-    that have rows of positive weight.
-    """
-    if kind is Sets.ALL and minimum:
-        return [View(column, 1.0, ranks, levels=levels) for ranks in set_ranks(place, used, gaps=gaps)]
-    views = []
-    if kind is not Sets.ORDERED:
-        views.append(View(column, float(place.max(initial=0) + 1), place, by_sets=True, levels=levels))
-    if kind is not Sets.ALL:
-        views.append(View(column, -np.inf, place, levels=levels))
-        if gaps and used.size:
-            views.append(View(column, np.inf, place, levels=levels))
-    return views
+            return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=self.max_depth)
+        return super()._claim()

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood import arguments
 from proofwood.data.schema import Schema, forms_of
 from proofwood.estimators import reporting
-from proofwood.estimators.base import TrainingRows, fit_within
+from proofwood.estimators.base import fit_within
 from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
-from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.classifier import ClassRows, FittedClassifier
 from proofwood.estimators.folds import baseline_score, folds_of, require_score, sorted_rows
 from proofwood.estimators.input import features_and_labels, target_name, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
@@ -269,7 +269,7 @@ class OptimalTreeCV(FittedClassifier):
         )
         return {name: getattr(self, name) for name in names}
 
-    def _order_hints(self, X: Any, rows: TrainingRows, schema: Schema, groups: Any) -> list[Hint]:
+    def _order_hints(self, X: Any, rows: ClassRows, schema: Schema, groups: Any) -> list[Hint]:
         """The hints about the order of the rows of a frame, after a warning with their texts."""
         if not schema.by_name:
             return []
@@ -281,7 +281,7 @@ class OptimalTreeCV(FittedClassifier):
     def _tried(
         self,
         X: Any,
-        rows: TrainingRows,
+        rows: ClassRows,
         schema: Schema,
         sample_weight: npt.ArrayLike | None,
         groups: Any,
@@ -472,7 +472,7 @@ class _Fold:
     """A fold: a learner that has read its training rows, these rows, the held-out rows, and the baseline on these."""
 
     reader: OptimalTreeClassifier
-    rows: TrainingRows
+    rows: ClassRows
     held_out: _HeldOut
     baseline: float
 
@@ -506,7 +506,7 @@ class _Tried:
     left_out: int
     interrupted: bool = False
 
-    def validation(self, chosen: int, rows: TrainingRows, score: str) -> Validation:
+    def validation(self, chosen: int, rows: ClassRows, score: str) -> Validation:
         """The figures of a candidate on the held-out rows.
 
         Parameters

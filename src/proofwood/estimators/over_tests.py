@@ -10,7 +10,7 @@ import numpy as np
 
 from proofwood.data.binarize import Binarizer, check_max_thresholds
 from proofwood.data.views import Views, scope_of
-from proofwood.estimators.base import ProvedClassifier, TrainingRows
+from proofwood.estimators.classifier import ClassRows, ProvedClassifier
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows
@@ -44,7 +44,7 @@ class ClassifierOverTests(ProvedClassifier):
 
     max_thresholds: int | None
 
-    def _binarized(self, given: TrainingRows) -> tuple[Binarizer, RankedRows, tuple[str, ...]]:
+    def _binarized(self, given: ClassRows) -> tuple[Binarizer, RankedRows, tuple[str, ...]]:
         """The tests that distinguish the rows of positive weight, these rows as ranks, and the scope of the search.
 
         Raises
@@ -65,9 +65,7 @@ class ClassifierOverTests(ProvedClassifier):
         """The views of the columns: missing values below and above all others, categories as codes."""
         return Views.of(X, by_level=self.schema_.nominal, left_out=self.schema_.left_out)
 
-    def _ranked(
-        self, values: FloatArray, by_level: Collection[int], given: TrainingRows
-    ) -> tuple[Binarizer, RankedRows]:
+    def _ranked(self, values: FloatArray, by_level: Collection[int], given: ClassRows) -> tuple[Binarizer, RankedRows]:
         """The tests of ``values``, and the rows as ranks. ``values`` has no NaN; columns ``by_level`` hold codes."""
         return RankedRows.with_tests(
             values,
@@ -84,7 +82,7 @@ class ClassifierOverTests(ProvedClassifier):
         problem: P,
         binarizer: Binarizer,
         rows: RankedRows,
-        given: TrainingRows,
+        given: ClassRows,
         scope: tuple[str, ...] = (),
     ) -> Posed[P]:
         columns, weights = given.kept(rows.kept)

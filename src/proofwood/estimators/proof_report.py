@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.classifier import ProvedClassifier
 from proofwood.result import Part
 
 

@@ -46,6 +46,18 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             "proofwood.estimators.optimal_tree:OptimalTreeClassifier",
             "the tree with the fewest errors within a depth; numeric columns need no binning",
         ),
+        "regressor": Learner(
+            "proofwood.estimators.optimal_regressor:OptimalTreeRegressor",
+            "the tree of numbers with the least squared error within a depth",
+        ),
+        "survival": Learner(
+            "proofwood.estimators.optimal_survival:OptimalSurvivalTree",
+            "the tree of survival times with the least deviance within a depth",
+        ),
+        "policy": Learner(
+            "proofwood.estimators.optimal_policy:OptimalPolicyTree",
+            "the tree of actions with the greatest reward within a depth",
+        ),
         "minimal": Learner(
             "proofwood.estimators.minimal_tree:MinimalTreeClassifier",
             "the smallest tree without training errors: least depth, then optionally fewest nodes",

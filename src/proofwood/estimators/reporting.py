@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from decimal import ROUND_CEILING
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,7 +17,8 @@ from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Status, figure
 
 LOGGER = logging.getLogger("proofwood")
-_COUNTS = ("errors", "weighted errors")
+COUNTS = ("errors", "weighted errors")
+_SIZES = ("depth", "nodes", "splits", "features", "share")
 
 # ----------------------------------------------------------------------------------------------------------- progress
 
@@ -159,8 +162,14 @@ def progress_lines() -> Iterator[None]:
 # ------------------------------------------------------------------------------------------------------------ summary
 
 
-def model_line(model: NodeTable, size: str) -> str:
-    """A line with depth, size and training errors of a model; ``size`` is a text of the learner."""
+def model_line(model: NodeTable, size: str, fit: str) -> str:
+    """A line with depth, size and fit of a model; ``size`` and ``fit`` are texts of the learner."""
+    kind = gettext("depth-%(depth)s tree") if model.is_tree else gettext("depth-%(depth)s diagram")
+    return f"{kind % {'depth': model.depth}}, {size}, {fit}"
+
+
+def errors_text(model: NodeTable) -> str:
+    """The training errors of a model of classes, in words."""
     ends = model.feature == LEAF
     total = float(model.weight[ends].sum())
     others = model.weight[ends].copy()
@@ -183,8 +192,7 @@ def model_line(model: NodeTable, size: str) -> str:
             total=number(figure(total)),
         )
     percent = gettext("%(number)s%%", number=number(f"{wrong / total:.2%}"[:-1]))
-    kind = gettext("depth-%(depth)s tree") if model.is_tree else gettext("depth-%(depth)s diagram")
-    return f"{kind % {'depth': model.depth}}, {size}, {share} ({percent})"
+    return f"{share} ({percent})"
 
 
 def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:
@@ -207,12 +215,14 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
     figures = Figures.of(result)
     bound = f"lower bound {figures.lower_bound}"
     objective = f"objective {figures.objective}"
-    if result.unit not in _COUNTS:
+    if result.unit not in COUNTS:
         objective += f" ({result.unit})"
     gap = f"gap {figures.gap}{_relative(figures)}"
     if result.status is Status.OPTIMAL:
-        proof = [f"proved optimal{result.within}: {bound if result.unit in _COUNTS else objective}"]
-        proof += [] if result.unit in _COUNTS else [bound]
+        proof = [f"proved optimal{result.within}: {bound if result.unit in COUNTS else objective}"]
+        proof += [] if result.unit in COUNTS else [bound]
+    elif result.status is Status.WITHIN_GAP and _rounded(result, permitted):
+        proof = [f"proved optimal{result.within} within {closeness(result)} of the objective: {objective}"]
     elif result.status is Status.WITHIN_GAP:
         proof = [f"proved to be {_within(result, permitted)}{result.within}: {objective}", bound, gap]
     else:
@@ -238,6 +248,18 @@ def _within(result: Result, permitted: float) -> str:
     if permitted and result.gap <= permitted:
         return "within the permitted gap"
     return "best up to rounding (the weights, or alpha, have too many digits for exact sums in 64 bits)"
+
+
+def _rounded(result: Result, permitted: float) -> bool:
+    """Whether a gap is that of costs which the search rounds to whole units."""
+    unit = result.unit.partition(" + ")[0]
+    return unit not in (*COUNTS, *_SIZES) and not 0 < result.gap <= permitted
+
+
+def closeness(result: Result) -> str:
+    """The gap as a share of the objective, rounded up to two digits."""
+    share = (Fraction(result.objective) - Fraction(result.lower_bound)) / Fraction(result.objective)
+    return figure(float(share) * (1 + 1e-15), ROUND_CEILING, 2)
 
 
 def _part_text(part: Part, scope: str) -> str:

@@ -52,11 +52,11 @@ def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | N
             f"{os.fspath(path)!r} does not describe a learner of this version: {error}. "
             "Save the model again, or run: pip install --upgrade proofwood"
         ) from error
-    estimator.classes_ = saved.classes
     estimator.n_features_in_ = saved.n_features
     if saved.feature_names is not None:
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     try:
+        estimator._restore_answers(saved.classes)
         estimator._restore_columns(saved.columns)
     except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
         raise ModelFileError(

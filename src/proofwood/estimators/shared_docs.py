@@ -119,7 +119,7 @@ trace_ : tuple of ProgressEvent
     Seconds, objective and lower bound at each improvement.""",
     "feature_importances_": """\
 feature_importances_ : (n_features_in_,) float64
-    Share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.""",
+    Share of each column in the decrease of impurity, as in scikit-learn's trees.""",
     "tested_columns_": """\
 tested_columns_ : (n_tested,) names of the columns that the model tests, or their indices
     Their order is that of the table. Another column has no influence on a prediction. The command line asks only for

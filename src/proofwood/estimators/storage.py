@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.files import allowing, beyond, bytes_of_json, canonical_json, read_permitted, strict_json, write_whole
-from proofwood.model.node_table import IntArray, NodeTable, Normals
+from proofwood.model.node_table import NUMBERS_OF_NODES, FloatArray, IntArray, NodeTable, Normals
 from proofwood.printable import cut, printable
 from proofwood.result import Part, ProgressEvent, Result, Stats, Status
 
@@ -51,8 +51,8 @@ class SavedModel:
     Parameters
     ----------
     table : NodeTable
-    classes : (n_classes,) label of each class code: integers, floats, strings, booleans, dates, times and durations
-        of numpy (``datetime64``, ``timedelta64``), or plain objects of these
+    classes : (n_labels,) what each label stands for, or None if the table predicts numbers: integers, floats, strings,
+        booleans, dates, times and durations of numpy (``datetime64``, ``timedelta64``), or plain objects of these
     n_features : number of training columns; by default the number of names, or of columns up to the last tested one
     feature_names : names of these columns, or None
     columns : description of the columns (kinds, levels, ...), plain values by keyword
@@ -69,7 +69,7 @@ class SavedModel:
     """
 
     table: NodeTable
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None
     n_features: int = -1
     feature_names: tuple[str, ...] | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
@@ -78,16 +78,21 @@ class SavedModel:
     result: Result | None = None
 
     def __post_init__(self) -> None:
-        classes = np.array(self.classes)
-        classes.flags.writeable = False
-        object.__setattr__(self, "classes", classes)
+        if self.classes is not None:
+            classes = np.array(self.classes)
+            classes.flags.writeable = False
+            object.__setattr__(self, "classes", classes)
+            if classes.shape != (self.table.n_labels,):
+                raise ValueError(
+                    f"classes has shape {classes.shape}, expected {self.table.n_labels} as in the node table"
+                )
+        elif self.table.values is None:
+            raise ValueError("the node table predicts labels, but classes is None: expected what they stand for")
         if self.feature_names is not None:
             object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if self.n_features == -1:
             known = self.table.n_columns if self.feature_names is None else len(self.feature_names)
             object.__setattr__(self, "n_features", known)
-        if classes.shape != (self.table.n_classes,):
-            raise ValueError(f"classes has shape {classes.shape}, expected {self.table.n_classes} as in the node table")
         if self.n_features < self.table.n_columns:
             raise ValueError(
                 f"n_features is {self.n_features}, but the node table tests column {self.table.n_columns - 1}"
@@ -152,7 +157,7 @@ def to_json(model: SavedModel) -> str:
     table, result = model.table, model.result
     part = {
         "estimator": {"name": model.estimator, "parameters": _plain(dict(model.parameters), "parameters")},
-        "classes": _classes_out(model.classes),
+        "classes": None if model.classes is None else _classes_out(model.classes),
         "n_features": int(model.n_features),
         "feature_names": None if model.feature_names is None else list(model.feature_names),
         "columns": _plain(dict(model.columns), "columns"),
@@ -174,6 +179,7 @@ def to_json(model: SavedModel) -> str:
                 "indices": table.normals.indices.tolist(),
                 "values": table.normals.values.tolist(),
             },
+            **{name: one.tolist() for name in NUMBERS_OF_NODES if (one := getattr(table, name)) is not None},
         },
     }
     text = _layout({"format": FORMAT, "schema": SCHEMA, "sha256": _digest(part), "model": part}) + "\n"
@@ -362,9 +368,10 @@ def _model_in(part: dict[str, Any]) -> SavedModel:
     names = _get(part, "feature_names", (list, type(None)), "model")
     result = _get(part, "result", (dict, type(None)), "model")
     table = _table_in(nodes)
+    classes = _get(part, "classes", (dict, type(None)), "model")
     return SavedModel(
         table=table,
-        classes=_classes_in(_get(part, "classes", dict, "model")),
+        classes=None if classes is None else _classes_in(classes),
         n_features=n_features,
         feature_names=None if names is None else tuple(_strings(names, "model.feature_names")),
         columns=_named(_get(part, "columns", dict, "model"), "model.columns"),
@@ -384,9 +391,12 @@ def _table_in(nodes: dict[str, Any]) -> NodeTable:
     def integers(key: str) -> IntArray:
         return _integers(values(key), f"{where}.{key}")
 
-    weight = [_floats(row, f"{where}.weight[{i}]") for i, row in enumerate(values("weight"))]
-    if len({len(row) for row in weight}) > 1:
-        raise ValueError(f"{where}.weight has rows of different lengths, expected one number per class in each")
+    def matrix(key: str) -> FloatArray:
+        rows = [_floats(row, f"{where}.{key}[{i}]") for i, row in enumerate(values(key))]
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError(f"{where}.{key} has rows of different lengths, expected equally many numbers in each")
+        return np.array(rows, dtype=np.float64)
+
     flags = values("missing_low")
     if not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(f"{where}.missing_low has values other than true and false")
@@ -399,11 +409,13 @@ def _table_in(nodes: dict[str, Any]) -> NodeTable:
             low=integers("low"),
             high=integers("high"),
             label=integers("label"),
-            weight=np.array(weight, dtype=np.float64),
+            weight=matrix("weight"),
             rows=integers("rows"),
             missing_low=np.array(flags, dtype=np.bool_),
             levels=None if levels is None else _levels_in(levels, f"{where}.levels"),
             normals=None if normals is None else _normals_in(normals, f"{where}.normals"),
+            values=matrix("values") if "values" in nodes else None,
+            loss=np.array(_floats(values("loss"), f"{where}.loss")) if "loss" in nodes else None,
         )
     except ValueError as error:
         message = str(error)

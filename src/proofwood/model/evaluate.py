@@ -323,7 +323,9 @@ def low_weights_of_tree(table: NodeTable) -> FloatArray:
 
 
 def importances(table: NodeTable, n_features: int, low_weight: FloatArray) -> FloatArray:
-    """(n_features,) share of each column in the decreases of the Gini impurity; the sum is 1, or all are 0.
+    """(n_features,) share of each column in the decreases of impurity; the sum is 1, or all are 0.
+
+    The impurity of a table with losses is the loss of a node, else Gini's.
 
     The decrease at a split is its weight times its impurity, minus the same product for the rows that go low and for
     those that go high [1]_. The decreases of all splits of a column are added up. A shared node counts once.
@@ -344,7 +346,10 @@ def importances(table: NodeTable, n_features: int, low_weight: FloatArray) -> Fl
             "a model in which each test is about one column"
         )
     inner = table.feature != LEAF
-    decrease = _weighted_gini(table.weight) - _weighted_gini(low_weight) - _weighted_gini(table.weight - low_weight)
+    if table.loss is not None and table.is_tree:
+        decrease = table.loss - table.loss[table.low] - table.loss[table.high]
+    else:
+        decrease = _weighted_gini(table.weight) - _weighted_gini(low_weight) - _weighted_gini(table.weight - low_weight)
     found = np.zeros(n_features)
     np.add.at(found, table.feature[inner], np.maximum(decrease[inner], 0.0))
     total = found.sum()

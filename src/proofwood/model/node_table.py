@@ -76,6 +76,7 @@ class NodeTable:
     levels : per node the set of level codes that go low, or None if the test is not a level test
     normals : coefficients of oblique tests
     values : (n_nodes, k) numbers that are predicted if the walk stops at the node; None if it predicts its label alone
+    loss : (n_nodes,) what the training rows at the node cost if it were a leaf; None if wrong weights are the cost
 
     Raises
     ------
@@ -95,12 +96,13 @@ class NodeTable:
     levels: tuple[frozenset[int] | None, ...] | None = field(default=None)
     normals: Normals | None = field(default=None)
     values: FloatArray | None = field(default=None)
+    loss: FloatArray | None = field(default=None)
 
     def __post_init__(self) -> None:
         for name in _KINDS:
             self._freeze(name)
         self._freeze_levels()
-        self._freeze_values()
+        self._freeze_numbers()
         self._check_shapes()
         self._check_tests()
         self._check_order()
@@ -147,8 +149,8 @@ class NodeTable:
             table._freeze(name)
         if "levels" in parts:
             table._freeze_levels()
-        if "values" in parts:
-            table._freeze_values()
+        if parts.keys() & set(NUMBERS_OF_NODES):
+            table._freeze_numbers()
         table._check_shapes()
         if parts.keys() & {"feature", "threshold", "levels", "normals"}:
             table._check_tests()
@@ -169,9 +171,10 @@ class NodeTable:
         none = len(sets) == self.feature.size and all(codes is None for codes in sets)
         object.__setattr__(self, "levels", None if none else sets)
 
-    def _freeze_values(self) -> None:
-        if self.values is not None:
-            object.__setattr__(self, "values", _frozen(self.values, np.float64))
+    def _freeze_numbers(self) -> None:
+        for name in NUMBERS_OF_NODES:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _frozen(getattr(self, name), np.float64))
 
     # ---------------------------------------------------------------- size
 
@@ -194,6 +197,11 @@ class NodeTable:
     def n_classes(self) -> int:
         """The number of classes."""
         return int(self.weight.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels: classes, or actions of a policy, whose training rows have no class."""
+        return self.n_classes if self.values is None else max(self.n_classes, self.values.shape[1])
 
     @cached_property
     def by_levels(self) -> BoolArray:
@@ -332,9 +340,12 @@ class NodeTable:
             raise ValueError(f"normals.indptr has {self.normals.indptr.size} entries, expected {n + 1}")
         if self.values is not None and (self.values.ndim != 2 or self.values.shape[0] != n or not self.values.size):
             raise ValueError(f"values has shape {self.values.shape}, expected ({n}, k)")
-        most = self.weight.shape[1] if self.values is None else max(self.weight.shape[1], self.values.shape[1])
-        if np.any(self.label < 0) or np.any(self.label >= most):
-            raise ValueError(f"label has a value outside the class codes from 0 to {most - 1}")
+        if self.loss is not None and self.loss.shape != (n,):
+            raise ValueError(f"loss has shape {self.loss.shape}, expected ({n},)")
+        if any(not np.all(np.isfinite(one)) for one in (self.values, self.loss) if one is not None):
+            raise ValueError("values and loss must be finite")
+        if np.any(self.label < 0) or np.any(self.label >= self.n_labels):
+            raise ValueError(f"label has a value outside the class codes from 0 to {self.n_labels - 1}")
         if np.any(self.rows < 0) or not np.all(np.isfinite(self.weight)) or np.any(self.weight < 0):
             raise ValueError("rows and weight must be finite and not negative")
 
@@ -384,7 +395,9 @@ _KINDS: dict[str, type] = {
     "rows": np.int64,
     "missing_low": np.bool_,
 }
-_COUNTED = frozenset({"label", "weight", "rows", "values"})
+NUMBERS_OF_NODES = ("values", "loss")
+"""Parameters that are None in tables of classes."""
+_COUNTED = frozenset({"label", "weight", "rows", *NUMBERS_OF_NODES})
 _OF_TESTS = frozenset(
     {"by_levels", "walker", "depth", "node_depths", "is_tree", "parents", "n_columns", "tested_columns", "gap_comes"}
 )
@@ -403,5 +416,5 @@ def _as_plain(table: NodeTable) -> tuple[Any, ...]:
     rows = None if normals is None else (normals.indptr.tolist(), normals.indices.tolist(), normals.values.tolist())
     arrays = (table.feature, np.nan_to_num(table.threshold, nan=0.0), table.low, table.high, table.label)
     more = (table.weight, table.rows, table.missing_low)
-    values = None if table.values is None else table.values.tolist()
-    return (*(a.tolist() for a in (*arrays, *more)), table.levels, rows, values)
+    numbers = [None if one is None else one.tolist() for one in (table.values, table.loss)]
+    return (*(a.tolist() for a in (*arrays, *more)), table.levels, rows, *numbers)

@@ -13,7 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import check_rows, visited
-from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
+from proofwood.model.node_table import (
+    LEAF,
+    NUMBERS_OF_NODES,
+    OBLIQUE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    NodeTable,
+    Normals,
+)
 from proofwood.model.sums import sums_by_digits
 
 MAX_UNROLLED = 1_000_000
@@ -95,7 +104,7 @@ def reduce(table: NodeTable) -> NodeTable:
     np.add.at(weight, stands_for[counted], table.weight[counted])
     np.add.at(rows, stands_for[counted], table.rows[counted])
     order = depth_first(low, high, root=int(stands_for[0]))
-    return _gather(table, order, low=low, high=high, weight=weight, rows=rows)
+    return _gather(table, order, low=low, high=high, weight=weight, rows=rows).changed(loss=None)
 
 
 def unroll(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> NodeTable:
@@ -185,8 +194,9 @@ def refresh(
 
     weight, rows = _visited(table, X, codes, weights, classes)
     if not relabel:
-        return table.changed(weight=weight, rows=rows)
-    return table.changed(label=np.where(rows > 0, weight.argmax(axis=1), table.label), weight=weight, rows=rows)
+        return table.changed(weight=weight, rows=rows, loss=None)
+    label = np.where(rows > 0, weight.argmax(axis=1), table.label)
+    return table.changed(label=label, weight=weight, rows=rows, loss=None)
 
 
 def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLike) -> NodeTable:
@@ -282,8 +292,7 @@ def _pick(
     """
     leaf = low == LEAF
     of_source: dict[str, Any] = {name: getattr(table, name)[source] for name in ("label", "weight", "rows")}
-    if table.values is not None:
-        of_source["values"] = table.values[source]
+    of_source |= {name: one[source] for name in NUMBERS_OF_NODES if (one := getattr(table, name)) is not None}
     return NodeTable(
         feature=np.where(leaf, LEAF, table.feature[source]),
         threshold=np.where(leaf, np.nan, table.threshold[source]),

@@ -99,23 +99,21 @@ class SearchFile(RecordFile):
 
 
 def recorded_rows(
-    X: FloatArray | npt.NDArray[np.int32], codes: IntArray, n_classes: int, weights: IntArray, real_weights: FloatArray
+    X: FloatArray | npt.NDArray[np.int32], target: Mapping[str, Any], weights: IntArray, real_weights: FloatArray
 ) -> dict[str, Any]:
     """Sizes and digests of the rows of a problem, for the header of a file.
 
     Parameters
     ----------
     X : (n_rows, n_columns) values, or their ranks
-    codes : (n_rows,) class codes
-    n_classes : int
+    target : what describes the target, by name: arrays, whose digest is kept, and plain values
     weights, real_weights : (n_rows,) integer weights, and weights as the user gave them
     """
     return {
         "n_rows": len(X),
         "n_columns": X.shape[1],
-        "n_classes": n_classes,
         "rows": digest(X),
-        "labels": digest(codes),
+        **{name: digest(one) if isinstance(one, np.ndarray) else one for name, one in target.items()},
         "weights": digest(weights, real_weights),
     }
 

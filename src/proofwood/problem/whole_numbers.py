@@ -104,11 +104,11 @@ def power_of_two_above(value: Fraction) -> Fraction:
     return Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() + 1)
 
 
-def whole_weights(weights: FloatArray) -> npt.NDArray[Any]:
-    """Weights as whole numbers of some unit: int64 where they are whole numbers, else Python integers."""
+def whole_weights(weights: FloatArray) -> tuple[npt.NDArray[Any], Fraction]:
+    """Weights as whole numbers, and their unit: int64 where they are whole numbers, else Python integers."""
     if float(weights.sum()) < 2**53 and np.array_equal(weights, np.floor(weights)):
-        return weights.astype(np.int64)
-    return exact_integers(weights)[0]
+        return weights.astype(np.int64), Fraction(1)
+    return exact_integers(weights)
 
 
 def exact_integers(numbers: FloatArray) -> tuple[npt.NDArray[Any], Fraction]:

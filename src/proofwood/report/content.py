@@ -37,7 +37,7 @@ from proofwood.show.spread import node_counts, spreads
 from proofwood.show.svg import model_svg
 
 if TYPE_CHECKING:
-    from proofwood.estimators.base import ProvedClassifier
+    from proofwood.estimators.classifier import ProvedClassifier
 
 MOST_RULES = 400
 MOST_NAMED = 8

@@ -22,7 +22,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.report.words import Words, change
 
 if TYPE_CHECKING:
-    from proofwood.estimators.base import ProvedClassifier
+    from proofwood.estimators.classifier import ProvedClassifier
 
 LEAST_SECONDS = 0.05
 """Another explanation starts only if at least this many seconds are left."""

@@ -13,7 +13,7 @@ from proofwood.result import Figures, ProgressEvent, Result, Status
 from proofwood.show.trace import finite, status_text
 
 if TYPE_CHECKING:
-    from proofwood.estimators.base import ProvedClassifier
+    from proofwood.estimators.classifier import ProvedClassifier
 
 
 def proof_parts(model: ProvedClassifier, recounted: float | str | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from proofwood.report.content import Options, Rows, content
 from proofwood.report.page import FOLDER, templates
 
 if TYPE_CHECKING:
-    from proofwood.estimators.base import ProvedClassifier
+    from proofwood.estimators.classifier import ProvedClassifier
     from proofwood.show.palette import Palette
 
 EXPLAIN_SECONDS = 2.0

@@ -192,7 +192,7 @@ def _box(
     counts = rows_texts(table, node)
     if table.feature[node] == LEAF:
         lines = [*with_share(table, node, counts), *_fresh(table, node, fresh)]
-        return Box([labels.said(int(table.label[node]), width)], "", lines, ([], []))
+        return Box([labels.said(table, node, width)], "", lines, ([], []))
     head = _filled(heading(table, node, labels, width=width, terms=TERMS))
     sides = [_filled(_side(table, node, labels, low, width), _SIDE_WIDTH) for low in (True, False)]
     if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD:
@@ -267,12 +267,14 @@ def _filled(text: str, width: int = 24) -> list[str]:
 def _legend_rows(
     table: NodeTable, labels: Labels, width: float, max_name: int | None, measure: Measure
 ) -> list[list[tuple[int, str, float]]]:
+    named = legend_classes(table)
+    if not named:
+        return []
     rows: list[list[tuple[int, str, float]]] = [[]]
     x = 0.0
-    named = legend_classes(table)
     entries = [(code, labels.class_name(code, max_name)) for code in named]
-    if len(named) < table.n_classes:
-        more = table.n_classes - len(named)
+    if 0 < len(named) < table.n_labels:
+        more = table.n_labels - len(named)
         entries.append((-1, ngettext("and %(n)s more class", "and %(n)s more classes", more)))
     for code, text in entries:
         step = measure(text, False) + 0.4
@@ -285,13 +287,19 @@ def _legend_rows(
 
 
 def legend_classes(table: NodeTable) -> list[int]:
-    """The classes in a legend: all if there are at most ten, else the ten that are predicted for most training rows."""
-    if table.n_classes <= _LEGEND:
-        return list(range(table.n_classes))
-    rows = np.zeros(table.n_classes)
+    """The classes or actions in a legend: all if there are at most ten, else the ten predicted for most training rows.
+
+    Numbers have no legend: leaves say them.
+    """
+    if table.values is not None and table.n_labels == 1:
+        return []
+    if table.n_labels <= _LEGEND:
+        return list(range(table.n_labels))
+    rows = np.zeros(table.n_labels)
     leaves = table.feature == LEAF
     np.add.at(rows, table.label[leaves], table.rows[leaves] + 1.0)
-    first = np.lexsort((np.arange(rows.size), -table.weight[0], -rows))[:_LEGEND]
+    weight = table.weight[0] if table.values is None else table.values[0]
+    first = np.lexsort((np.arange(rows.size), -weight, -rows))[:_LEGEND]
     return sorted(first.tolist())
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.show.colouring import Colouring
 from proofwood.show.labels import (
     NO_LABELS,
     Labels,
@@ -11,7 +11,7 @@ from proofwood.show.labels import (
     rows_texts,
     tells_missing,
 )
-from proofwood.show.palette import Palette, class_colours, hexadecimal, tint
+from proofwood.show.palette import Palette, hexadecimal, tint
 
 
 def export_graphviz(
@@ -41,8 +41,7 @@ def export_graphviz(
         Text ending in a newline.
     """
     labels.check(table)
-    colours = class_colours(table.n_classes, palette, labels.classes)
-    shares = node_probabilities(table)
+    shown = Colouring.of(table, labels, palette)
     tell = tells_missing(table)
     lines = [
         "digraph model {",
@@ -52,9 +51,11 @@ def export_graphviz(
     ]
     for node in range(table.n_nodes):
         if table.feature[node] == LEAF:
-            label = int(table.label[node])
-            parts = [labels.class_name(label, max_name), *rows_texts(table, node)]
-            fill = f', fillcolor="{hexadecimal(tint(colours[label], 0.12 + 0.38 * float(shares[node, label])))}"'
+            code = int(shown.code[node])
+            parts = [labels.answer(table, node, max_name), *rows_texts(table, node)]
+            fill = (
+                f', fillcolor="{hexadecimal(tint(shown.colours[code], 0.12 + 0.38 * float(shown.shares[node, code])))}"'
+            )
         else:
             asks = question(table, node, labels, width=max_name, at_most="≤", missing=tell)
             parts, fill = [asks, *rows_texts(table, node)], ""

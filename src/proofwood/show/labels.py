@@ -15,6 +15,7 @@ from proofwood.decimals import short
 from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, in_sentence, printable, quoted, unit_text
+from proofwood.result import figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,8 @@ class Labels:
                 f"there are {len(self.features)} feature names, but the model tests column {table.n_columns - 1}: "
                 f"expected at least {table.n_columns} names"
             )
-        if self.classes is not None and len(self.classes) != table.n_classes:
-            raise ValueError(f"there are {len(self.classes)} class names: expected {table.n_classes}, one per class")
+        if self.classes is not None and len(self.classes) != table.n_labels:
+            raise ValueError(f"there are {len(self.classes)} class names: expected {table.n_labels}, one per class")
 
     def feature(self, column: int, width: int | None = None) -> str:
         """The name of a column, shortened to ``width`` characters; with its index if two shortened names are equal."""
@@ -74,15 +75,24 @@ class Labels:
         """The name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
 
-    def said(self, code: int, width: int | None = None) -> str:
-        """What a leaf says: "target = class" if the target has a name, else the class."""
-        target = "" if self.target is None else f"{shorten(self.target, width)} = "
-        return f"{target}{self.class_name(code, width)}"
+    def answer(self, table: NodeTable, node: int, width: int | None = None) -> str:
+        """What a leaf predicts: the name of its class or action, or its number."""
+        if table.values is None or table.n_labels > 1:
+            return self.class_name(int(table.label[node]), width)
+        return number(figure(float(table.values[node, 0])))
 
-    def said_apart(self, code: int) -> str:
+    def said(self, table: NodeTable, node: int, width: int | None = None) -> str:
+        """What a leaf says: "target = class" if the target has a name, else the class; a number likewise."""
+        target = "" if self.target is None else f"{shorten(self.target, width)} = "
+        return f"{target}{self.answer(table, node, width)}"
+
+    def said_apart(self, table: NodeTable, node: int) -> str:
         """What a leaf says beside answers yes and no: with the target if a class is called like one of these."""
+        if table.values is not None and table.n_labels == 1:
+            return self.answer(table, node)
         names = [self.class_name(0)] if self.classes is None else [str(label) for label in self.classes]
-        return self.said(code) if {"yes", "no"} & {name.strip().lower() for name in names} else self.class_name(code)
+        apart = {"yes", "no"} & {name.strip().lower() for name in names}
+        return self.said(table, node) if apart else self.answer(table, node)
 
     def level(self, column: int, code: int, width: int | None = None) -> str:
         """The text of a level code, in quotes if its beginning and end are not clear; the code if it has no text."""
@@ -269,18 +279,33 @@ def percent(value: float, digits: int = 0) -> str:
 
 
 def rows_texts(table: NodeTable, node: int) -> list[str]:
-    """Texts about the training rows at a node: number, weight if it is another number, and errors at a leaf."""
+    """Texts about the training rows at a node: number, weight if it is another number, and how a leaf fits them."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
     texts = [ngettext("%(n)s row", "%(n)s rows", rows)]
     if not math.isclose(weight, rows, rel_tol=1e-9):
         texts.append(gettext("weight %(weight)s", weight=amount(weight)))
-    if table.feature[node] == LEAF and (wrong := wrong_weight(table, node)) > 0:
-        texts.append(gettext("%(n)s wrong", n=amount(wrong)))
+    if table.feature[node] == LEAF and (fit := _fit_of(table, node)):
+        texts.append(fit)
     return texts
 
 
+def _fit_of(table: NodeTable, leaf: int) -> str:
+    """How the answer of a leaf fits its training rows: wrong weight, spread of the numbers, or the reward."""
+    if table.values is None or table.loss is None:
+        wrong = wrong_weight(table, leaf)
+        return gettext("%(n)s wrong", n=amount(wrong)) if wrong > 0 else ""
+    if table.n_labels > 1:
+        reward = number(figure(float(table.values[leaf, table.label[leaf]])))
+        return gettext("mean reward %(reward)s", reward=reward)
+    weight = float(table.weight[leaf].sum())
+    spread = math.sqrt(float(table.loss[leaf]) / weight) if weight > 0 else 0.0
+    return gettext("spread %(spread)s", spread=number(figure(spread)))
+
+
 def wrong_weight(table: NodeTable, node: int) -> float:
-    """The training weight at a node whose class is not the label of the node."""
+    """The training weight at a node whose class is not the label of the node; 0 if its rows have no class."""
+    if table.values is not None:
+        return 0.0
     others = np.delete(table.weight[node], table.label[node])
     return float(math.fsum(others.tolist()))
 

@@ -50,6 +50,33 @@ def class_colours(n_classes: int, palette: Palette | None = None, classes: Itera
     return [parsed(colour) for colour in palette[:n_classes]]
 
 
+_SCALE = ("#0072B2", "#B8B8B8", "#D55E00")
+
+
+def gradient(places: Sequence[float], palette: Palette | None = None) -> list[Colour]:
+    """Colours of a scale of numbers.
+
+    Parameters
+    ----------
+    places : from 0 to 1
+    palette : list of at least two colours, evenly along the scale; by default blue, grey and vermilion
+
+    Raises
+    ------
+    ValueError
+        If the palette is something else.
+    """
+    given = _SCALE if palette is None else palette
+    if isinstance(given, (str, bytes, Mapping)) or len(given) < 2:
+        raise ValueError(f"palette={palette!r}: expected a list of at least two colours, from the least number up")
+    stops = [parsed(colour) for colour in given]
+    found = []
+    for place in places:
+        step = min(int(place * (len(stops) - 1)), len(stops) - 2)
+        found.append(mix(stops[step], stops[step + 1], place * (len(stops) - 1) - step))
+    return found
+
+
 def _own(code: int) -> Colour:
     """The default colour of a class code."""
     if code < len(_OKABE_ITO):

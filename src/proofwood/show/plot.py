@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.show.colouring import Colouring
 from proofwood.show.compose import (
     BAR,
     FONT,
@@ -30,7 +30,7 @@ from proofwood.show.compose import (
     compose,
 )
 from proofwood.show.labels import NO_LABELS, Labels
-from proofwood.show.palette import Colour, Palette, class_colours, tint
+from proofwood.show.palette import Colour, Palette, tint
 from proofwood.show.spread import Spread
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ def plot_tree(
     need_matplotlib()
     require_few_boxes(table)
     labels.check(table)
-    colours = class_colours(table.n_classes, palette, labels.classes)
+    shown = Colouring.of(table, labels, palette)
     picture = compose(table, labels, max_name, legend, title=title, note=note, spreads=spreads)
     ax = axes_for(ax, figsize, picture.size, whole=True)
-    _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, colours), dashed)
+    _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, shown), dashed)
     return ax
 
 
@@ -156,11 +156,11 @@ def save_plot(
 
     require_few_boxes(table)
     labels.check(table)
-    colours = class_colours(table.n_classes, palette, labels.classes)
+    shown = Colouring.of(table, labels, palette)
     picture = compose(table, labels, max_name, legend, title=title, note=note)
     figure = Figure(figsize=checked_size(figsize) or picture.size)
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, colours), dashed)
+    _draw_edges(table, ax, picture, draw_nodes(table, ax, picture, shown), dashed)
     write_figure(figure, path, (format or os.fspath(path).rpartition(".")[2]).lower(), dpi)
 
 
@@ -270,7 +270,7 @@ class Pen:
             self.write(x, place, text, fontsize=SIDE * FONT * self.scale, zorder=1.5, bbox=style)
 
 
-def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[Colour]) -> Pen:
+def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, shown: Colouring) -> Pen:
     """Draw the boxes, the title, the legend and the note; return a :class:`Pen` for the edges."""
     width, height = picture.size
     ax.set_xlim(-GAP, width - GAP)
@@ -286,9 +286,9 @@ def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[C
         style = {"ha": "center", "va": "center", "fontsize": size, "color": INK, "parse_math": False, **style}
         ax.text(x, y, text, **style)
 
-    shares = node_probabilities(table)
+    colours, shares = shown.colours, shown.shares
     for node in range(table.n_nodes):
-        own = colours[int(table.label[node])] if table.feature[node] == LEAF else None
+        own = colours[int(shown.code[node])] if table.feature[node] == LEAF else None
         _draw_box(ax, picture, node, own, scale, write)
         left, top = picture.corner(node)
         x, y = left + PAD, top + float(picture.heights[node]) - PAD - BAR

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.show.colouring import Colouring
 from proofwood.show.compose import MAX_NAME, Picture, Point, compose
 from proofwood.show.labels import NO_LABELS, Labels
-from proofwood.show.palette import Colour, Palette, class_colours, tint
+from proofwood.show.palette import Colour, Palette, tint
 from proofwood.show.plot import Pen, axes_for, draw_curve, draw_nodes, need_matplotlib, require_few_boxes
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def plot_layers(
     require_few_boxes(table)
     labels.check(table)
     wide = _widths(table, flow)
-    colours = class_colours(table.n_classes, palette, labels.classes)
+    shown = Colouring.of(table, labels, palette)
     picture = compose(
         table,
         labels,
@@ -78,8 +79,8 @@ def plot_layers(
         lanes=wide,
     )
     ax = axes_for(ax, figsize, picture.size, whole=True)
-    pen = draw_nodes(table, ax, picture, colours)
-    _draw_edges(table, ax, picture, pen, wide, colours)
+    pen = draw_nodes(table, ax, picture, shown)
+    _draw_edges(table, ax, picture, pen, wide, shown.colours)
     return ax
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from proofwood.language import gettext
 from proofwood.markup import escaped
-from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, IntArray, NodeTable
+from proofwood.show.colouring import Colouring
 from proofwood.show.compose import (
     BAR,
     FONT,
@@ -32,7 +32,7 @@ from proofwood.show.compose import (
     compose,
 )
 from proofwood.show.labels import NO_LABELS, Labels
-from proofwood.show.palette import Palette, class_colours, hexadecimal
+from proofwood.show.palette import Palette, hexadecimal
 from proofwood.show.spread import Spread
 
 _PIXELS = 96.0  # per inch
@@ -70,8 +70,8 @@ def model_svg(
         ``data-from``, ``data-to``, ``data-side`` and ``data-port``, the place of the edge from the middle of its box.
     """
     labels.check(table)
-    given = class_colours(table.n_classes, palette, labels.classes)
-    colours = [f"var(--k{code},{hexadecimal(colour)})" for code, colour in enumerate(given)]
+    shown = Colouring.of(table, labels, palette)
+    colours = [f"var(--k{code},{hexadecimal(colour)})" for code, colour in enumerate(shown.colours)]
     picture = compose(table, labels, MAX_NAME, True, measure=text_width, spreads=spreads, fresh=fresh)
     width, height = (_PIXELS * side for side in picture.size)
     role, name = "img" if asked is None else "group", name or gettext("Decision model")
@@ -82,9 +82,9 @@ def model_svg(
         f'data-foot="{picture.foot * _PIXELS:.1f}">'
     ]
     parts += _edges(table, picture, not table.is_tree if dashed is None else dashed)
-    shares = node_probabilities(table)
+    shares = shown.shares
     for node in range(table.n_nodes):
-        own = colours[int(table.label[node])] if table.feature[node] == LEAF else None
+        own = colours[int(shown.code[node])] if table.feature[node] == LEAF else None
         parts.append(_node(picture, node, own, asked))
         left, top = picture.corner(node)
         x, y = left + PAD, top + float(picture.heights[node]) - PAD - BAR

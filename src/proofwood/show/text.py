@@ -10,8 +10,10 @@ import numpy.typing as npt
 from proofwood.data.kinds import MOMENTS
 from proofwood.data.moments import text_of
 from proofwood.decimals import short
+from proofwood.language import number
 from proofwood.model.evaluate import path
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
+from proofwood.result import figure
 from proofwood.show.labels import (
     NO_LABELS,
     Labels,
@@ -74,14 +76,12 @@ def export_text(
             raise _too_long(table)
         mark = f"#{node} " if table.parents[node] > 1 else ""
         if node in written:
-            known = f" {labels.said_apart(int(table.label[node]))}" if table.feature[node] == LEAF else ""
+            known = f" {labels.said_apart(table, node)}" if table.feature[node] == LEAF else ""
             lines.append((f"{lead}see #{node}{known}", ""))
             continue
         written.add(node)
         if table.feature[node] == LEAF:
-            lines.append(
-                (f"{lead}{mark}{labels.said_apart(int(table.label[node]))}", ", ".join(rows_texts(table, node)))
-            )
+            lines.append((f"{lead}{mark}{labels.said_apart(table, node)}", ", ".join(rows_texts(table, node))))
             continue
         lines.append((f"{lead}{mark}{question(table, node, labels, missing=tell)}", ""))
         pending.append((int(table.high[node]), f"{indent}{last}no: ", indent + blank))
@@ -118,7 +118,7 @@ def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS)
     row = np.asarray(x, dtype=np.float64)
     nodes = path(table, row)
     leaf = nodes[-1]
-    name = labels.said_apart(int(table.label[leaf]))
+    name = labels.said_apart(table, leaf)
     lines: list[str] = []
     for node, after in pairwise(nodes):
         low = after == table.low[node]
@@ -162,6 +162,10 @@ def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
     if table.rows[leaf] == 0 or total == 0:
         return "No training row ends there."
     rows = int(table.rows[leaf])
+    if table.values is not None:
+        more = [*rows_texts(table, leaf)[1:], *_rewards(table, leaf, labels)]
+        said = f"{rows:,} training rows end there" if rows != 1 else "One training row ends there"
+        return f"{said}: {', '.join(more)}."
     order = sorted(np.flatnonzero(weight).tolist(), key=lambda code: (-weight[code], code))
     names = [labels.class_name(code) for code in order]
     if rows == 1 and len(order) == 1:
@@ -175,3 +179,13 @@ def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
     parts = [f"{amount(weight[code])} {name}" for code, name in zip(order[1:], names[1:], strict=True)]
     first = f"{amount(weight[order[0]])} {verb} {names[0]}"
     return f"{start}{', '.join([first, *parts[:-1]])} and {parts[-1]}."
+
+
+def _rewards(table: NodeTable, leaf: int, labels: Labels) -> list[str]:
+    """The mean rewards of the other actions in a leaf, the best first; none if the leaf predicts a number."""
+    assert table.values is not None
+    if table.n_labels == 1:
+        return []
+    rewards = table.values[leaf]
+    others = [code for code in np.argsort(-rewards, kind="stable").tolist() if code != table.label[leaf]]
+    return [f"{number(figure(float(rewards[code])))} with {labels.class_name(code)}" for code in others]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from proofwood.data.views import View, Views, set_ranks
-from proofwood.estimators.optimal_tree import Sets, sets_of
+from proofwood.estimators.tree_learner import Sets, sets_of
 from proofwood.model.reshape import with_absent_levels
 from tests.tables import NAN, stump, table_of
 

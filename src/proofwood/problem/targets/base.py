@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import apply, predict
-from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
 from proofwood.problem.objectives import IntegerWeights, SumCost
 from proofwood.problem.whole_numbers import LARGEST_SUM, WholeNumbers, exact_integers, whole_numbers, whole_weights
@@ -39,13 +39,18 @@ class Target(ABC):
     def width(self) -> int:
         """Columns of the weights of a node table: the number of classes, or 1."""
 
+    @property
+    @abstractmethod
+    def recorded(self) -> dict[str, Any]:
+        """What a search depends on, by name: arrays and plain values."""
+
     @abstractmethod
     def native(self, price: int = 1) -> dict[str, Any]:
         """The argument of the native search; ``price`` multiplies costs, where the search does not do that itself."""
 
     @abstractmethod
     def refreshed(self, table: NodeTable, X: npt.ArrayLike, weights: FloatArray) -> NodeTable:
-        """``table`` with weights, rows and the best prediction at each node, from rows of real weights."""
+        """``table`` with weights, rows, the best prediction and its loss at each node, from rows of real weights."""
 
     @abstractmethod
     def loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntegerWeights) -> Fraction:
@@ -79,6 +84,11 @@ class Classes(Target):
         """See the base class."""
         return self.n_classes
 
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """See the base class."""
+        return recorded_classes(self.codes, self.n_classes)
+
     def native(self, price: int = 1) -> dict[str, Any]:
         """See the base class."""
         return {"labels": np.ascontiguousarray(self.codes, dtype=np.int32), "n_classes": self.n_classes}
@@ -96,6 +106,11 @@ class Classes(Target):
     def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
         """See the base class."""
         return int(weights[predict(table, X) != self.codes].sum())
+
+
+def recorded_classes(codes: IntArray, n_classes: int) -> dict[str, Any]:
+    """What a search depends on that tells classes apart, as :attr:`Target.recorded`."""
+    return {"n_classes": n_classes, "labels": codes}
 
 
 class Moved(NamedTuple):
@@ -239,6 +254,11 @@ class SumTarget(Target):
         values, unit = exact_integers(self.numbers.ravel())
         return values.reshape(self.numbers.shape), unit, 0
 
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """See the base class."""
+        return {"task": self.task, "numbers": self.numbers}
+
     def native(self, price: int = 1) -> dict[str, Any]:
         """See the base class."""
         return {"task": self.task, "numbers": np.ascontiguousarray(self.weighted.values * price), "shift": self.shift}
@@ -292,11 +312,23 @@ class SumTarget(Target):
     def refreshed(self, table: NodeTable, X: npt.ArrayLike, weights: FloatArray) -> NodeTable:
         """See the base class."""
         counted = refresh(table, X, self.columns, self.width, weights)
-        weight, sums = self.sums_at(table, apply(table, X), whole_weights(weights))
-        values = [self.values_of(w, s) if w else [] for w, s in zip(weight, sums, strict=True)]
-        known = next(v for v in values if v)  # the root has rows
-        values = [v or known for v in values]
-        return counted.changed(values=np.array(values), label=[self.label_of(s) for s in sums])
+        whole, unit = whole_weights(weights)
+        leaf = apply(table, X)
+        weight, sums = self.sums_at(table, leaf, whole)
+        at_nodes = list(zip(weight, sums, strict=True))
+        costly = (table.feature != LEAF) | self.costly(leaf, table.n_nodes)
+        values = [self.values_of(*node) if node[0] else [] for node in at_nodes]
+        known = next(one for one in values if one)  # the root has rows
+        return counted.changed(
+            values=np.array([one or known for one in values]),
+            loss=np.array(
+                [
+                    float(unit * self.loss_of(*node)) if node[0] and costs else 0.0
+                    for node, costs in zip(at_nodes, costly, strict=True)
+                ]
+            ),
+            label=[self.label_of(of_node) for of_node in sums],
+        )
 
 
 @dataclass(frozen=True, eq=False)

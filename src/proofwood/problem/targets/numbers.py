@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.model.sums import root_above
 from proofwood.problem.targets.base import Integers, Moved, RoundedTarget, SumTarget, Weighted, exact_dots
-from proofwood.problem.whole_numbers import LARGEST_SUM, multiples, power_of_two_above
+from proofwood.problem.whole_numbers import LARGEST_SUM, multiples, power_of_two_above, whole_weights
 
 
 class Numbers(RoundedTarget):
@@ -134,6 +134,14 @@ class Rewards(SumTarget):
     def label_of(self, sums: list[int]) -> int:
         """See the base class."""
         return sums[1:].index(max(sums[1:]))
+
+    def best_mean(self, weights: FloatArray) -> tuple[Fraction, Fraction]:
+        """The mean reward of each row's best action, and the sum of the real weights (n_rows,)."""
+        whole, unit_of_weight = whole_weights(weights)
+        numbers, unit, zero = self.exactly
+        none = np.zeros(self.n_rows, dtype=np.int64)
+        (best,), (weight,) = (exact_dots(one, whole, none, 1) for one in (numbers.max(axis=1), none + 1))
+        return (Fraction(best, weight) + zero) * unit, weight * unit_of_weight
 
     @property
     def spread(self) -> Fraction:

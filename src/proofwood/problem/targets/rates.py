@@ -221,6 +221,8 @@ class Rates(RoundedTarget):
     def loss_of(self, weight: int, sums: list[int]) -> Fraction:
         """See the base class: rounded up by less than 2**-190 of the amounts."""
         exposure, amount, own = sums
+        if not amount:
+            return Fraction(0)
         return 2 * half_deviance(exposure, amount, own, 1) * self.read[2]
 
     def values_of(self, weight: int, sums: list[int]) -> list[float]:

@@ -90,7 +90,7 @@ class Exported:
 
     table: NodeTable
     columns: Sequence[Column]
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None
     by_name: bool
     gaps: frozenset[int] | None = None
 
@@ -107,6 +107,8 @@ class Exported:
     @cached_property
     def labels(self) -> list[Any]:
         """The labels of the classes as plain values: text, integers, floats, booleans; dates as ISO text."""
+        if self.classes is None:
+            raise ExportError("this export does not know models that predict numbers yet")
         return [plain(label) for label in self.classes]
 
     @cached_property

@@ -1,0 +1,161 @@
+"""Learners of trees whose leaves predict numbers: what the targets of their rows are, and how well they fit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.estimators.base import TrainingRows
+from proofwood.estimators.input import features_and_labels, row_weights
+from proofwood.estimators.model_hints import small_leaves
+from proofwood.estimators.tree_learner import TreeLearner
+from proofwood.exceptions import DataError
+from proofwood.hints import Hint
+from proofwood.language import gettext, ngettext, number
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.problem.targets import SumTarget
+from proofwood.problem.tree import TreeProblem
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows(TrainingRows):
+    """Training rows with numbers.
+
+    Parameters
+    ----------
+    columns, weights : as in the base class
+    targets : (n_rows, k) finite numbers, as the problem of the tree takes them
+    ordered : (n_rows, j) numbers whose means order the levels of a column
+    """
+
+    targets: FloatArray
+    ordered: FloatArray
+
+    @property
+    def codes(self) -> IntArray:
+        """(n_rows,) zeros: rows have no class."""
+        return np.zeros(self.n_rows, dtype=np.int64)
+
+    @property
+    def n_classes(self) -> int:
+        """1: rows have no class."""
+        return 1
+
+    def means(self, rows: IntArray, levels: IntArray, n_levels: int) -> tuple[FloatArray, FloatArray]:
+        """See the base class: means of ``ordered``, scaled to at most 1."""
+        largest = float(np.abs(self.ordered).max(initial=0.0))
+        numbers = self.ordered / (largest or 1.0)
+        weights = self.real_weights[rows]
+        weights = weights / weights.max(initial=0.0)  # of a scale at which sums stay finite
+        sums = np.zeros((n_levels, numbers.shape[1]))
+        np.add.at(sums, levels, numbers[rows] * weights[:, None])
+        weight = np.bincount(levels, weights, n_levels).astype(np.float64)
+        return sums / np.where(weight > 0, weight, 1.0)[:, None], weight
+
+
+class NumberLearner(TreeLearner[NumberRows]):
+    """A learner of trees whose leaves predict numbers."""
+
+    @property
+    @abstractmethod
+    def _kind(self) -> type[SumTarget]:
+        """The target of the problem."""
+
+    @abstractmethod
+    def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+        """``targets`` and ``ordered`` of :class:`NumberRows`, from a target that scikit-learn has checked."""
+
+    def _read_target(
+        self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
+    ) -> NumberRows:
+        none = np.zeros(columns.shape[0], dtype=np.int64)
+        return NumberRows(columns, row_weights(None, sample_weight, none[:0], none), *self._rows_of(target))
+
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> NumberRows:
+        X, y = features_and_labels(X, y, several=self._several_targets)
+        columns, target = self._rows(X), np.asarray(self._target_of(y))
+        if target.shape[0] != columns.shape[0]:
+            n, given = columns.shape[0], target.shape[0]
+            raise ValueError(f"X has {n} rows and y has {given} targets: pass one target for each row")
+        return self._read_target(columns, target, sample_weight, [])
+
+    def _any_rows(self, X: FloatArray) -> NumberRows:
+        n_targets = 1 if self._answers is None else self._answers.size
+        return NumberRows(X, None, np.zeros((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
+
+    def _tests_sets(self, given: NumberRows) -> bool:
+        return False
+
+    def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
+        return TreeProblem.by_sums(X, given.targets, self._kind, sample_weight=given.weights, **self._limits_of_trees)
+
+    def _model_notes(self) -> list[Hint]:
+        return small_leaves(self.model_, self.get_params(deep=False))
+
+    def _values(self, X: Any) -> FloatArray:
+        """(n_samples, k) numbers of the leaf of each row."""
+        assert self.model_.values is not None
+        return self.model_.values[evaluate.apply(self.model_, self._rows(X))]
+
+    def _less(self) -> str:
+        return gettext("a smaller max_depth or a max_gap")
+
+
+def explained(table: NodeTable) -> float:
+    """The share of the cost of a single leaf that a tree avoids on its training rows: 1 if that is 0."""
+    assert table.loss is not None
+    alone, left = float(table.loss[0]), float(table.loss[table.feature == LEAF].sum())
+    return 1.0 - left / alone if alone > 0 else 1.0
+
+
+def rows_text(table: NodeTable) -> str:
+    """The training rows of a model, in words."""
+    return ngettext("%(n)s training row", "%(n)s training rows", int(table.rows[0]))
+
+
+def signed(value: float) -> str:
+    """A share of 1 with three digits."""
+    return number(f"{value:.3f}")
+
+
+def numbers_of(y: Any) -> FloatArray:
+    """``y`` as float64 numbers.
+
+    Raises
+    ------
+    DataError
+        If ``y`` holds something else than numbers, or numbers are missing or infinite.
+    """
+    array = np.asarray(y)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: y has numbers of type {array.dtype}")
+    if array.dtype.kind in "mM":
+        raise DataError(
+            f"y holds {'dates' if array.dtype.kind == 'M' else 'durations'}, and this learner predicts numbers: turn "
+            "them into numbers first, such as days"
+        )
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError):
+        texts = [value for value in array.ravel().tolist() if not isinstance(value, (int, float))]
+        raise DataError(
+            f"y holds {texts[0]!r}, and this learner predicts numbers: turn the target into numbers, or use a "
+            "classifier for labels, such as OptimalTreeClassifier"
+        ) from None
+    wrong = np.argwhere(~np.isfinite(numbers))
+    if wrong.size:
+        n = len({int(at[0]) for at in wrong})
+        raise DataError(
+            f"Input y contains NaN or infinity: no number in row {wrong[0][0]} ({numbers[tuple(wrong[0])]}), and in "
+            f"{n:,} of {len(numbers):,} rows in all: drop the rows without one"
+        )
+    return numbers
+
+
+Reader = Callable[[Any], Any]
