@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -53,7 +54,6 @@ _CLAIM = (
     "start_upper",
 )  # settings that records depend on; the others change how soon something is found
 _NEW_UNIT = ("choose another unit", "unit of cost is too small")  # what the native search says
-_COARSER = (5, 10, 20, 40)  # powers of two by which units grow
 _CLOSE = Fraction(1, 10**9)  # of the objective: rounding that adds no more is fine
 _FINER = 11  # powers of two by which units shrink at most: a single leaf costs less than 2**58 units
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
@@ -209,35 +209,14 @@ def _search(
     start: NodeTable | None,
     progress: Progress | None,
     checkpoint: SearchFile | None,
+    coarser: Sequence[int] = (5, 10, 20, 40),
 ) -> Result:
-    """Search, and again in coarser units while a cost by logarithms is too close to a whole number of units."""
+    """Run the native search once, and convert its answer to a result.
+
+    ``coarser``: powers of two by which the unit of rounded costs grows, one after the other, where the native search
+    refuses it: it is too small, or the logarithms of a cost do not decide its units.
+    """
     began = time.monotonic()
-    for by in _COARSER:
-        try:
-            return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
-        except ValueError as error:
-            if not any(said in str(error) for said in _NEW_UNIT):
-                raise
-            problem = problem.rescaled(by)  # what is whole stays whole in finer units
-    return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
-
-
-def _left(limits: Limits, began: float) -> Limits:
-    """The limits of a search that follows what began at a time of ``time.monotonic()``."""
-    if limits.seconds is None:
-        return limits
-    return replace(limits, seconds=max(0.0, limits.seconds - (time.monotonic() - began)))
-
-
-def _search_once(
-    problem: TreeProblem,
-    options: SearchOptions,
-    limits: Limits,
-    start: NodeTable | None,
-    progress: Progress | None,
-    checkpoint: SearchFile | None,
-) -> Result:
-    """Run the native search once, and convert its answer to a result."""
     settings = _settings(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
@@ -249,6 +228,13 @@ def _search_once(
         found = _run(problem, settings, limits, _reporter(progress, problem.cost), recorded)
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
         found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
+    except ValueError as error:
+        if not coarser or not any(said in str(error) for said in _NEW_UNIT):
+            raise
+        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
+        limits = replace(limits, seconds=left)
+        problem = problem.rescaled(coarser[0])  # what is whole stays whole in finer units
+        return _search(problem, options, limits, start, progress, checkpoint, coarser[1:])
     if recorded is not None and "proved" in found:
         completed(lambda: recorded.keep(found["proved"]))
     return completed(lambda: _result(found, problem, start, options))
