@@ -167,6 +167,8 @@ class SumTarget(Target):
     """Name of the unit in which objectives are reported."""
     rounded: ClassVar[bool] = False
     """Whether costs of leaves are rounded down to whole units."""
+    room: ClassVar[int] = 1
+    """Weighted sums stay this many times smaller than they could be."""
 
     @property
     def shift(self) -> int:
@@ -199,7 +201,7 @@ class SumTarget(Target):
         values = self.whole.values
         spread = int(values.max(initial=0)) - int(values.min(initial=0))
         exact = self.whole.error == 0 and self.weights.rounding is None
-        return exact and int(self.weights.values.sum()) * spread < LARGEST_SUM
+        return exact and int(self.weights.values.sum()) * spread < LARGEST_SUM // self.room
 
     @property
     def from_middle(self) -> tuple[FloatArray, Fraction]:
@@ -234,6 +236,16 @@ class SumTarget(Target):
         """The label of such a leaf: 0, if it predicts numbers."""
         return 0
 
+    def costs_at(self, table: NodeTable, weight: list[int], sums: list[list[int]]) -> tuple[list[int], list[Fraction]]:
+        """The label of each node, and what a leaf with it costs there."""
+        none = Fraction(0)
+        losses = [self.loss_of(*node) if node[0] else none for node in zip(weight, sums, strict=True)]
+        return [self.label_of(of_node) for of_node in sums], losses
+
+    def alone(self, X: npt.ArrayLike) -> NodeTable:
+        """The best single leaf for rows ``X``."""
+        return NodeTable.leaf(0, self.width)
+
     @abstractmethod
     def counted(self, leaf: IntArray, n_nodes: int) -> int:
         """What a tree costs as the native search counts it, in its units and rounded down once.
@@ -251,6 +263,12 @@ class SumTarget(Target):
             return self.whole.values.reshape(self.numbers.shape), self.whole.unit, self.whole.zero
         values, unit = exact_integers(self.numbers.ravel())
         return values.reshape(self.numbers.shape), unit, 0
+
+    @cached_property
+    def exact_weights(self) -> tuple[npt.NDArray[Any], Fraction]:
+        """(n_rows,) whole numbers that equal the real weights, and their unit."""
+        values, unit, rounding = self.weights
+        return (values, unit) if rounding is None else exact_integers(rounding.weights)
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -303,8 +321,9 @@ class SumTarget(Target):
         values, unit, rounding = weights
         exactly, unit = (values, unit) if rounding is None else exact_integers(rounding.weights)
         weight, sums = self.sums_at(table, X, exactly)
+        _, losses = self.costs_at(table, weight, sums)
         leaves = np.flatnonzero(table.feature == LEAF).tolist()
-        return unit * sum((self.loss_of(weight[leaf], sums[leaf]) for leaf in leaves if weight[leaf]), Fraction(0))
+        return unit * sum((losses[leaf] for leaf in leaves), Fraction(0))
 
     def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
         """See the base class."""
@@ -318,10 +337,11 @@ class SumTarget(Target):
         at_nodes = list(zip(weight, sums, strict=True))
         values = [self.values_of(*node) if node[0] else [] for node in at_nodes]
         known = next(one for one in values if one)  # the root has rows
+        labels, losses = self.costs_at(table, weight, sums)
         return counted.changed(
             values=np.array([one or known for one in values]),
-            loss=np.array([float(unit * self.loss_of(*node)) if node[0] else 0.0 for node in at_nodes]),
-            label=[self.label_of(of_node) for of_node in sums],
+            loss=np.array([float(unit * loss) for loss in losses]),
+            label=labels,
         )
 
 
@@ -428,12 +448,14 @@ class Rewards(SumTarget):
             return Weighted(lost * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
         rounding = self.weights.rounding
         weights = self.weights.values.astype(np.float64) if rounding is None else rounding.weights
-        numbers, base = self.from_middle
+        # Counted from the numbers themselves, each difference is off by a part of itself, whatever rows have in common.
+        exact = self.whole.error == 0
+        numbers, base = self.from_middle if exact else (self.numbers, Fraction(1))
         losses = numbers.max(axis=1, keepdims=True) - numbers
         largest = Fraction(float(losses.max()))
         if largest:  # as above
             largest *= Fraction(float(np.sum(losses.max(axis=1) / float(largest) * weights)))
-        unit = power_of_two_above(largest / (LARGEST_SUM // 2))
+        unit = power_of_two_above(largest / (LARGEST_SUM // (2 * self.room)))
         values = multiples(losses, unit, weights[:, np.newaxis])
         unit *= base
         # half a unit by rounding, and less than that by the two operations in float64
@@ -472,9 +494,9 @@ class Rewards(SumTarget):
         """See the base class."""
         return sums[1:].index(max(sums[1:]))
 
-    def best_mean(self, weights: FloatArray) -> tuple[Fraction, Fraction]:
-        """The mean reward of each row's best action, and the sum of the real weights (n_rows,)."""
-        whole, unit_of_weight = whole_weights(weights)
+    def best_mean(self) -> tuple[Fraction, Fraction]:
+        """The mean reward of each row's best action, and the sum of the real weights."""
+        whole, unit_of_weight = self.exact_weights
         numbers, unit, zero = self.exactly
         none = np.zeros(self.n_rows, dtype=np.int64)
         (best,), (weight,) = (exact_dots(one, whole, none, 1) for one in (numbers.max(axis=1), none + 1))

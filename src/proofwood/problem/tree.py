@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -121,7 +121,7 @@ class TreeProblem:
         cls,
         X: npt.ArrayLike,
         targets: npt.ArrayLike,
-        make: type[SumTarget],
+        make: Callable[[FloatArray, IntegerWeights], SumTarget],
         *,
         sample_weight: npt.ArrayLike | None = None,
         max_depth: int = 3,
@@ -159,7 +159,7 @@ class TreeProblem:
             kept=kept,
             rounding=weights.rounding,
         )
-        alone = problem.real_cost(target.refreshed(NodeTable.leaf(0, target.width), X, problem.real_weights))
+        alone = problem.real_cost(target.refreshed(target.alone(X), X, problem.real_weights))
         cost = cost.at_share(alpha, alone, most=min(kept.size, 2 ** int(max_depth)) - 1)
         return replace(
             problem,
