@@ -17,7 +17,7 @@ import numpy as np
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of
-from proofwood.engines.trees.better_stumps import Best, Stumps
+from proofwood.engines.trees.last_tests import LabelledTree, LastTests
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, settings_of, table_of
 from proofwood.model.node_table import NodeTable
@@ -141,9 +141,10 @@ class _Search:
         self.X = np.ascontiguousarray(self.problem.X)
         table = target.alone(self.X)
         leaves = target.leaves(table, self.X)
-        self.best = Best(table, self._cost(leaves, table.label.tolist()))
+        self.best = LabelledTree(table, self._cost(leaves, table.label.tolist()))
         self.starts = [self.best]
         self.improved: set[Fraction] = set()
+        self.tests: LastTests | None = None
         self.permitted = self.cost.in_weight(self.problem.max_gap)
 
     def _cost(self, leaves: Leaves, labels: list[int]) -> Fraction:
@@ -330,7 +331,7 @@ class _Search:
             if rows < self.least:
                 short[k] = short.get(k, 0) + self.least - rows
 
-    def _labelled(self, table: NodeTable, leaves: Leaves | None = None) -> Best | None:
+    def _labelled(self, table: NodeTable, leaves: Leaves | None = None) -> LabelledTree | None:
         """The tree with its best labels within the limits; None if it has none."""
         leaves = self.target.leaves(table, self.X) if leaves is None else leaves
         labels = labelled(leaves, self.target)
@@ -340,9 +341,9 @@ class _Search:
         every[leaves.nodes] = labels
         pruned = prune(table.changed(label=every, values=np.zeros((table.n_nodes, self.n_actions))))
         lost = sum(losses[k] for losses, k in zip(leaves.losses, labels, strict=True))
-        return Best(pruned, self.cost.real_cost(lost * self.target.exact_unit, pruned.n_leaves - 1))
+        return LabelledTree(pruned, self.cost.real_cost(lost * self.target.exact_unit, pruned.n_leaves - 1))
 
-    def _consider(self, tree: Best | None) -> None:
+    def _consider(self, tree: LabelledTree | None) -> None:
         """Keep a tree if it is the best so far, and as a start of better ones."""
         if tree is None:
             return
@@ -353,11 +354,12 @@ class _Search:
 
     def _improve(self) -> None:
         """Search the last tests of the best trees again, each tree once."""
-        stumps = Stumps(self.problem, self._over)
+        if self.tests is None:
+            self.tests = LastTests(self.problem, self._over)
         for start in self.starts:
             if start.cost not in self.improved and not self._over():
                 self.improved.add(start.cost)
-                self._consider(stumps.improved(start, self._labelled))
+                self._consider(self.tests.improved(start, self._labelled))
 
     def _over(self) -> bool:
         """Whether the time is up."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from proofwood.model.evaluate import apply
-from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import preorder
 from proofwood.problem.action_limits import LimitedRewards
 from proofwood.problem.tree import TreeProblem
@@ -20,7 +20,7 @@ ROUNDS = 10
 
 
 @dataclass(frozen=True)
-class Best:
+class LabelledTree:
     """A tree within the limits, with its best labels.
 
     Parameters
@@ -53,7 +53,7 @@ class _Stump(NamedTuple):
     labels: tuple[int, int]
 
 
-class Stumps:
+class LastTests:
     """Searches of stumps on the rows of a node, in float64: what they find is counted exactly by the caller.
 
     Parameters
@@ -68,8 +68,9 @@ class Stumps:
         self._target, self._problem, self._over = target, problem, over
         self._losses = target.weighted.values.astype(np.float64)
         self._weights = problem.real_weights
+        self._orders: dict[int, IntArray] = {}
 
-    def improved(self, tree: Best, counted: Callable[[NodeTable], Best | None]) -> Best:
+    def improved(self, tree: LabelledTree, counted: Callable[[NodeTable], LabelledTree | None]) -> LabelledTree:
         """A tree that is at least as good: stumps are replaced by better ones until none is.
 
         Parameters
@@ -103,21 +104,29 @@ class Stumps:
             for actions, share in self._target.limits.budgets
         ]
         rest = _Rest(left, np.bincount(labels, minlength=self._losses.shape[1]))
-        stump = self._best(np.flatnonzero(here), rest)
+        stump = self._best(here, rest)
         return None if stump is None else _replaced(table, node, stump)
 
-    def _best(self, rows: IntArray, rest: _Rest) -> _Stump | None:
-        """The stump of least loss that keeps the limits on these rows."""
+    def _order(self, column: int) -> IntArray:
+        """The rows in the order of a column, sorted once."""
+        if column not in self._orders:
+            self._orders[column] = np.argsort(self._problem.X[:, column], kind="stable")
+        return self._orders[column]
+
+    def _best(self, here: BoolArray, rest: _Rest) -> _Stump | None:
+        """The stump of least loss that keeps the limits on the rows of a mask."""
         found: _Stump | None = None
         for column in range(self._problem.n_features):
-            values = self._problem.X[rows, column]
-            order = np.argsort(values, kind="stable")
-            values = values[order]
-            cuts = self._cuts(values, self._problem.weights[rows[order]])
+            if self._over():
+                return found
+            order = self._order(column)
+            order = order[here[order]]
+            values = self._problem.X[order, column]
+            cuts = self._cuts(values, self._problem.weights[order])
             if not cuts.size:
                 continue
-            losses = np.cumsum(self._losses[rows[order]], axis=0)
-            sizes = np.cumsum(self._weights[rows[order]])
+            losses = np.cumsum(self._losses[order], axis=0)
+            sizes = np.cumsum(self._weights[order])
             for stump in self._of_column(column, values, cuts, losses, sizes, rest):
                 if found is None or stump.loss < found.loss:
                     found = stump
