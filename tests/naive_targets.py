@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,26 +32,38 @@ def lost_reward(numbers: Numbers, weights: Sequence[Fraction], rows: Rows) -> Fr
     )
 
 
-def shares_of(part: int, whole: int) -> Fraction:
-    """``part * log(part / whole)``, to some 50 digits."""
-    if part == 0:
-        return Fraction(0)
+@lru_cache(maxsize=100_000)
+def log_of(number: Fraction) -> Fraction:
+    """The natural logarithm, to some 60 digits."""
     with localcontext() as context:
         context.prec = 60
-        return Fraction(Decimal(part) * (Decimal(part) / Decimal(whole)).ln())
+        return Fraction((Decimal(number.numerator) / Decimal(number.denominator)).ln())
 
 
-def deviance(pairs: Sequence[Sequence[int]], rows: Rows) -> Fraction:
-    """Events (second) of exposures (first) against the rate of all rows."""
-    exposure, events = (sum(pairs[i][k] for i in rows) for k in range(2))
+def shares_of(part: Fraction | int, whole: Fraction | int) -> Fraction:
+    """``part * log(part / whole)``."""
+    return part * log_of(Fraction(part) / whole) if part else Fraction(0)
+
+
+def deviance(pairs: Sequence[Sequence[Fraction | int]], rows: Rows) -> Fraction:
+    """Events (second) of exposures (first) against the rate of all rows, halved."""
+    if len({Fraction(pairs[i][1]) / pairs[i][0] for i in rows}) == 1:
+        return Fraction(0)
+    exposure, events = (sum((Fraction(pairs[i][k]) for i in rows), Fraction(0)) for k in range(2))
     alone = sum((shares_of(pairs[i][1], pairs[i][0]) for i in rows), Fraction(0))
     return alone - shares_of(events, exposure)
 
 
-def log_loss(weights: Sequence[Sequence[int]], rows: Rows) -> Fraction:
+def log_loss(weights: Sequence[Sequence[Fraction | int]], rows: Rows) -> Fraction:
     """Of the weights of each class, by their shares."""
-    classes = [sum(weights[i][k] for i in rows) for k in range(len(weights[rows[0]]))]
+    classes = [sum((Fraction(weights[i][k]) for i in rows), Fraction(0)) for k in range(len(weights[rows[0]]))]
     return -sum((shares_of(one, sum(classes)) for one in classes), Fraction(0))
+
+
+def gini(weights: Sequence[Sequence[Fraction | int]], rows: Rows) -> Fraction:
+    """What the squares of the shares of classes leave of the weight."""
+    classes = [sum((Fraction(weights[i][k]) for i in rows), Fraction(0)) for k in range(len(weights[rows[0]]))]
+    return sum(classes) - sum(one * one for one in classes) / Fraction(sum(classes))
 
 
 @dataclass(frozen=True)
@@ -62,12 +75,14 @@ class Naive:
     cost : of a leaf
     price : of a leaf beyond the first
     least_rows : of a leaf
+    permitted : whether a leaf may have these rows
     """
 
     X: FloatArray
     cost: Callable[[Rows], Fraction]
     price: Fraction = Fraction(0)
     least_rows: int = 1
+    permitted: Callable[[Rows], bool] = bool
 
     def splits(self, rows: Rows) -> Iterator[tuple[Rows, Rows]]:
         """Both sides of every permitted split."""
@@ -75,7 +90,7 @@ class Naive:
             for value in sorted({self.X[i, column] for i in rows})[:-1]:
                 low = [i for i in rows if self.X[i, column] <= value]
                 high = [i for i in rows if self.X[i, column] > value]
-                if min(len(low), len(high)) >= self.least_rows:
+                if min(len(low), len(high)) >= self.least_rows and self.permitted(low) and self.permitted(high):
                     yield low, high
 
     def best(self, rows: Rows, depth: int) -> Fraction:

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_policy import OptimalPolicyTree
     from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
+    from proofwood.estimators.optimal_survival import OptimalSurvivalTree
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
@@ -121,6 +122,7 @@ __all__ = [
     "OptimalBDDClassifier",
     "OptimalDiagramClassifier",
     "OptimalPolicyTree",
+    "OptimalSurvivalTree",
     "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
@@ -175,6 +177,7 @@ _HOME = {
     "OptimalDiagramClassifier": "estimators.optimal_diagram",
     "OptimalTreeCV": "estimators.optimal_tree_cv",
     "OptimalPolicyTree": "estimators.optimal_policy",
+    "OptimalSurvivalTree": "estimators.optimal_survival",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalTreeRegressor": "estimators.optimal_regressor",
     "DataWarning": "exceptions",

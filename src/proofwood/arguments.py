@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 
 def is_integer(value: object) -> TypeGuard[int]:
@@ -51,6 +52,19 @@ def flags(**values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name}={_shown(value)}: expected True or False")
+
+
+def finite_array(value: Any, name: str, shape: tuple[int, ...], expected: str) -> npt.NDArray[np.float64]:
+    """Return ``value`` as float64. Raise ValueError, with what was expected, unless it is finite and of ``shape``."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}={_shown(value)}: {expected}") from None
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}: {expected}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} has a number that is not finite: {expected}")
+    return array
 
 
 def instance(value: Any, name: str, kinds: tuple[type, ...], expected: str) -> None:

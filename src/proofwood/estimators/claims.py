@@ -17,6 +17,7 @@ from proofwood.estimators.base import ProvedLearner
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.optimal_policy import OptimalPolicyTree
+from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
 
@@ -26,10 +27,7 @@ ROUNDING_SHARE = 1e-3
 """Largest gap that rounding may leave in a result of status "within_gap", as a share of the total weight."""
 
 _ERRORS = ("errors", "weighted errors")
-_LOSSES = {"OptimalTreeRegressor": ("squared error",), "OptimalPolicyTree": ("lost reward",)}
 _UNITS = {
-    "OptimalTreeClassifier": (*_ERRORS, *(f"{unit} + price of leaves" for unit in _ERRORS)),
-    **{learner: (*units, *(f"{unit} + price of leaves" for unit in units)) for learner, units in _LOSSES.items()},
     "OptimalBDDClassifier": (*_ERRORS, *(f"{unit} + price of nodes" for unit in _ERRORS), "features"),
     "MinimalTreeClassifier": ("depth", "nodes"),
     "OptimalDiagramClassifier": ("share",),
@@ -178,6 +176,8 @@ def _most_tests(given: dict[str, Any]) -> int | None:
 def _require_objective(estimator: ProvedLearner[Any]) -> None:
     result, table = estimator.result_, estimator.model_
     known = _UNITS.get(type(estimator).__name__)
+    if isinstance(estimator, TreeLearner):
+        known = (*estimator._units, *(f"{unit} + price of leaves" for unit in estimator._units))
     if known is not None and result.unit not in known:
         raise ValueError(f"unit is {result.unit!r}, expected one of {', '.join(map(repr, known))}")
     for unit, claimed in ((result.unit, result.objective), *((part.unit, part.objective) for part in result.parts)):

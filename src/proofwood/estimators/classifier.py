@@ -17,6 +17,7 @@ from proofwood.data.targets import Bands, banded
 from proofwood.data.views import class_shares
 from proofwood.estimators import reporting
 from proofwood.estimators.base import ProvedLearner, TrainingRows
+from proofwood.estimators.costs import RowCosts
 from proofwood.estimators.fitted import FittedModel
 from proofwood.estimators.input import (
     class_factors,
@@ -43,10 +44,12 @@ class ClassRows(TrainingRows):
     columns, weights : as in the base class
     classes : (n_classes,) labels, sorted
     class_codes : (n_rows,) index of the label of each row
+    costs : what each class costs for each row, or None if a wrong row costs its weight
     """
 
     classes: npt.NDArray[Any]
     class_codes: IntArray
+    costs: RowCosts | None = None
 
     @property
     def codes(self) -> IntArray:

@@ -62,8 +62,6 @@ class NumberRows(TrainingRows):
 class NumberLearner(TreeLearner[NumberRows]):
     """A learner of trees whose leaves predict numbers."""
 
-    _by_sets = False
-
     @property
     @abstractmethod
     def _kind(self) -> type[SumTarget]:
@@ -90,6 +88,9 @@ class NumberLearner(TreeLearner[NumberRows]):
     def _any_rows(self, X: FloatArray) -> NumberRows:
         n_targets = 1 if self._answers is None else self._answers.size
         return NumberRows(X, None, np.zeros((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
+
+    def _tests_sets(self, given: NumberRows) -> bool:
+        return False
 
     def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
         return TreeProblem.by_sums(X, given.targets, self._kind, sample_weight=given.weights, **self._limits_of_trees)

@@ -158,6 +158,7 @@ class OptimalPolicyTree(NumberLearner):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
+    @documented
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn from rows ``X`` with rewards ``y``.
 
@@ -256,6 +257,10 @@ class OptimalPolicyTree(NumberLearner):
         if answers is None:
             raise ValueError("classes is null, expected the actions of a policy")
         self.actions_ = answers
+
+    @property
+    def _units(self) -> tuple[str, ...]:
+        return (Rewards.named,)
 
     @property
     def _kind(self) -> type[SumTarget]:

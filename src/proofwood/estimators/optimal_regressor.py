@@ -24,12 +24,17 @@ from proofwood.estimators.number_learner import (
     signed,
 )
 from proofwood.estimators.shared_docs import documented
+from proofwood.exceptions import DataError
 from proofwood.language import gettext, number
-from proofwood.model.node_table import FloatArray
-from proofwood.problem.targets import Numbers, SumTarget
+from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.problem.targets import GammaMeans, Numbers, PoissonRates, SumTarget
 from proofwood.result import Progress, figure
 
-CRITERIA: Mapping[str, type[SumTarget]] = {"squared_error": Numbers}
+CRITERIA: Mapping[str, type[SumTarget]] = {
+    "squared_error": Numbers,
+    "poisson": PoissonRates,
+    "gamma": GammaMeans,
+}
 
 
 @documented
@@ -47,8 +52,11 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     ----------
     max_depth : int, default 3
         Most tests on a path from the root to a leaf; 0 is a single leaf.
-    criterion : "squared_error"
-        What the tree minimises: the sum of squared distances of the rows from the mean of their leaf.
+    criterion : "squared_error", "poisson" or "gamma", default "squared_error"
+        What the tree minimises: the sum of squared distances of the rows from the mean of their leaf; or the Poisson
+        deviance of counts (numbers from 0), or the gamma deviance of sizes (numbers above 0), as scikit-learn defines
+        them, summed over the rows by weight. For counts of unequal exposures, pass count / exposure, with the exposures
+        as ``sample_weight``.
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of what a single leaf costs: with 0.01 a leaf must avoid one
         hundredth of the squared error around the mean of all rows.
@@ -74,7 +82,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
     schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
-        The objective is the weighted squared error plus the price of the leaves.
+        The objective is the weighted squared error (or deviance) plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
 
     References
@@ -142,6 +150,10 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         return None
 
     @property
+    def _units(self) -> tuple[str, ...]:
+        return tuple(kind.named for kind in CRITERIA.values())
+
+    @property
     def _kind(self) -> type[SumTarget]:
         choice(self.criterion, "criterion", tuple(CRITERIA))
         return CRITERIA[self.criterion]
@@ -152,6 +164,22 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
 
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         numbers = target.astype(np.float64).reshape(-1, 1)
+        least = {"poisson": 0.0, "gamma": np.nextafter(0.0, 1.0)}.get(self.criterion)
+        if least is not None and np.any(numbers < least):
+            row = int(np.argmax(numbers[:, 0] < least))
+            kind = "from" if least == 0 else "above"
+            raise DataError(
+                f"criterion={self.criterion!r} is for numbers {kind} 0, and y has {numbers[row, 0]:g} in row {row}: "
+                "use criterion='squared_error', or another target"
+            )
+        least = {"poisson": 0.0, "gamma": np.nextafter(0.0, 1.0)}.get(self.criterion)
+        if least is not None and np.any(numbers < least):
+            row = int(np.argmax(numbers[:, 0] < least))
+            kind = "from" if least == 0 else "above"
+            raise DataError(
+                f"criterion={self.criterion!r} is for numbers {kind} 0, and y has {numbers[row, 0]:g} in row {row}: "
+                "use criterion='squared_error', or another target"
+            )
         return numbers, numbers
 
     def _keep_target(self, rows: NumberRows) -> None:
@@ -177,7 +205,15 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     def _fit_text(self) -> str:
         table = self.model_
         assert table.loss is not None
-        left = float(table.loss[table.feature == -1].sum()) / float(table.weight[0, 0])
+        left = float(table.loss[table.feature == LEAF].sum()) / float(table.weight[0, 0])
+        if self.criterion != "squared_error":
+            return gettext(
+                "D² %(share)s on %(rows)s (%(loss)s %(left)s a row)",
+                share=signed(explained(table)),
+                rows=rows_text(table),
+                loss=gettext(CRITERIA[self.criterion].named),
+                left=number(figure(left)),
+            )
         return gettext(
             "R² %(share)s on %(rows)s (root mean squared error %(error)s)",
             share=signed(explained(table)),
@@ -187,9 +223,13 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
 
     def _claim(self) -> str:
         depth = self.max_depth
-        if self.result_.unit == "squared error":
+        if self.result_.unit in ("Poisson deviance", "gamma deviance"):
+            return gettext("no tree of depth at most %(depth)s has a smaller deviance", depth=depth)
+        if self.result_.unit not in self._units:
+            return super()._claim()
+        if self.criterion == "squared_error":
             return gettext("no tree of depth at most %(depth)s has a smaller squared error", depth=depth)
-        return super()._claim()
+        return gettext("no tree of depth at most %(depth)s has a smaller deviance", depth=depth)
 
 
 def _one_number(y: Any) -> Any:

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.arguments import choice, finite_array
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
+from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
+from proofwood.estimators.input import row_weights
+from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
-from proofwood.estimators.tree_learner import TreeLearner
-from proofwood.language import gettext
-from proofwood.model.node_table import FloatArray
+from proofwood.estimators.tree_learner import PosedTree, TreeLearner
+from proofwood.hints import Hint
+from proofwood.language import gettext, number
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.problem.objectives import share_of
+from proofwood.problem.targets import ClassShares, Gini, LogLoss
 from proofwood.problem.tree import TreeProblem
-from proofwood.result import Progress
+from proofwood.result import Limits, Progress, Result, figure
+
+SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
+"""Criteria that measure how well a leaf's shares of classes fit."""
+CRITERIA = ("errors", "balanced_accuracy", *SHARES)
 
 
 @documented
@@ -32,9 +52,21 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     ----------
     max_depth : int, default 3
         Most tests on a path from the root to a leaf; 0 is a single leaf.
+    criterion : "errors", "balanced_accuracy", "log_loss" or "gini", default "errors"
+        What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
+        tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
+        logarithmic loss or Gini impurity, for probabilities. With the last two, up to 16 classes, and sets of levels as
+        for leaves with a minimum.
+    cost_matrix : (n_classes, n_classes) array, dict of dicts, or None
+        What a row costs, by its true class (first index) and the predicted one (second index), in the order of the
+        sorted labels; or ``{true: {predicted: cost}}``, where the diagonal is 0 by default. The tree then minimises the
+        total cost, in these units; weights of rows and classes multiply it. Costs may be negative (gains). If the
+        cheapest class of a row has another cost than 0, the objective is the avoidable cost: what rows cost beyond
+        their cheapest class. For costs per row, see ``costs`` of :meth:`fit`.
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of the total weight: with 0.01 a leaf must avoid errors on one
-        row in a hundred. The objective is errors plus the price of the leaves.
+        row in a hundred. The objective is errors plus the price of the leaves. With costs, log loss and Gini: a share
+        of what a single leaf costs.
     min_samples_leaf : int, default 1
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
@@ -44,7 +76,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
-        in [0, 1) a share of the total weight. With 0 the search goes on until the optimum is proved.
+        in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
+        With 0 the search goes on until the optimum is proved.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
@@ -56,6 +89,9 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
     schema_, hints_, validation_ : as in every learner
+    unavoidable_cost_ : float or None
+        With costs: what the rows cost if each has its cheapest class. The total cost is this and the objective, less
+        the price of the leaves.
     model_, result_, objective_ : as in every learner
         The objective is the wrong training weight plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
@@ -81,6 +117,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         self,
         max_depth: int = 3,
         *,
+        criterion: str = "errors",
+        cost_matrix: Any = None,
         alpha: float = 0.0,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -102,6 +140,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.max_depth = max_depth
+        self.criterion = criterion
+        self.cost_matrix = cost_matrix
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
@@ -122,7 +162,106 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
+    @documented
+    def fit(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows ``X`` with labels ``y``.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+            times; values may be missing
+        y, sample_weight : as in every learner
+        costs : (n_samples, n_classes) what each class costs for each row, in the order of the sorted labels; replaces
+            ``cost_matrix``
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On parameters or data that cannot be used; the message says what to do.
+
+        Warns
+        -----
+        OptimalityWarning
+            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        """
+        with self._given(costs):
+            self._fit(X, y, sample_weight)
+        return self
+
+    @contextmanager
+    def _given(self, costs: npt.ArrayLike | None) -> Iterator[None]:
+        """Read rows with these costs while the block lasts."""
+        self._given_costs = costs
+        try:
+            yield
+        finally:
+            del self._given_costs
+
+    def _read_target(
+        self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
+    ) -> ClassRows:
+        rows = super()._read_target(columns, target, sample_weight, hints)
+        return self._with_costs(rows, getattr(self, "_given_costs", None))
+
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
+        rows = super()._read_again(X, y, sample_weight)
+        return self._with_costs(rows, getattr(self, "_given_costs", None))
+
+    def _any_rows(self, X: FloatArray) -> ClassRows:
+        return self._with_costs(super()._any_rows(X), None)
+
+    def _with_costs(self, rows: ClassRows, costs: npt.ArrayLike | None) -> ClassRows:
+        """The rows with what their classes cost."""
+        if self.cost_matrix is None and costs is None:
+            return rows
+        if self.cost_matrix is not None and costs is not None:
+            raise ValueError("cost_matrix and costs are both given: pass one")
+        if self.criterion != "errors":
+            raise ValueError(f"criterion={self.criterion!r} has no costs: leave out cost_matrix and costs")
+        if costs is None:
+            matrix = cost_matrix(self.cost_matrix, rows.classes)
+            # weights of classes would change the least weight of a leaf
+            factors = None if share_of(self.min_weight_fraction_leaf) else as_weights(matrix)
+            return replace(rows, costs=RowCosts(matrix[rows.codes], factors))
+        shape = (rows.n_rows, rows.n_classes)
+        expected = f"expected a cost for each row and class, {shape}, in the order {rows.classes.tolist()}"
+        return replace(rows, costs=RowCosts(finite_array(costs, "costs", shape, expected)))
+
+    def _row_weights(
+        self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
+    ) -> FloatArray | None:
+        if self.criterion != "balanced_accuracy":
+            return super()._row_weights(classes, codes, sample_weight)
+        if self.class_weight is not None:
+            raise ValueError("criterion='balanced_accuracy' sets the weights of classes: leave out class_weight")
+        return row_weights("balanced", sample_weight, classes, codes)
+
+    def _check_shared_parameters(self) -> None:
+        super()._check_shared_parameters()
+        choice(self.criterion, "criterion", CRITERIA)
+
+    @property
+    def _units(self) -> tuple[str, ...]:
+        return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()))
+
+    def _tests_sets(self, given: ClassRows) -> bool:
+        return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
+
     def _posed_rows(self, X: FloatArray, given: ClassRows, by_sets: Collection[int]) -> TreeProblem:
+        if given.costs is not None:
+            return given.costs.problem(X, given, by_sets, self._limits_of_trees)
+        if self.criterion in SHARES:
+            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
+            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
+        if self.criterion in SHARES:
+            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
+            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
         return TreeProblem.from_arrays(
             X,
             given.codes,
@@ -132,7 +271,113 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
             **self._limits_of_trees,
         )
 
+    def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
+        result = super()._solve(problem, limits, progress)
+        given, kept = problem.given, problem.problem.kept
+        if result.model is None or not isinstance(given, ClassRows):
+            return result
+        if given.costs is None and self.criterion not in SHARES:
+            return result
+        weights = given.real_weights[kept]
+        model = with_classes(result.model, problem.X, given.codes[kept], weights, given.n_classes)
+        if given.costs is None:
+            return replace(result, model=model)
+        _, joined, price = result.unit.partition(" + ")
+        return replace(result, model=model, unit=f"{given.costs.kind.named}{joined}{price}")
+
+    def _finish(self, problem: PosedTree) -> None:
+        self.unavoidable_cost_ = None
+        given = problem.given
+        if isinstance(given, ClassRows) and given.costs is not None:
+            self.unavoidable_cost_ = float(np.sum(given.costs.values.min(axis=1) * given.real_weights))
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        known = {} if self.unavoidable_cost_ is None else {"unavoidable_cost": self.unavoidable_cost_}
+        return {**super()._columns_to_save(), **known}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        super()._restore_columns(saved)
+        cost = saved.get("unavoidable_cost")
+        if cost is not None and (type(cost) not in (int, float) or not math.isfinite(cost)):
+            raise ValueError(f"unavoidable_cost is {cost!r}, expected a number")
+        self.unavoidable_cost_ = cost
+
+    def cost(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+    ) -> float:
+        """What the predictions of rows cost in total, by ``cost_matrix`` or ``costs``.
+
+        Parameters
+        ----------
+        X, y : rows and their labels, or the name of the column of labels
+        sample_weight : (n_samples,) weight of each row
+        costs : (n_samples, n_classes) what each class costs for each row, in the order of ``classes_``
+        """
+        check_is_fitted(self)
+        with self._given(costs):
+            rows = self._read_again(X, y, sample_weight)
+        if rows.costs is None:
+            raise ValueError("the learner has no costs: pass costs, or fit with cost_matrix")
+        paid = rows.costs.values[np.arange(rows.n_rows), evaluate.predict(self.model_, rows.columns)]
+        return float(np.sum(paid * rows.real_weights))
+
+    def recount(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+    ) -> float:
+        """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, costs : as given to :meth:`fit`
+
+        Raises
+        ------
+        ValueError
+            If ``y`` has a label that was not seen in training, or ``X`` does not fit the model.
+        """
+        with self._given(costs):
+            return self._recount(X, y, sample_weight)
+
+    def _fit_text(self) -> str:
+        table = self.model_
+        if self.unavoidable_cost_ is not None and table.loss is not None:
+            ends = table.feature == LEAF
+            paid, alone = (self.unavoidable_cost_ + float(part) for part in (table.loss[ends].sum(), table.loss[0]))
+            return gettext(
+                "cost %(paid)s (%(alone)s with one class for all), %(errors)s",
+                paid=number(figure(paid)),
+                alone=number(figure(alone)),
+                errors=super()._fit_text(),
+            )
+        if table.loss is not None:
+            ends, total = table.feature == LEAF, float(table.weight[0].sum())
+            return gettext(
+                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
+                loss=gettext(SHARES[self.criterion].named),
+                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
+                alone=number(f"{float(table.loss[0]) / total:.4g}"),
+                errors=super()._fit_text(),
+            )
+        if table.loss is not None:
+            ends, total = table.feature == LEAF, float(table.weight[0].sum())
+            return gettext(
+                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
+                loss=gettext(SHARES[self.criterion].named),
+                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
+                alone=number(f"{float(table.loss[0]) / total:.4g}"),
+                errors=super()._fit_text(),
+            )
+        if self.criterion == "balanced_accuracy":
+            ends = table.feature == LEAF
+            right = float(table.weight[ends, table.label[ends]].sum()) / float(table.weight[ends].sum())
+            return gettext(
+                "balanced accuracy %(share)s, %(errors)s", share=number(f"{right:.4f}"), errors=super()._fit_text()
+            )
+        return super()._fit_text()
+
     def _claim(self) -> str:
+        if self.criterion == "balanced_accuracy" and not self.alpha:
+            return gettext("no tree of depth at most %(depth)s has a greater balanced accuracy", depth=self.max_depth)
         if self.result_.unit == "errors":
             return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=self.max_depth)
         return super()._claim()

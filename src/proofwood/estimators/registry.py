@@ -50,6 +50,10 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             "proofwood.estimators.optimal_regressor:OptimalTreeRegressor",
             "the tree of numbers with the least squared error within a depth",
         ),
+        "survival": Learner(
+            "proofwood.estimators.optimal_survival:OptimalSurvivalTree",
+            "the tree of survival times with the least deviance within a depth",
+        ),
         "policy": Learner(
             "proofwood.estimators.optimal_policy:OptimalPolicyTree",
             "the tree of actions with the greatest reward within a depth",

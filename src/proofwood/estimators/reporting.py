@@ -17,9 +17,8 @@ from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Status, figure
 
 LOGGER = logging.getLogger("proofwood")
-_COUNTS = ("errors", "weighted errors")
-_ROUNDED = ("squared error", "lost reward")
-"""Units of costs that may be rounded to units of the search."""
+COUNTS = ("errors", "weighted errors")
+_SIZES = ("depth", "nodes", "splits", "features", "share")
 
 # ----------------------------------------------------------------------------------------------------------- progress
 
@@ -216,12 +215,12 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
     figures = Figures.of(result)
     bound = f"lower bound {figures.lower_bound}"
     objective = f"objective {figures.objective}"
-    if result.unit not in _COUNTS:
+    if result.unit not in COUNTS:
         objective += f" ({result.unit})"
     gap = f"gap {figures.gap}{_relative(figures)}"
     if result.status is Status.OPTIMAL:
-        proof = [f"proved optimal{result.within}: {bound if result.unit in _COUNTS else objective}"]
-        proof += [] if result.unit in _COUNTS else [bound]
+        proof = [f"proved optimal{result.within}: {bound if result.unit in COUNTS else objective}"]
+        proof += [] if result.unit in COUNTS else [bound]
     elif result.status is Status.WITHIN_GAP and _rounded(result, permitted):
         proof = [f"proved optimal{result.within} within {closeness(result)} of the objective: {objective}"]
     elif result.status is Status.WITHIN_GAP:
@@ -253,7 +252,8 @@ def _within(result: Result, permitted: float) -> str:
 
 def _rounded(result: Result, permitted: float) -> bool:
     """Whether a gap is that of costs which the search rounds to whole units."""
-    return result.unit.removesuffix(" + price of leaves") in _ROUNDED and not 0 < result.gap <= permitted
+    unit = result.unit.partition(" + ")[0]
+    return unit not in (*COUNTS, *_SIZES) and not 0 < result.gap <= permitted
 
 
 def closeness(result: Result) -> str:

@@ -57,11 +57,18 @@ class TreeLearner(ProvedLearner[Rows]):
     max_gap: float
     checkpoint: str | os.PathLike[str] | None
 
-    _by_sets = True  # whether the search tests columns by sets of levels where leaves have no minimum
+    @property
+    @abstractmethod
+    def _units(self) -> tuple[str, ...]:
+        """Names of the units in which objectives without a price of leaves are reported."""
 
     @abstractmethod
     def _posed_rows(self, X: FloatArray, given: Rows, by_sets: Collection[int]) -> TreeProblem:
         """The problem of these rows over columns ``X``, those of ``by_sets`` tested by sets of values."""
+
+    def _tests_sets(self, given: Rows) -> bool:
+        """Whether the search can test columns by sets of levels, if leaves have no minimum."""
+        return True
 
     @property
     def _limits_of_trees(self) -> dict[str, Any]:
@@ -86,7 +93,7 @@ class TreeLearner(ProvedLearner[Rows]):
             self.schema_,
             max_depth=self.max_depth,
             few=self.min_samples_level,
-            minimum=self._holds_leaves() or not self._by_sets,
+            minimum=self._holds_leaves() or not self._tests_sets(given),
         )
         posed = self._posed(views, given)
         few = pooled_at(self.min_samples_level, posed.problem.n_rows)
@@ -101,8 +108,7 @@ class TreeLearner(ProvedLearner[Rows]):
         return self._posed(Views((), given.columns.shape[1]), given)
 
     def _posed(self, views: Views, given: Rows) -> PosedTree:
-        problem = self._posed_rows(views.values(given.columns), given, views.by_sets)
-        return PosedTree(problem, views, given.kept(problem.kept)[0])
+        return PosedTree(self._posed_rows(views.values(given.columns), given, views.by_sets), views, given)
 
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
         if self.checkpoint is None:
@@ -145,7 +151,7 @@ class TreeLearner(ProvedLearner[Rows]):
         return solve(problem, limits=limits, progress=progress, checkpoint=file)
 
     def _cost(self, problem: PosedTree) -> float:
-        return float(problem.counted.real_cost(self.model_))
+        return problem.problem.cost.shown(problem.counted.real_cost(self.model_))
 
     def _claim(self) -> str:
         depth = self.max_depth
@@ -190,14 +196,19 @@ class PosedTree:
     ----------
     problem : the problem over the views
     views : the views of the columns
-    X : (n_rows, n_columns) columns of the rows of positive weight
+    given : the training rows
     scope : what limits the search, in words, as in a result
     """
 
     problem: TreeProblem
     views: Views
-    X: FloatArray
+    given: TrainingRows
     scope: tuple[str, ...] = ()
+
+    @cached_property
+    def X(self) -> FloatArray:
+        """(n_rows, n_columns) columns of the rows of positive weight."""
+        return self.given.kept(self.problem.kept)[0]
 
     @cached_property
     def counted(self) -> TreeProblem:

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import apply
-from proofwood.model.node_table import LEAF, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, BoolArray, IntArray, NodeTable
 from proofwood.problem.objectives import share_of
-from proofwood.problem.targets import Rewards, exact_dots
+from proofwood.problem.targets import Rewards
+from proofwood.problem.targets.base import exact_dots
 from proofwood.problem.whole_numbers import LARGEST_SUM
 
 
@@ -120,7 +121,9 @@ class LimitedRewards(Rewards):
 
     # ------------------------------------------------------------------------------------------------ costs of trees
 
-    def costs_at(self, table: NodeTable, weight: list[int], sums: list[list[int]]) -> tuple[list[int], list[Fraction]]:
+    def costs_at(
+        self, table: NodeTable, weight: list[int], sums: list[list[int]], costly: BoolArray
+    ) -> tuple[list[int], list[Fraction]]:
         """See the base class: leaves keep their labels, inner nodes get the best action without a budget."""
         free = self.limits.free(self.numbers.shape[1])
         labels = [max(free, key=lambda k, at=at: at[1 + k]) for at in sums]  # type: ignore[misc]
@@ -131,7 +134,7 @@ class LimitedRewards(Rewards):
     def alone(self, X: npt.ArrayLike) -> NodeTable:
         """See the base class: the best action without a budget for all rows."""
         table = NodeTable.leaf(0, self.width)
-        _, (sums,) = self.sums_at(table, X, self.exact_weights[0])
+        _, (sums,) = self.sums_at(table, apply(table, X), self.exact_weights[0])
         best = max(self.limits.free(len(sums) - 1), key=lambda k: sums[1 + k])
         return table.changed(label=[best], values=np.zeros((1, len(sums) - 1)))
 
@@ -147,8 +150,9 @@ class LimitedRewards(Rewards):
 
     def leaves(self, table: NodeTable, X: npt.ArrayLike) -> Leaves:
         """The leaves of a tree and what each action costs there."""
-        weight, sums = self.sums_at(table, X, self.exact_weights[0])
-        rows = np.bincount(apply(table, X), minlength=table.n_nodes)
+        leaf = apply(table, X)
+        weight, sums = self.sums_at(table, leaf, self.exact_weights[0])
+        rows = np.bincount(leaf, minlength=table.n_nodes)
         nodes = np.flatnonzero(table.feature == LEAF).tolist()
         losses = [[sums[node][0] - action for action in sums[node][1:]] for node in nodes]
         return Leaves(nodes, losses, [weight[node] for node in nodes], [int(rows[node]) for node in nodes])

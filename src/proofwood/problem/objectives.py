@@ -156,6 +156,10 @@ class Prices:
         """Real weight by which costs are divided when they are reported."""
         return Fraction(1)
 
+    def shown(self, cost: Fraction) -> float:
+        """The cost of a model as an objective."""
+        return float(cost)
+
     def least(self, lower: int) -> Fraction:
         """Lower bound to report, if ``lower`` is a lower bound on the integer costs of all models."""
         return self.least_weight(lower) / self.per
@@ -167,7 +171,7 @@ class Prices:
         """
         if not self.exact:
             return rounded_up(self.most_weight(upper) / self.per), rounded_down(self.least(min(lower, upper)))
-        objective = float(self.in_weight(upper) / self.per)
+        objective = self.shown(self.in_weight(upper) / self.per)
         return objective, objective if lower == upper else rounded_down(self.least(lower))
 
     def leaf_weight(self, share: float, *, surely: bool = False) -> int:
@@ -346,7 +350,10 @@ class SumCost(Prices):
                 f"alpha={alpha!r} is not a price: expected a share of what a single leaf costs, from 0 (leaves are "
                 "free) to 1, such as 0.01"
             )
-        price = share * alone
+        return self.at_price(share * alone, most=most)
+
+    def at_price(self, price: Fraction, *, most: int) -> SumCost:
+        """The same cost with the real price of a leaf."""
         error_price, leaf_price = 1, math.floor(price / self.cost_unit)
         if self.largest:
             error_price, leaf_price = integer_prices(price / self.cost_unit, self.largest, LARGEST_TOTAL)
@@ -361,7 +368,11 @@ class SumCost(Prices):
             raise ValueError(
                 f"max_gap={max_gap!r} is not a gap: expected a share of what a single leaf costs, from 0 to less than 1"
             )
-        return math.floor(share * alone * self.error_price / self.cost_unit)
+        return self.units_of(share * alone)
+
+    def units_of(self, cost: Fraction) -> int:
+        """A real cost as an integer cost, rounded down."""
+        return math.floor(cost * self.error_price / self.cost_unit)
 
     def of_tree(self, loss: int, n_leaves: int) -> int:
         """Integer cost of a tree of ``n_leaves`` leaves that cost ``loss`` units."""
@@ -395,6 +406,10 @@ class SumCost(Prices):
             most = (root_above(most) + self.distance) ** 2
         return most
 
+    def shown(self, cost: Fraction) -> float:
+        """The cost of a tree as an objective, rounded up: no tree costs more than its objective."""
+        return rounded_up(cost)
+
     def real_cost(self, cost: Fraction, size: int) -> Fraction:
         """Cost of a tree whose leaves cost ``cost`` and that has ``size`` leaves beyond the first."""
         return cost + self.real_price * size
@@ -418,7 +433,7 @@ def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *,
 
     If integer costs are exact, a model is optimal if ``upper`` and ``lower`` are equal. Otherwise the objective is the
     real cost that ``real`` counts, and the bound allows for the rounding. The status is then "optimal" only if
-    objective and bound are equal.
+    objective and bound are equal. Equal ones are rounded alike; otherwise the bound is rounded down.
 
     Parameters
     ----------
@@ -435,8 +450,8 @@ def proof(cost: Prices, upper: int, lower: int, real: Callable[[], Fraction], *,
     if counted < least:
         raise AssertionError(f"a model costs {float(counted)}, less than the proved lower bound {float(least)}")
     if counted == least:
-        return Proof(float(counted), float(counted), Status.OPTIMAL)
-    return Proof(float(counted), rounded_down(least), open_status)
+        return Proof(cost.shown(counted), cost.shown(counted), Status.OPTIMAL)
+    return Proof(cost.shown(counted), rounded_down(least), open_status)
 
 
 def least_integer(weight: Fraction, cost: Prices, *, surely: bool = False) -> int:

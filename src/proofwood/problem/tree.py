@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
+from proofwood.exceptions import DataError
 from proofwood.hints import parameter
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
 from proofwood.problem.objectives import IntegerWeights, Rounding, SumCost, TreeCost, integer_weights, share_of
-from proofwood.problem.targets import Classes, SumTarget, Target
+from proofwood.problem.targets import Classes, RoundedTarget, SumTarget, Target
 
 MAX_DEPTH = 20
+LARGEST_COST = 2.0**1000
 # The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
 # over all sets is cheap up to this number: decisions/0019-sets-of-levels.
 SETS_ANYWHERE = 12
@@ -136,14 +138,15 @@ class TreeProblem:
         ----------
         X, sample_weight, max_depth, min_samples_leaf, min_weight_fraction_leaf : as in :meth:`from_arrays`
         targets : (n_samples,) or (n_samples, k) numbers
-        make : the kind of target, such as ``Numbers``
+        make : the kind of target, such as ``Numbers``, or what makes it of the numbers and weights of rows of positive
+            weight
         alpha : price of a leaf beyond the first as a share of what a single leaf costs, in [0, 1]
         max_gap : a share of what a single leaf costs, in [0, 1)
 
         Raises
         ------
         ValueError
-            If a value is outside its range; the message gives the range.
+            If a value is outside its range, or a cost beyond float64; the message gives the range.
         """
         numbers = np.asarray(targets, dtype=np.float64)
         X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
@@ -159,7 +162,12 @@ class TreeProblem:
             kept=kept,
             rounding=weights.rounding,
         )
-        alone = problem.real_cost(target.refreshed(target.alone(X), X, problem.real_weights))
+        alone = problem.real_cost(target.alone(X))
+        if alone >= LARGEST_COST:
+            raise DataError(
+                f"a single leaf costs more than {LARGEST_COST:.3g} ({target.named}), which float64 cannot add: divide "
+                "the target or sample_weight by a power of ten"
+            )
         cost = cost.at_share(alpha, alone, most=min(kept.size, 2 ** int(max_depth)) - 1)
         return replace(
             problem,
@@ -167,6 +175,21 @@ class TreeProblem:
             min_leaf_weight=cost.leaf_weight(min_weight_fraction_leaf),
             max_gap=cost.gap_of(max_gap, alone),
         )
+
+    def rescaled(self, by: int) -> TreeProblem:
+        """The same problem, of a rounded target, with a unit of cost that is 2 to the power ``by`` as large.
+
+        Raises
+        ------
+        TypeError
+            If costs are not rounded.
+        """
+        if not isinstance(self.target, RoundedTarget) or not isinstance(self.cost, SumCost):
+            raise TypeError(f"costs of {type(self.target).__name__} have one unit")
+        target = self.target.rescaled(by)
+        cost = target.prices(slack=self.cost.slack).at_price(self.cost.real_price, most=self.cost.most)
+        gap = cost.units_of(self.cost.in_weight(self.max_gap))
+        return replace(self, target=target, cost=cost, max_gap=gap)
 
     def capped(self, most: float) -> TreeProblem:
         """The same problem with row weights and the price of a leaf cut to ``most``, if they are above it.

@@ -53,8 +53,10 @@ from proofwood import (
     Explainer,
     MinimalTreeClassifier,
     OptimalBDDClassifier,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
     OptimalTreeCV,
+    OptimalTreeRegressor,
     born_again,
     proved_rules,
     register_reader,
@@ -245,6 +247,11 @@ def test_calibrations_are_explained_as_they_predict(inner: Callable[[], Any], en
 # ------------------------------------------------------------------------------------------------------------- numbers
 
 REGRESSORS: dict[str, Callable[[], Any]] = {
+    "optimal tree of numbers": lambda: OptimalTreeRegressor(2),
+    "bagged optimal trees of numbers": lambda: BaggingRegressor(OptimalTreeRegressor(2), 3, random_state=0),
+    "votes with an optimal tree of numbers": lambda: VotingRegressor(
+        [("a", OptimalTreeRegressor(2)), ("b", DecisionTreeRegressor(max_depth=3))]
+    ),
     "bagged forests": lambda: BaggingRegressor(RandomForestRegressor(3, max_depth=3), 2, random_state=0),
     "bagged boosting of some columns": lambda: BaggingRegressor(
         GradientBoostingRegressor(n_estimators=3), 2, max_features=0.7, random_state=0
@@ -292,6 +299,21 @@ def test_regressors_of_regressors_are_explained_as_they_predict(name: str) -> No
         assert (above.abductive(X[[row]]).prediction == above.model.outcome.labels[1]) is bool(
             np.asarray(model.predict(X[[row]])).ravel()[0] >= level
         )
+
+
+def test_the_actions_of_a_policy_are_its_classes() -> None:
+    X, _, score = _rows(2, 5)
+    rewards = np.column_stack([np.zeros(score.size), score, X[:, 2]])
+    model = OptimalPolicyTree(2).fit(X, rewards)
+    converted = explained(model, X=X)
+    rows = np.concatenate([sample_rows(converted, 300, 1), X])
+    for row in range(0, 120, 30):
+        found = Explainer(converted).abductive(X[[row]])
+        others = rows.copy()
+        others[:, list(found.features)] = X[row, list(found.features)]
+        assert set(model.predict(others)) == {found.prediction} == set(model.predict(X[[row]]))
+    with pytest.raises(TypeError, match="no probabilities"):
+        Explainer(model, confidence=0.8)
 
 
 @pytest.mark.needs("xgboost", "lightgbm")

@@ -370,7 +370,7 @@ class _Search:
 
     def _report(self, lower: Fraction) -> None:
         cost, seconds = self.best.cost, time.monotonic() - self.started
-        objective = float(cost)
+        objective = self.cost.shown(cost)
         event = ProgressEvent(seconds, objective, objective if lower >= cost else max(0.0, rounded_down(lower)))
         if self.trace and event.lower_bound < self.trace[-1].lower_bound:
             event = replace(event, lower_bound=self.trace[-1].lower_bound)
@@ -387,7 +387,7 @@ class _Search:
             raise AssertionError(
                 f"the tree costs {float(self.problem.real_cost(model))}, but was counted {float(cost)}"
             )
-        objective, stopped_by = float(cost), STOPPED_BY[self.stopped]
+        objective, stopped_by = self.cost.shown(cost), STOPPED_BY[self.stopped]
         bound = objective if lower >= cost else max(0.0, rounded_down(lower))
         gap = cost - lower
         if gap <= 0:

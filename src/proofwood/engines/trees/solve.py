@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,8 @@ from proofwood.model.reshape import preorder, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.objectives import SumCost, TreeCost, proof
-from proofwood.problem.targets import Classes
+from proofwood.problem.targets import Classes, RoundedTarget
+from proofwood.problem.targets.base import bits_of
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
@@ -49,6 +52,10 @@ _CLAIM = (
     "canonical",
     "start_upper",
 )  # settings that records depend on; the others change how soon something is found
+_NEW_UNIT = ("choose another unit", "unit of cost is too small")  # what the native search says
+_COARSER = (5, 10, 20, 40)  # powers of two by which units grow
+_CLOSE = Fraction(1, 10**9)  # of the objective: rounding that adds no more is fine
+_FINER = 11  # powers of two by which units shrink at most: a single leaf costs less than 2**58 units
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -108,7 +115,8 @@ def solve(
     """
     result = _search(problem, options, limits, start, progress, checkpoint)
     try:
-        return _lightened(result, problem, options, limits, progress, checkpoint)
+        result = _lightened(result, problem, options, limits, progress, checkpoint)
+        return _refined(result, problem, options, limits, progress, checkpoint)
     except ENDED:  # the result so far remains valid
         return result
 
@@ -162,7 +170,66 @@ def _lightened(
     return result
 
 
+def _refined(
+    result: Result,
+    problem: TreeProblem,
+    options: SearchOptions,
+    limits: Limits,
+    progress: Progress | None,
+    checkpoint: SearchFile | None,
+) -> Result:
+    """Return ``result``. If costs far below that of a single leaf were rounded too coarsely, search in a finer unit."""
+    cost, known = problem.cost, result.model
+    if not isinstance(problem.target, RoundedTarget) or not isinstance(cost, SumCost) or problem.max_gap > 0:
+        return result
+    if result.status is not Status.WITHIN_GAP or known is None or result.stats.stopped_by is not None:
+        return result
+    near = _CLOSE * Fraction(result.objective) or Fraction(1, 2**2000)
+    bits = min(bits_of(cost.slack * cost.cost_unit / near), _FINER)
+    finer = problem.rescaled(-bits) if bits > 0 else problem
+    if finer.cost.in_weight(1) >= cost.in_weight(1):
+        return result
+    again = _search(finer, options, left_after(result, limits), known, progress, checkpoint)
+    best = again if again.objective <= result.objective else result
+    lower = min(best.objective, max(result.lower_bound, again.lower_bound))
+    seconds = result.stats.seconds + again.stats.seconds
+    return replace(
+        best,
+        lower_bound=lower,
+        status=Status.OPTIMAL if again.status is Status.OPTIMAL else Status.WITHIN_GAP,
+        trace=ended(list(result.trace), ProgressEvent(seconds, best.objective, lower)),
+        stats=replace(again.stats, seconds=seconds, stopped_by=ended_by(again.stats.stopped_by, complete=True)),
+    )
+
+
 def _search(
+    problem: TreeProblem,
+    options: SearchOptions,
+    limits: Limits,
+    start: NodeTable | None,
+    progress: Progress | None,
+    checkpoint: SearchFile | None,
+) -> Result:
+    """Search, and again in coarser units while a cost by logarithms is too close to a whole number of units."""
+    began = time.monotonic()
+    for by in _COARSER:
+        try:
+            return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
+        except ValueError as error:
+            if not any(said in str(error) for said in _NEW_UNIT):
+                raise
+            problem = problem.rescaled(by)  # what is whole stays whole in finer units
+    return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
+
+
+def _left(limits: Limits, began: float) -> Limits:
+    """The limits of a search that follows what began at a time of ``time.monotonic()``."""
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(0.0, limits.seconds - (time.monotonic() - began)))
+
+
+def _search_once(
     problem: TreeProblem,
     options: SearchOptions,
     limits: Limits,
@@ -177,7 +244,7 @@ def _search(
     recorded = None
     if checkpoint is not None:
         claim = repr([(name, settings.get(name)) for name in _CLAIM])
-        recorded = Recorded(checkpoint, digest(problem.weights, claim), _RECORDS)
+        recorded = Recorded(checkpoint, digest(problem.weights, claim, *_target_of(problem)), _RECORDS)
     try:
         found = _run(problem, settings, limits, _reporter(progress, problem.cost), recorded)
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
@@ -185,6 +252,14 @@ def _search(
     if recorded is not None and "proved" in found:
         completed(lambda: recorded.keep(found["proved"]))
     return completed(lambda: _result(found, problem, start, options))
+
+
+def _target_of(problem: TreeProblem) -> list[Any]:
+    """What costs in records are counted from, where it is not a class."""
+    if isinstance(problem.target, Classes):
+        return []
+    given = problem.target.native(problem.cost.error_price)
+    return [f"{given['task']} {given['shift']}", given["numbers"]]
 
 
 def bound(

@@ -12,7 +12,7 @@ import numpy as np
 from proofwood.data.columns import Column
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
-from proofwood.ensembles.forest import DOUBLE, OTHER, Forest, Link, ScoredTree, merged, summing_noise
+from proofwood.ensembles.forest import DOUBLE, NO_CLASSES, OTHER, Forest, Link, ScoredTree, merged, summing_noise
 from proofwood.ensembles.readers.categories import as_codes, as_numbers, of_numbers
 from proofwood.ensembles.readers.reading import Adapted, column_names, numbers
 from proofwood.ensembles.readers.register import SHARES, SURE, Asked, names_of, register
@@ -62,8 +62,9 @@ def tree_of(table: NodeTable, value: FloatArray) -> ScoredTree:
     )
 
 
-def from_classifier(model: Any, asked: Asked) -> Adapted:
-    """Read a fitted classifier of proofwood as one tree of votes, or of probabilities on request, without rounding.
+def from_learner(model: Any, asked: Asked) -> Adapted:
+    """Read a fitted model of proofwood without rounding: as one tree of votes, or of probabilities on request; of
+    numbers, if leaves predict numbers. The classes of a policy are its actions.
 
     A column may hold missing values if it did so in training, or if the model does not test it; for other columns, the
     training rows do not say where a missing value should go.
@@ -76,8 +77,18 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
     table: NodeTable = model.model_
     names = column_names(names_of(model), model.n_features_in_, asked.names)
     schema: Schema = model.schema_
-    shares = asked.vote in SHARES
-    value = evaluate.node_probabilities(table) if shares else np.eye(table.n_classes)[table.label]
+    numbers_only = model._answers is None
+    shares = asked.vote in SHARES and table.values is None
+    predict: Callable[[Any], Any]
+    output: Callable[[Any], Any] | None
+    if numbers_only:
+        value = np.asarray(table.values)
+        predict = output = partial(_numbers, table)
+    else:
+        value = evaluate.node_probabilities(table) if shares else np.eye(table.n_labels)[table.label]
+        predict, output = partial(evaluate.predict, table), partial(evaluate.probabilities, table) if shares else None
+    if asked.vote == SURE and table.values is not None:
+        raise TypeError(f"a confidence was given for an {type(model).__name__}, which has no probabilities")
     if asked.vote == SURE and not np.array_equal(value.argmax(axis=1)[_leaves(table)], table.label[_leaves(table)]):
         raise TypeError(
             f"a confidence was given for an {type(model).__name__} that in some leaves does not predict the most "
@@ -86,19 +97,25 @@ def from_classifier(model: Any, asked: Asked) -> Adapted:
     tested = set(table.tested_columns)
     forest = Forest(
         trees=(tree_of(table, value),),
-        base=np.zeros(table.n_classes),
-        classes=model.classes_,
+        base=np.zeros(value.shape[1]),
+        classes=NO_CLASSES if numbers_only else model._answers,
         n_columns=len(names),
         noise=0.0,
-        predict=partial(evaluate.predict, table),
+        predict=predict,
         takes_missing=np.array([j in schema.gaps or j not in tested for j in range(len(names))], dtype=bool),
-        link=Link() if shares else None,
-        output=partial(evaluate.probabilities, table) if shares else None,
+        link=Link() if shares or numbers_only else None,
+        output=output,
     )
     texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
     adapted, numbered = _adapted(forest, names, texts, model._rows)
     inputs = tuple(_shown(given, column) for given, column in zip(adapted.inputs, schema.columns, strict=True))
     return replace(adapted, inputs=inputs, table=_table_of(schema, numbered, names))
+
+
+def _numbers(table: NodeTable, X: Any) -> FloatArray:
+    """(n_rows,) the numbers that leaves predict."""
+    assert table.values is not None
+    return np.asarray(table.values[evaluate.apply(table, X), 0])
 
 
 def _leaves(table: NodeTable) -> Any:
@@ -272,9 +289,12 @@ register(
             "MinimalTreeClassifier",
             "OptimalBDDClassifier",
             "OptimalDiagramClassifier",
+            "OptimalTreeRegressor",
+            "OptimalPolicyTree",
+            "OptimalSurvivalTree",
         )
     ),
-    from_classifier,
+    from_learner,
     words="univariate tree, diagram or ensemble of proofwood",
     votes=True,
 )

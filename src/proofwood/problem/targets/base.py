@@ -1,36 +1,29 @@
-"""Targets of trees: what rows are to be told apart by, what a leaf costs, and how the native search gets them."""
+"""What all targets have in common, and classes."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import apply, predict
-from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
-from proofwood.model.sums import root_above
 from proofwood.problem.objectives import IntegerWeights, SumCost
-from proofwood.problem.whole_numbers import (
-    LARGEST_SUM,
-    WholeNumbers,
-    exact_integers,
-    multiples,
-    power_of_two_above,
-    whole_numbers,
-    whole_weights,
-)
+from proofwood.problem.whole_numbers import LARGEST_SUM, WholeNumbers, exact_integers, whole_numbers, whole_weights
 
 UNIT_BITS = 46
 """A unit of rounded costs is at least 2 to this power times smaller than the cost of a single leaf: finer ones leave
 more sides open to rounding, coarser ones a wider gap: decisions/0093-tasks."""
 LARGEST_SHIFT = 60
+Integers = npt.NDArray[Any]
+"""Whole numbers: int64, or Python integers where these exceed it."""
 
 
 class Target(ABC):
@@ -190,6 +183,11 @@ class SumTarget(Target):
         """See the base class."""
         return 1
 
+    @property
+    def columns(self) -> IntArray:
+        """(n_rows,) column of the weights of a node table to which a row is added."""
+        return np.zeros(self.n_rows, dtype=np.int64)
+
     @cached_property
     def whole(self) -> WholeNumbers:
         """The numbers as whole numbers, row after row: what they are read as does not depend on the weights."""
@@ -221,8 +219,8 @@ class SumTarget(Target):
         """The most that a row of weight 1 can cost if its weight is rounded; 0 if weights are not rounded for costs."""
 
     @abstractmethod
-    def row_sums(self) -> list[npt.NDArray[Any]]:
-        """(n_rows,) whole numbers of ``exactly``, per sum, of rows of weight 1."""
+    def row_sums(self) -> list[Integers]:
+        """(n_rows,) whole numbers, per sum, of rows of weight 1."""
 
     @abstractmethod
     def loss_of(self, weight: int, sums: list[int]) -> Fraction:
@@ -232,14 +230,23 @@ class SumTarget(Target):
     def values_of(self, weight: int, sums: list[int]) -> list[float]:
         """What such a leaf predicts."""
 
+    def costly(self, leaf: IntArray, n_nodes: int) -> BoolArray:
+        """(n_nodes,) whether a node has rows that may cost something together."""
+        return np.bincount(leaf, minlength=n_nodes) > 0
+
     def label_of(self, sums: list[int]) -> int:
         """The label of such a leaf: 0, if it predicts numbers."""
         return 0
 
-    def costs_at(self, table: NodeTable, weight: list[int], sums: list[list[int]]) -> tuple[list[int], list[Fraction]]:
-        """The label of each node, and what a leaf with it costs there."""
+    def costs_at(
+        self, table: NodeTable, weight: list[int], sums: list[list[int]], costly: BoolArray
+    ) -> tuple[list[int], list[Fraction]]:
+        """The label of each node, and what a leaf with it costs there; 0 where a node is not ``costly``."""
         none = Fraction(0)
-        losses = [self.loss_of(*node) if node[0] else none for node in zip(weight, sums, strict=True)]
+        losses = [
+            self.loss_of(*node) if node[0] and costs else none
+            for *node, costs in zip(weight, sums, costly.tolist(), strict=True)
+        ]
         return [self.label_of(of_node) for of_node in sums], losses
 
     def alone(self, X: npt.ArrayLike) -> NodeTable:
@@ -257,7 +264,7 @@ class SumTarget(Target):
         """
 
     @cached_property
-    def exactly(self) -> tuple[npt.NDArray[Any], Fraction, int]:
+    def exactly(self) -> tuple[Integers, Fraction, int]:
         """(n_rows, k) whole numbers without rounding, their unit, and their zero."""
         if self.whole.error == 0:
             return self.whole.values.reshape(self.numbers.shape), self.whole.unit, self.whole.zero
@@ -265,10 +272,9 @@ class SumTarget(Target):
         return values.reshape(self.numbers.shape), unit, 0
 
     @cached_property
-    def exact_weights(self) -> tuple[npt.NDArray[Any], Fraction]:
+    def exact_weights(self) -> tuple[Integers, Fraction]:
         """(n_rows,) whole numbers that equal the real weights, and their unit."""
-        values, unit, rounding = self.weights
-        return (values, unit) if rounding is None else exact_integers(rounding.weights)
+        return exact_weights(self.weights)
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -302,11 +308,8 @@ class SumTarget(Target):
             shift=self.weighted.moved.shift,
         )
 
-    def sums_at(
-        self, table: NodeTable, X: npt.ArrayLike, weights: npt.NDArray[Any]
-    ) -> tuple[list[int], list[list[int]]]:
+    def sums_at(self, table: NodeTable, leaf: IntArray, weights: Integers) -> tuple[list[int], list[list[int]]]:
         """The weight and the weighted sums of the rows at each node, exactly."""
-        leaf = apply(table, X)
         at_nodes = []
         for numbers in (np.ones(self.n_rows, dtype=np.int64), *self.row_sums()):
             at = exact_dots(numbers, weights, leaf, table.n_nodes)
@@ -318,12 +321,11 @@ class SumTarget(Target):
 
     def loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntegerWeights) -> Fraction:
         """See the base class."""
-        values, unit, rounding = weights
-        exactly, unit = (values, unit) if rounding is None else exact_integers(rounding.weights)
-        weight, sums = self.sums_at(table, X, exactly)
-        _, losses = self.costs_at(table, weight, sums)
-        leaves = np.flatnonzero(table.feature == LEAF).tolist()
-        return unit * sum((losses[leaf] for leaf in leaves), Fraction(0))
+        exactly, unit = exact_weights(weights)
+        leaf = apply(table, X)
+        weight, sums = self.sums_at(table, leaf, exactly)
+        _, losses = self.costs_at(table, weight, sums, self.costly(leaf, table.n_nodes))
+        return unit * sum((losses[node] for node in np.flatnonzero(table.feature == LEAF).tolist()), Fraction(0))
 
     def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
         """See the base class."""
@@ -331,13 +333,15 @@ class SumTarget(Target):
 
     def refreshed(self, table: NodeTable, X: npt.ArrayLike, weights: FloatArray) -> NodeTable:
         """See the base class."""
-        counted = refresh(table, X, np.zeros(self.n_rows, dtype=np.int64), 1, weights)
+        counted = refresh(table, X, self.columns, self.width, weights)
         whole, unit = whole_weights(weights)
-        weight, sums = self.sums_at(table, X, whole)
+        leaf = apply(table, X)
+        weight, sums = self.sums_at(table, leaf, whole)
         at_nodes = list(zip(weight, sums, strict=True))
+        costly = (table.feature != LEAF) | self.costly(leaf, table.n_nodes)
         values = [self.values_of(*node) if node[0] else [] for node in at_nodes]
         known = next(one for one in values if one)  # the root has rows
-        labels, losses = self.costs_at(table, weight, sums)
+        labels, losses = self.costs_at(table, weight, sums, costly)
         return counted.changed(
             values=np.array([one or known for one in values]),
             loss=np.array([float(unit * loss) for loss in losses]),
@@ -345,164 +349,79 @@ class SumTarget(Target):
         )
 
 
-def exact_dots(numbers: npt.NDArray[Any], weights: npt.NDArray[Any], cell: IntArray, n_cells: int) -> list[int]:
-    """The sums of products of whole numbers in each cell, which may exceed 64 bits."""
-    largest = [int(max(array.max(initial=0), -array.min(initial=0))) for array in (numbers, weights)]
-    small = largest[0] * largest[1] * max(1, numbers.size) < 2**63
-    products = numbers.astype(np.int64 if small else object) * weights.astype(np.int64 if small else object)
-    sums = np.zeros(n_cells, dtype=products.dtype)
-    np.add.at(sums, cell, products)
-    return [int(total) for total in sums]
+@dataclass(frozen=True, eq=False)
+class RoundedTarget(SumTarget):
+    """A sum target whose costs are no whole numbers: the native search rounds them down to whole units.
 
+    Parameters
+    ----------
+    unit_bits : a unit is about 2 to this power times smaller than the cost of a single leaf
+    """
 
-# ------------------------------------------------------------------------------------------------------- numbers
+    unit_bits: int = UNIT_BITS
 
-
-class Numbers(SumTarget):
-    """Numbers: a row costs the square of its distance from the mean of its leaf."""
-
-    task = "squared_error"
-    named = "squared error"
     rounded = True
 
+    @property
+    @abstractmethod
+    def cost_of_one(self) -> Fraction:
+        """Real cost, per unit of weight, of a cost of 1 in the numbers of the native search."""
+
+    @abstractmethod
+    def counted_at(self, leaf: IntArray, n_nodes: int) -> Fraction:
+        """What a tree costs in the numbers of the native search, or just less."""
+
+    @property
+    def least_shift(self) -> int:
+        """A unit of the native search is at least 2 to this power."""
+        return -LARGEST_SHIFT
+
     @cached_property
-    def weighted(self) -> Weighted:
-        """See the base class."""
-        values, weights = self.whole.values, self.weights.values
-        if self.fits:
-            return Weighted((values * weights).reshape(-1, 1), self.whole.unit, Moved())
-        numbers, base = self.from_middle
-        away = numbers[:, 0]
-        largest = Fraction(float(np.abs(away).max()))
-        if largest:  # of a scale at which neither products nor their sum leave float64
-            largest *= Fraction(float(np.sum(np.abs(away) / float(largest) * weights)))
-        unit = power_of_two_above(largest / (LARGEST_SUM // 2))
-        rounded = multiples(away, unit, weights.astype(np.float64))
-        unit *= base
-        # Each number moves by a unit or less, over its weight; its own cost is rounded up.
-        squared = unit**2 * Fraction(float(np.sum(1 / weights.astype(np.float64)) * (1 + 1e-9)))
-        squared *= self.weights.unit
-        own = unit**2 * self.n_rows * self.weights.unit
-        return Weighted(rounded.reshape(-1, 1), unit, Moved(root_above(squared), own))
+    def bits(self) -> int:
+        """A single leaf costs less than 2 to this power."""
+        return bits_of(self.counted_at(np.zeros(self.n_rows, dtype=np.int64), 1))
 
     @cached_property
     def shift(self) -> int:
         """A unit of the native search is 2 to this power."""
-        root = self._counted_at(np.zeros(self.n_rows, dtype=np.int64), 1)
-        bits = math.floor(root).bit_length()
-        return min(LARGEST_SHIFT, max(-LARGEST_SHIFT, bits - UNIT_BITS))
+        return min(LARGEST_SHIFT, max(self.least_shift, self.bits - self.unit_bits))
 
-    def _counted_at(self, leaf: IntArray, n_nodes: int) -> Fraction:
-        """What a tree costs, in squares of the unit of the weighted numbers."""
-        weights, z = self.weights.values, self.weighted.values[:, 0]
-        large = z.astype(object) if int(np.abs(z).max(initial=0)) >= 2**31 else z
-        own = (large * large + (weights - 1)) // weights
-        ones = np.ones(self.n_rows, dtype=np.int64)
-        total = Fraction(sum(exact_dots(own, ones, leaf, n_nodes)))
-        sums, sizes = exact_dots(z, ones, leaf, n_nodes), exact_dots(weights, ones, leaf, n_nodes)
-        return total - sum((Fraction(s * s, w) for s, w in zip(sums, sizes, strict=True) if w), Fraction(0))
-
-    def counted(self, leaf: IntArray, n_nodes: int) -> int:
-        """See the base class."""
-        return math.floor(self._counted_at(leaf, n_nodes) / Fraction(2) ** self.shift)
+    def rescaled(self, by: int) -> Self:
+        """The same target with a unit that is 2 to the power ``by`` as large, within limits."""
+        return replace(self, unit_bits=self.bits - self.shift - by)
 
     @property
     def unit(self) -> Fraction:
         """See the base class."""
-        return Fraction(2) ** self.shift * self.weighted.unit**2
-
-    def row_sums(self) -> list[npt.NDArray[Any]]:
-        """See the base class."""
-        numbers = self.exactly[0][:, 0]
-        small = numbers.dtype != object and int(np.abs(numbers).max(initial=0)) < 2**31
-        return [numbers, (numbers if small else numbers.astype(object)) ** 2]
-
-    def loss_of(self, weight: int, sums: list[int]) -> Fraction:
-        """See the base class."""
-        return (sums[1] - Fraction(sums[0] ** 2, weight)) * self.exactly[1] ** 2
-
-    def values_of(self, weight: int, sums: list[int]) -> list[float]:
-        """See the base class."""
-        _, unit, zero = self.exactly
-        return [float((Fraction(sums[0], weight) + zero) * unit)]
-
-    @property
-    def spread(self) -> Fraction:
-        """See the base class."""
-        numbers, unit, _ = self.exactly
-        return Fraction(int(numbers.max()) - int(numbers.min())) ** 2 * unit**2
-
-
-class Rewards(SumTarget):
-    """Rewards of actions: a row costs the reward of its best action less that of the action of its leaf."""
-
-    task = "policy"
-    named = "lost reward"
-
-    @cached_property
-    def weighted(self) -> Weighted:
-        """See the base class."""
-        if self.fits:
-            whole = self.whole.values.reshape(self.numbers.shape)
-            lost = whole.max(axis=1, keepdims=True) - whole
-            return Weighted(lost * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
-        rounding = self.weights.rounding
-        weights = self.weights.values.astype(np.float64) if rounding is None else rounding.weights
-        # Counted from the numbers themselves, each difference is off by a part of itself, whatever rows have in common.
-        exact = self.whole.error == 0
-        numbers, base = self.from_middle if exact else (self.numbers, Fraction(1))
-        losses = numbers.max(axis=1, keepdims=True) - numbers
-        largest = Fraction(float(losses.max()))
-        if largest:  # as above
-            largest *= Fraction(float(np.sum(losses.max(axis=1) / float(largest) * weights)))
-        unit = power_of_two_above(largest / (LARGEST_SUM // (2 * self.room)))
-        values = multiples(losses, unit, weights[:, np.newaxis])
-        unit *= base
-        # half a unit by rounding, and less than that by the two operations in float64
-        per_weight = unit * (self.weights.unit if rounding is None else 1)
-        unit = unit if rounding is None else unit / self.weights.unit
-        return Weighted(values, unit, Moved(shift=2 * per_weight * self.n_rows))
-
-    @property
-    def unit(self) -> Fraction:
-        """See the base class."""
-        return self.weighted.unit
+        return Fraction(2) ** self.shift * self.cost_of_one
 
     def counted(self, leaf: IntArray, n_nodes: int) -> int:
         """See the base class."""
-        ones = np.ones(self.n_rows, dtype=np.int64)
-        return sum(
-            map(min, zip(*(exact_dots(losses, ones, leaf, n_nodes) for losses in self.weighted.values.T), strict=True))
-        )
+        return math.floor(self.counted_at(leaf, n_nodes) / Fraction(2) ** self.shift)
 
-    def row_sums(self) -> list[npt.NDArray[Any]]:
-        """See the base class."""
-        numbers = self.exactly[0]
-        return [numbers.max(axis=1), *numbers.T]
 
-    def loss_of(self, weight: int, sums: list[int]) -> Fraction:
-        """See the base class."""
-        best, *actions = sums
-        return (best - max(actions)) * self.exactly[1]
+def exact_weights(weights: IntegerWeights) -> tuple[Integers, Fraction]:
+    """The real weights of rows as whole numbers of a unit."""
+    return (weights.values, weights.unit) if weights.rounding is None else exact_integers(weights.rounding.weights)
 
-    def values_of(self, weight: int, sums: list[int]) -> list[float]:
-        """See the base class."""
-        _, unit, zero = self.exactly
-        return [float((Fraction(total, weight) + zero) * unit) for total in sums[1:]]
 
-    def label_of(self, sums: list[int]) -> int:
-        """See the base class."""
-        return sums[1:].index(max(sums[1:]))
+def bits_of(value: Fraction) -> int:
+    """A power of two above a number: the least one, or the next; 0 for 0."""
+    if value >= 1:
+        return math.floor(value).bit_length()
+    return value.numerator.bit_length() - value.denominator.bit_length() + 1 if value else 0
 
-    def best_mean(self) -> tuple[Fraction, Fraction]:
-        """The mean reward of each row's best action, and the sum of the real weights."""
-        whole, unit_of_weight = self.exact_weights
-        numbers, unit, zero = self.exactly
-        none = np.zeros(self.n_rows, dtype=np.int64)
-        (best,), (weight,) = (exact_dots(one, whole, none, 1) for one in (numbers.max(axis=1), none + 1))
-        return (Fraction(best, weight) + zero) * unit, weight * unit_of_weight
 
-    @property
-    def spread(self) -> Fraction:
-        """See the base class."""
-        return Fraction(0)
+def products(numbers: Integers, weights: Integers) -> Integers:
+    """Whole numbers times weights, as int64 where the sum of all fits."""
+    largest = [int(max(array.max(initial=1), -array.min(initial=0))) for array in (numbers, weights)]
+    kind = np.int64 if largest[0] * largest[1] * max(1, numbers.size) < 2**63 else object
+    return np.asarray(numbers.astype(kind) * weights.astype(kind))
+
+
+def exact_dots(numbers: Integers, weights: Integers, cell: IntArray, n_cells: int) -> list[int]:
+    """The sums of products of whole numbers in each cell, which may exceed 64 bits."""
+    of_rows = products(numbers, weights)
+    sums = np.zeros(n_cells, dtype=of_rows.dtype)
+    np.add.at(sums, cell, of_rows)
+    return [int(total) for total in sums]

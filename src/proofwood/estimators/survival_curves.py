@@ -1,0 +1,162 @@
+"""Survival curves of groups of rows, and how well a model orders and foretells survival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.node_table import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A step function of time, constant from each time to before the next.
+
+    Parameters
+    ----------
+    x : (n,) ascending times
+    y : (n,) values from these times on
+    start : value before the first time
+    """
+
+    x: FloatArray
+    y: FloatArray
+    start: float
+
+    def __call__(self, times: npt.ArrayLike) -> FloatArray:
+        """The values at times."""
+        place = np.searchsorted(self.x, np.asarray(times, dtype=np.float64), side="right")
+        return np.concatenate([[self.start], self.y])[place]
+
+    def first_at_most(self, level: float) -> float | None:
+        """The first time from which the value is at most ``level``; None if there is none."""
+        below = np.flatnonzero(self.y <= level)
+        return float(self.x[below[0]]) if below.size else None
+
+
+@dataclass(frozen=True, eq=False)
+class Survival:
+    """What happened in a group of rows, as curves.
+
+    Parameters
+    ----------
+    survival : share that survives a time, by Kaplan and Meier [1]_
+    hazard : cumulative hazard, by Nelson and Aalen [2]_
+
+    References
+    ----------
+    .. [1] Kaplan, Meier (1958), Nonparametric Estimation from Incomplete Observations, JASA 53.
+    .. [2] Aalen (1978), Nonparametric Inference for a Family of Counting Processes, Annals of Statistics 6.
+    """
+
+    survival: Curve
+    hazard: Curve
+
+    @classmethod
+    def of(cls, times: FloatArray, events: BoolArray, weights: FloatArray) -> Self:
+        """The curves of rows.
+
+        Parameters
+        ----------
+        times : (n,) time until the event, or until the row was last seen
+        events : (n,) whether the event happened
+        weights : (n,) above 0
+        """
+        at, place = np.unique(times, return_inverse=True)
+        died = np.bincount(place, weights * events, at.size)
+        left = np.bincount(place, weights, at.size)
+        at_risk = np.cumsum(left[::-1])[::-1]
+        known = died > 0
+        share = np.minimum(died[known] / at_risk[known], 1.0)  # sums of weights round
+        return cls(Curve(at[known], np.cumprod(1 - share), 1.0), Curve(at[known], np.cumsum(share), 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curves as plain values, for a model file."""
+        return {
+            "times": self.survival.x.tolist(),
+            "survival": self.survival.y.tolist(),
+            "hazard": self.hazard.y.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Self:
+        """The curves from :meth:`to_dict`; ValueError if these are something else."""
+        try:
+            times, survival, hazard = (
+                np.array(saved[name], dtype=np.float64) for name in ("times", "survival", "hazard")
+            )
+        except (TypeError, KeyError, ValueError):
+            raise ValueError("a curve has no times, survival and hazard") from None
+        lengths = {part.shape for part in (times, survival, hazard)}
+        ascends = times.ndim == 1 and not np.any(np.diff(times) <= 0)
+        falls = bool(np.all((survival >= 0) & (survival <= 1))) and not np.any(np.diff(survival) > 0)
+        rises = bool(np.all((hazard >= 0) & np.isfinite(hazard))) and not np.any(np.diff(hazard) < 0)
+        if len(lengths) > 1 or not (ascends and falls and rises):
+            raise ValueError("a curve must have ascending times, survival that falls from 1, and hazard that rises")
+        return cls(Curve(times, survival, 1.0), Curve(times, hazard, 0.0))
+
+
+def concordance(times: FloatArray, events: BoolArray, risk: FloatArray) -> float:
+    """The share of comparable pairs that the risk orders rightly, a tied risk counts half [1]_; nan without pairs.
+
+    A pair is comparable if the row with the shorter time had its event then; of equal times, if one had it.
+
+    Parameters
+    ----------
+    times, events : (n,) as in :meth:`Survival.of`
+    risk : (n,) greater for an earlier event; the work is that of the number of different values
+
+    References
+    ----------
+    .. [1] Harrell, Califf, Pryor, Lee, Rosati (1982), Evaluating the Yield of Medical Tests, JAMA 247.
+    """
+    levels, code = np.unique(risk, return_inverse=True)
+    order = np.lexsort((~events, times))  # at equal times, events first: others are still at risk then
+    times, events, code = times[order], events[order], code[order]
+    later = np.bincount(code, minlength=levels.size).astype(np.int64)
+    right = tied = pairs = 0
+    start = 0
+    while start < times.size:
+        end = int(np.searchsorted(times, times[start], side="right"))
+        n_events = int(np.count_nonzero(events[start:end]))
+        np.subtract.at(later, code[start : start + n_events], 1)
+        died = np.bincount(code[start : start + n_events], minlength=levels.size)
+        lower = np.cumsum(later) - later
+        right += int(died @ lower)
+        tied += int(died @ later)
+        pairs += n_events * int(later.sum())
+        np.subtract.at(later, code[start + n_events : end], 1)
+        start = end
+    return (right + 0.5 * tied) / pairs if pairs else float("nan")
+
+
+def brier_scores(times: FloatArray, events: BoolArray, survival: FloatArray, at: FloatArray) -> FloatArray:
+    """(n_times,) mean squared error of survival at given times, rows weighted for censoring [1]_.
+
+    Parameters
+    ----------
+    times, events : (n,) as in :meth:`Survival.of`; their censored rows say how likely a row is seen that long
+    survival : (n, n_times) foretold share that survives
+    at : (n_times,) ascending
+
+    References
+    ----------
+    .. [1] Graf, Schmoor, Sauerbrei, Schumacher (1999), Assessment and comparison of prognostic classification schemes
+       for survival data, Statistics in Medicine 18.
+    """
+    censored = Survival.of(times, ~events, np.ones(times.size)).survival
+    place = np.searchsorted(censored.x, times, side="left")  # just before the time of the row
+    before = np.concatenate([[1.0], censored.y])[place]
+    here = censored(at)
+    found = np.empty(at.size)
+    for k, time in enumerate(at.tolist()):
+        died, alive = (times <= time) & events, times > time
+        errors = np.zeros(times.size)
+        errors[died] = survival[died, k] ** 2 / before[died]
+        if alive.any():
+            errors[alive] = (1 - survival[alive, k]) ** 2 / here[k]
+        found[k] = errors.mean()
+    return found
