@@ -355,8 +355,9 @@ def times_of(y: Any) -> FloatArray:
     if not any(flags):
         raise DataError(f"neither column of y is an event: {expected}")
     of_event = 0 if flags[0] else 1
-    if all(flags) and columns[1].dtype.kind == "b" and columns[0].dtype.kind != "b":
-        of_event = 1
+    if all(flags):  # a time is not 0, and is no truth value
+        signs = [(part == 0).any() or column.dtype.kind == "b" for part, column in zip(numbers, columns, strict=True)]
+        of_event = 1 if signs[1] and not signs[0] else 0
     events, times = numbers[of_event], numbers[1 - of_event]
     if np.any(times <= 0):
         row = int(np.argmax(times <= 0))
