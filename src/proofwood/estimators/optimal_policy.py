@@ -55,7 +55,8 @@ class OptimalPolicyTree(NumberLearner):
     budget : float in [0, 1], dict from action to such a share, or None
         At most this share of the training weight is given an action other than the first, or the actions of the dict.
         Prices of these actions find the tree and a bound for all trees within the budget; a gap that prices leave is
-        reported, with the status "feasible".
+        reported, with the status "feasible". ``alpha`` and ``max_gap`` are then shares of what the best action without
+        a budget loses.
     min_samples_action : int, default 1
         An action that the tree gives at all is given to at least so many training rows, without weights; more than 1
         for at most five actions. As with a budget, a gap may be left.

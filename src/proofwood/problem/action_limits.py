@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -243,7 +244,7 @@ def action_limits(budget: Any, least_rows: int, actions: list[Any]) -> ActionLim
     ValueError
         If an action or a share cannot be used; the message says what to do.
     """
-    if isinstance(budget, dict):
+    if isinstance(budget, Mapping):
         if not budget:
             raise ValueError("budget={} names no action: expected a share for at least one action, or None")
         named = [(_place(action, actions), share) for action, share in budget.items()]

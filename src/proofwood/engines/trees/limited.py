@@ -16,7 +16,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of
+from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of, completed
 from proofwood.engines.trees.last_tests import LabelledTree, LastTests
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, settings_of, table_of
@@ -160,7 +160,7 @@ class _Search:
         except ENDED as error:
             self.stopped = code_of(error)
             lower = Fraction(self.trace[-1].lower_bound if self.trace else 0)
-        return self._result(min(lower, self.best.cost))
+        return completed(lambda: self._result(min(lower, self.best.cost)))
 
     def _all_cases(self) -> Fraction:
         """A lower bound for all permitted trees; the best of those that were met is kept."""
@@ -271,7 +271,8 @@ class _Search:
         priced = target.priced(uses, prices, list(case.allowed))
         unit = target.loss_unit / priced.scale
         largest = max(1, int(priced.values.max(axis=1).sum()))
-        error_price, leaf_price = integer_prices(cost.real_price / unit, largest, LARGEST_TOTAL)
+        leaf = min(cost.real_price / unit, Fraction(largest + 1))  # more forbids no more splits
+        error_price, leaf_price = integer_prices(leaf, largest, LARGEST_TOTAL)
         lower, table = self._native(priced.values * error_price, leaf_price)
         self.rounded |= priced.error > 0
         spent = sum((p * use.most for p, use in zip(priced.prices, uses, strict=True)), Fraction(0))
