@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         PredictiveEquality,
     )
     from proofwood.estimators.date_parts import DateParts
+    from proofwood.estimators.doubly_robust import doubly_robust_rewards
     from proofwood.estimators.minimal_tree import MinimalTreeClassifier
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
@@ -137,6 +138,7 @@ __all__ = [
     "__version__",
     "born_again",
     "compare",
+    "doubly_robust_rewards",
     "explain_path",
     "export_graphviz",
     "export_text",
@@ -165,6 +167,7 @@ _HOME = {
     "Labels": "show.labels",
     "Limits": "result",
     "born_again": "explain.born_again",
+    "doubly_robust_rewards": "estimators.doubly_robust",
     "MaxSplits": "estimators.constraints",
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",

@@ -50,10 +50,11 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
         raise ValueError("feature_names contains the same name twice")
     _require_parameters(estimator)
     _require_flow(estimator.model_)
-    _require_losses(estimator.model_)
+    _require_losses(estimator.model_, covered=getattr(estimator, "min_samples_action", 1) > 1)
     _require_numbers(estimator)
     _require_edges(estimator.model_, estimator._low_weight)
     _require_limits(estimator)
+    _require_action_limits(estimator)
     _require_objective(estimator)
     _require_status(estimator)
     _require_trace(estimator.result_, _alone(estimator.model_))
@@ -129,12 +130,17 @@ def _require_flow(table: NodeTable) -> None:
         raise ValueError("the root has no training rows")
 
 
-def _require_losses(table: NodeTable) -> None:
-    """Raise ValueError if the leaves of a split cost more than the split would as a leaf, or losses are negative."""
+def _require_losses(table: NodeTable, *, covered: bool) -> None:
+    """Raise ValueError if the leaves of a split cost more than the split would as a leaf, or losses are negative.
+
+    ``covered``: leaves may cost more, for they may get an action only so that enough rows get it.
+    """
     if table.loss is None:
         return
     inner = np.flatnonzero(table.feature != LEAF)
     slack = LOSS_SHARE * float(table.loss[0])
+    if covered:
+        inner = inner[:0]
     if np.any(table.loss < 0) or np.any(
         table.loss[table.low[inner]] + table.loss[table.high[inner]] > table.loss[inner] + slack
     ):
@@ -156,7 +162,8 @@ def _require_numbers(estimator: ProvedLearner[Any]) -> None:
     if not isinstance(estimator, OptimalPolicyTree):
         return
     reached = np.flatnonzero(share > 0)
-    if np.any(table.values[reached, table.label[reached]] < table.values[reached].max(axis=1)):
+    free = estimator.budget is None and estimator.min_samples_action <= 1  # else a leaf may get another action
+    if free and np.any(table.values[reached, table.label[reached]] < table.values[reached].max(axis=1)):
         raise ValueError("label is not the action of the greatest mean reward in values")
     lost = math.fsum(table.loss[table.feature == LEAF].tolist()) if table.loss is not None else 0.0
     bound = estimator.value_ + (lost - estimator.lower_bound_) / _total(table)
@@ -190,6 +197,22 @@ def _require_limits(estimator: ProvedLearner[Any]) -> None:
     least = given.get("min_samples_leaf")
     if least is not None and table.n_splits and table.rows[table.feature == LEAF].min() < least:
         raise ValueError(f"a leaf holds fewer rows than min_samples_leaf={least}")
+
+
+def _require_action_limits(estimator: ProvedLearner[Any]) -> None:
+    """Raise ValueError if the leaves give an action more weight than its budget, or to too few rows."""
+    if not isinstance(estimator, OptimalPolicyTree):
+        return
+    table, limits = estimator.model_, estimator._limits_on(estimator.actions_.size)
+    ends = np.flatnonzero(table.feature == LEAF)
+    for budget in limits.budgets:
+        given = float(table.weight[ends, 0][np.array(budget.actions)[table.label[ends]]].sum())
+        if given > float(budget.share) * _total(table) + _tolerance(table):
+            share = f"{given / _total(table):.6g}"
+            raise ValueError(f"the leaves give {share} of the weight actions whose budget is {float(budget.share):g}")
+    rows = np.bincount(table.label[ends], table.rows[ends])
+    if np.any((rows > 0) & (rows < limits.least_rows)):
+        raise ValueError(f"an action is given to fewer rows than min_samples_action={limits.least_rows}")
 
 
 def _most_tests(given: dict[str, Any]) -> int | None:
