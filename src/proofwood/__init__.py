@@ -14,11 +14,13 @@ Every fitted model states what is proved: ``objective_``, ``lower_bound_``, ``ga
 Contents of the package:
 
 ===================  =====================================================================================
-``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
+``estimators``       scikit-learn estimators. Classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
                      :class:`MinimalTreeClassifier`, :class:`OptimalBDDClassifier`,
                      :class:`OptimalDiagramClassifier` and its constraints:
                      :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
-                     :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
+                     :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`. Of numbers:
+                     :class:`OptimalTreeRegressor`; of survival times: :class:`OptimalSurvivalTree`; of actions:
+                     :class:`OptimalPolicyTree`
 ``certificates``     reads and checks certificates, with NumPy and the standard library only
 ``model``            :class:`NodeTable`, which represents every model, and functions that evaluate, reshape
                      and convert it

@@ -17,7 +17,7 @@ from proofwood.arguments import is_integer
 from proofwood.data.frames import as_frame, is_frame
 from proofwood.engines.trees.limited import solve_limited
 from proofwood.estimators.input import features_and_labels, row_weights
-from proofwood.estimators.number_learner import NumberLearner, NumberRows, Reader, numbers_of, rows_text
+from proofwood.estimators.number_learner import NumberLearner, NumberRows, rows_text
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.language import gettext, number
@@ -267,9 +267,16 @@ class OptimalPolicyTree(NumberLearner):
     def _kind(self) -> type[SumTarget]:
         return Rewards
 
-    @property
-    def _target_of(self) -> Reader:
-        return _rewards
+    def _shaped(self, numbers: FloatArray) -> FloatArray:
+        """A reward for each row and each of at least two actions."""
+        if numbers.ndim == 1 or (numbers.ndim == 2 and numbers.shape[1] == 1):
+            effect = numbers.reshape(-1)
+            return np.column_stack([np.zeros_like(effect), effect])
+        if numbers.ndim != 2 or numbers.shape[1] == 0:
+            raise ValueError(f"y has shape {numbers.shape}: expected the reward of each action, (n_samples, n_actions)")
+        if numbers.shape[1] > MOST_ACTIONS:
+            raise ValueError(f"y has {numbers.shape[1]} actions: expected at most {MOST_ACTIONS}")
+        return numbers
 
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         rewards = target.astype(np.float64)
@@ -300,7 +307,7 @@ class OptimalPolicyTree(NumberLearner):
         """
         check_is_fitted(self)
         X, y = features_and_labels(X, y, several=True)
-        action, rewards = evaluate.predict(self.model_, self._rows(X)), _rewards(y)
+        action, rewards = evaluate.predict(self.model_, self._rows(X)), self.to_targets(y)
         if rewards.shape != (action.size, self.actions_.size):
             expected = (action.size, self.actions_.size)
             raise ValueError(f"y has shape {rewards.shape}: expected a reward per row and action, {expected}")
@@ -399,16 +406,3 @@ class OptimalPolicyTree(NumberLearner):
 
 def _percent(share: float) -> str:
     return gettext("%(number)s%%", number=number(f"{100 * share:.6g}"))
-
-
-def _rewards(y: Any) -> FloatArray:
-    """``y`` as float64: a reward for each row and each of at least two actions."""
-    rewards = numbers_of(as_frame(y).to_numpy() if is_frame(y) else y)
-    if rewards.ndim == 1 or (rewards.ndim == 2 and rewards.shape[1] == 1):
-        effect = rewards.reshape(-1)
-        return np.column_stack([np.zeros_like(effect), effect])
-    if rewards.ndim != 2 or rewards.shape[1] == 0:
-        raise ValueError(f"y has shape {rewards.shape}: expected the reward of each action, (n_samples, n_actions)")
-    if rewards.shape[1] > MOST_ACTIONS:
-        raise ValueError(f"y has {rewards.shape[1]} actions: expected at most {MOST_ACTIONS}")
-    return rewards
