@@ -87,6 +87,29 @@ class NumberLearner(TreeLearner[NumberRows]):
             raise ValueError(f"X has {n} rows and y has {given} targets: pass one target for each row")
         return self._read_target(columns, target, sample_weight, [])
 
+    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
+        """Rows as numbers, and their targets, (n_rows, k) as the model reads them.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or not as many targets as rows; ``name`` is what the message calls the targets.
+        """
+        X, y = features_and_labels(X, y, several=self._several_targets)
+        rows, targets = self._rows(X), self._rows_of(np.asarray(self._target_of(y)))[0]
+        if targets.shape[0] != rows.shape[0] or not rows.shape[0]:
+            given = targets.shape[0]
+            raise ValueError(f"{name} has {given} targets for {rows.shape[0]} rows: expected one for each row")
+        return rows, targets
+
+    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+        rows, targets = self._rows_and_targets(X, y, name)
+        return rows, self._nearest_answers(targets)
+
+    @abstractmethod
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        """(n_rows,) code of the answer that suits the targets of each row best: that of its colour in pictures."""
+
     def _any_rows(self, X: FloatArray) -> NumberRows:
         n_targets = 1 if self._answers is None else self._answers.size
         return NumberRows(X, None, np.zeros((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))

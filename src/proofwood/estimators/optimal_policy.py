@@ -19,7 +19,7 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.model.sums import rounded_up
 from proofwood.printable import printable
 from proofwood.problem.targets import Rewards, SumTarget
@@ -216,6 +216,16 @@ class OptimalPolicyTree(NumberLearner):
         rewards = target.astype(np.float64)
         return rewards, rewards - rewards.mean(axis=1, keepdims=True)
 
+    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
+        rows, rewards = super()._rows_and_targets(X, y, name)
+        if rewards.shape[1] != self.actions_.size:
+            expected = (rows.shape[0], self.actions_.size)
+            raise ValueError(f"{name} has shape {rewards.shape}: expected a reward per row and action, {expected}")
+        return rows, rewards
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return np.asarray(targets.argmax(axis=1), dtype=np.int64)
+
     def _keep_target(self, rows: NumberRows) -> None:
         names = self._names_of_actions
         self.actions_ = np.arange(rows.targets.shape[1]) if names is None else np.array(names)
@@ -240,11 +250,8 @@ class OptimalPolicyTree(NumberLearner):
         sample_weight : (n_samples,) weight of each row
         """
         check_is_fitted(self)
-        X, y = features_and_labels(X, y, several=True)
-        action, rewards = evaluate.predict(self.model_, self._rows(X)), _rewards(y)
-        if rewards.shape != (action.size, self.actions_.size):
-            expected = (action.size, self.actions_.size)
-            raise ValueError(f"y has shape {rewards.shape}: expected a reward per row and action, {expected}")
+        rows, rewards = self._rows_and_targets(X, y)
+        action = evaluate.predict(self.model_, rows)
         weights = row_weights(None, sample_weight, action[:0], action)
         return float(np.average(rewards[np.arange(action.size), action], weights=weights))
 

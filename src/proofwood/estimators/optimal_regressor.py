@@ -25,9 +25,10 @@ from proofwood.estimators.number_learner import (
 )
 from proofwood.estimators.shared_docs import documented
 from proofwood.language import gettext, number
-from proofwood.model.node_table import FloatArray
+from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.targets import Numbers, SumTarget
 from proofwood.result import Progress, figure
+from proofwood.show.colouring import leaf_codes, nearest_codes
 
 CRITERIA: Mapping[str, type[SumTarget]] = {"squared_error": Numbers}
 
@@ -153,6 +154,9 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         numbers = target.astype(np.float64).reshape(-1, 1)
         return numbers, numbers
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return nearest_codes(leaf_codes(self.model_)[0], targets[:, 0])
 
     def _keep_target(self, rows: NumberRows) -> None:
         """Nothing: leaves hold what they predict."""
