@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_policy import OptimalPolicyTree
     from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
+    from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
@@ -123,6 +124,7 @@ __all__ = [
     "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
+    "OptimalTreeRegressorCV",
     "OptimalityWarning",
     "Part",
     "PredictiveEquality",
@@ -174,6 +176,7 @@ _HOME = {
     "OptimalPolicyTree": "estimators.optimal_policy",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalTreeRegressor": "estimators.optimal_regressor",
+    "OptimalTreeRegressorCV": "estimators.optimal_regressor_cv",
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
     "Part": "result",

@@ -29,7 +29,7 @@ from proofwood.comparison import default_models
 from proofwood.comparison.comparing import leaves_of
 from proofwood.comparison.growing import GrowingEnsemble
 from proofwood.comparison.one_hot import OneHotTable
-from proofwood.estimators import optimal_tree_cv
+from proofwood.estimators import candidates
 from proofwood.estimators.folds import folds_of
 from proofwood.estimators.validation import corrected_interval
 
@@ -276,14 +276,14 @@ def test_ctrl_c_in_a_fit_ends_the_comparison():
 
 
 def test_ctrl_c_between_the_sizes_of_a_cross_validation_ends_the_comparison(monkeypatch):
-    path = optimal_tree_cv._Trial._path
+    path = candidates.CandidateRun._path
 
     def interrupted(trial, fold, size):
         if size.max_depth > 1:
             raise KeyboardInterrupt
         return path(trial, fold, size)
 
-    monkeypatch.setattr(optimal_tree_cv._Trial, "_path", interrupted)
+    monkeypatch.setattr(candidates.CandidateRun, "_path", interrupted)
     X, y = load_iris(return_X_y=True)
     with pytest.raises(KeyboardInterrupt):
         compare(X, y, {"chosen": OptimalTreeCV((1, 2), cv=2)}, cv=2)

@@ -149,7 +149,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
 
     @property
     def _target_of(self) -> Reader:
-        return _one_number
+        return one_number
 
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         numbers = target.astype(np.float64).reshape(-1, 1)
@@ -176,7 +176,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, y = features_and_labels(X, y)
-        return float(super().score(X, _one_number(y), sample_weight))
+        return float(super().score(X, one_number(y), sample_weight))
 
     def _fit_text(self) -> str:
         table = self.model_
@@ -196,7 +196,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         return super()._claim()
 
 
-def _one_number(y: Any) -> Any:
+def one_number(y: Any) -> Any:
     """``y`` as float64, one number per row; a column of shape (n_samples, 1) is left to scikit-learn's warning."""
     numbers = numbers_of(y)
     if numbers.ndim > 2 or (numbers.ndim == 2 and numbers.shape[1] != 1):

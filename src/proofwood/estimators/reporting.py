@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -254,6 +255,12 @@ def _within(result: Result, permitted: float) -> str:
 def _rounded(result: Result, permitted: float) -> bool:
     """Whether a gap is that of costs which the search rounds to whole units."""
     return result.unit.removesuffix(" + price of leaves") in _ROUNDED and not 0 < result.gap <= permitted
+
+
+def proved(model: Any) -> bool:
+    """Whether a fit ended with the proof that no permitted model is better, up to rounding of costs."""
+    within = model.status_ is Status.WITHIN_GAP and _rounded(model.result_, model._permitted_gap())
+    return within or model.status_ is Status.OPTIMAL
 
 
 def closeness(result: Result) -> str:
