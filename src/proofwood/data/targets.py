@@ -32,8 +32,7 @@ def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None
     labels : (n_rows,) labels, none missing
     classes : the distinct ones, sorted
     """
-    parts = classes.dtype.kind == "f" and bool(np.any(classes != np.floor(classes)))
-    many = classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
+    parts, many = _parts_and_many(labels, classes)
     what = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "durations"}.get(classes.dtype.kind)
     if what is None and many and classes.dtype.kind in "UO":
         texts = [str(label) for label in classes.tolist()]
@@ -50,6 +49,17 @@ def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None
         f"{shown(classes.tolist(), 3, str)}), and this learner predicts classes: {todo}{_cut_into_bands()}. If they "
         f"name classes, turn them into text, {way_out('for example with y.astype(str)', 'such as c1, c2')}"
     )
+
+
+def are_numbers(labels: npt.NDArray[Any]) -> bool:
+    """Whether a target holds numbers that no learner takes for classes: fractions, or many different ones."""
+    return labels.dtype.kind in "iuf" and any(_parts_and_many(labels, np.unique(labels)))
+
+
+def _parts_and_many(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> tuple[bool, bool]:
+    """Whether there are fractions, and whether there are too many different values for classes."""
+    parts = classes.dtype.kind == "f" and bool(np.any(classes != np.floor(classes)))
+    return parts, classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
 
 
 def _shown(asked: Any) -> str:
