@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.errors import warn
 from proofwood.cli.tables import rows_of
+from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
     from proofwood.data.cells import Cells
@@ -54,10 +55,14 @@ def labelled_rows(
 
 
 def labels_of(model: Any, cells: Cells, target: str) -> Any:
-    """The labels in column ``target`` as the model has them."""
+    """The labels in column ``target`` as the model has them; numbers if it predicts numbers."""
     from proofwood.data.kinds import Taken
     from proofwood.data.tables import split_target
 
+    if model._several_targets:
+        raise DataError("the model is a policy, whose target is the rewards of several actions: use it from Python")
+    if model.model_.values is not None:
+        return split_target(cells.taken({}), target)[1]
     words = model.bands_ is None and all(isinstance(label, str) for label in model.classes_.tolist())
     _, labels = split_target(cells.taken({target: Taken(text=True)} if words else {}), target)
     return model.to_labels(labels)

@@ -63,6 +63,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
 
     _tested: Mapping[int, TestedColumn] = MappingProxyType({})  # empty if the model comes from a file without them
     _proved_in = ""  # the run of the fit, see :func:`proofwood.jobs.this_run`; pickles of earlier versions have none
+    _several_targets = False  # whether a row has several targets
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
     def __setstate__(self, state: Any) -> None:

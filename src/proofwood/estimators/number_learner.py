@@ -96,11 +96,16 @@ class NumberLearner(TreeLearner[NumberRows]):
             If there are no rows, or not as many targets as rows; ``name`` is what the message calls the targets.
         """
         X, y = features_and_labels(X, y, several=self._several_targets)
-        rows, targets = self._rows(X), self._rows_of(np.asarray(self._target_of(y)))[0]
-        if targets.shape[0] != rows.shape[0] or not rows.shape[0]:
+        rows = self._rows(X)
+        return rows, self._new_targets(y, rows.shape[0], name)
+
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        """(n_rows, k) targets of new rows; parameters and errors as in :meth:`_rows_and_targets`."""
+        targets = self._rows_of(np.asarray(self._target_of(y)))[0]
+        if targets.shape[0] != n_rows or not n_rows:
             given = targets.shape[0]
-            raise ValueError(f"{name} has {given} targets for {rows.shape[0]} rows: expected one for each row")
-        return rows, targets
+            raise ValueError(f"{name} has {given} targets for {n_rows} rows: expected one for each row")
+        return targets
 
     def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
         rows, targets = self._rows_and_targets(X, y, name)

@@ -216,12 +216,12 @@ class OptimalPolicyTree(NumberLearner):
         rewards = target.astype(np.float64)
         return rewards, rewards - rewards.mean(axis=1, keepdims=True)
 
-    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
-        rows, rewards = super()._rows_and_targets(X, y, name)
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        rewards = super()._new_targets(y, n_rows, name)
         if rewards.shape[1] != self.actions_.size:
-            expected = (rows.shape[0], self.actions_.size)
+            expected = (n_rows, self.actions_.size)
             raise ValueError(f"{name} has shape {rewards.shape}: expected a reward per row and action, {expected}")
-        return rows, rewards
+        return rewards
 
     def _nearest_answers(self, targets: FloatArray) -> IntArray:
         return np.asarray(targets.argmax(axis=1), dtype=np.int64)

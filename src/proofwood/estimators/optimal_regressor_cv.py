@@ -190,3 +190,6 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] 
     def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
         rows, targets = self.best_estimator_._rows_and_targets(X, y, name)
         return rows, targets
+
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        return np.asarray(self.best_estimator_._new_targets(y, n_rows, name))
