@@ -172,7 +172,7 @@ def test_numbers_are_read_from_their_column(folder: Path, tmp_path: Path) -> Non
     found = answer("drift", tmp_path / "rent.json", tmp_path / "rents.csv", "--target", "rent")
     assert found["numbers"]["now"] == pytest.approx(found["numbers"]["then"])
     assert found["errors"] is None
-    policy, X, rewards = actions()
+    policy, X, _ = actions()
     policy.save(tmp_path / "policy.json")
     said = failed("drift", tmp_path / "policy.json", tmp_path / "rents.csv", "--target", "rent")
     assert "the model is a policy" in said

@@ -19,7 +19,7 @@ from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Sta
 
 LOGGER = logging.getLogger("proofwood")
 _COUNTS = ("errors", "weighted errors")
-_ROUNDED = ("squared error", "lost reward")
+ROUNDED = ("squared error", "lost reward")
 """Units of costs that may be rounded to units of the search."""
 
 # ----------------------------------------------------------------------------------------------------------- progress
@@ -254,7 +254,7 @@ def _within(result: Result, permitted: float) -> str:
 
 def _rounded(result: Result, permitted: float) -> bool:
     """Whether a gap is that of costs which the search rounds to whole units."""
-    return result.unit.removesuffix(" + price of leaves") in _ROUNDED and not 0 < result.gap <= permitted
+    return result.unit.removesuffix(" + price of leaves") in ROUNDED and not 0 < result.gap <= permitted
 
 
 def proved(model: Any) -> bool:
