@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_policy import OptimalPolicyTree
     from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
+    from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
     from proofwood.estimators.optimal_survival import OptimalSurvivalTree
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
@@ -128,6 +129,7 @@ __all__ = [
     "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
+    "OptimalTreeRegressorCV",
     "OptimalityWarning",
     "Part",
     "PredictiveEquality",
@@ -182,6 +184,7 @@ _HOME = {
     "OptimalSurvivalTree": "estimators.optimal_survival",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalTreeRegressor": "estimators.optimal_regressor",
+    "OptimalTreeRegressorCV": "estimators.optimal_regressor_cv",
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
     "Part": "result",

@@ -26,6 +26,7 @@ from proofwood.estimators.input import (
     known_codes,
     labels_of,
     row_weights,
+    rows_and_codes,
     warn_of_other_labels,
 )
 from proofwood.estimators.model_hints import model_hints
@@ -139,6 +140,9 @@ class FittedClassifier(ClassifierMixin, FittedModel):  # type: ignore[misc] # sc
         labels = self.to_labels(y)
         warn_of_other_labels(labels, self.classes_)
         return float(super().score(X, labels, sample_weight))
+
+    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+        return rows_and_codes(self, X, y, name)
 
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
         X, y = features_and_labels(X, y)

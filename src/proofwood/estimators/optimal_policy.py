@@ -22,7 +22,7 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile
 from proofwood.printable import printable
@@ -282,6 +282,16 @@ class OptimalPolicyTree(NumberLearner):
         rewards = target.astype(np.float64)
         return rewards, rewards - rewards.mean(axis=1, keepdims=True)
 
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        rewards = super()._new_targets(y, n_rows, name)
+        if rewards.shape[1] != self.actions_.size:
+            expected = (n_rows, self.actions_.size)
+            raise ValueError(f"{name} has shape {rewards.shape}: expected a reward per row and action, {expected}")
+        return rewards
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return np.asarray(targets.argmax(axis=1), dtype=np.int64)
+
     def _keep_target(self, rows: NumberRows) -> None:
         names = self._names_of_actions
         self.actions_ = np.arange(rows.targets.shape[1]) if names is None else np.array(names)
@@ -306,11 +316,8 @@ class OptimalPolicyTree(NumberLearner):
         sample_weight : (n_samples,) weight of each row
         """
         check_is_fitted(self)
-        X, y = features_and_labels(X, y, several=True)
-        action, rewards = evaluate.predict(self.model_, self._rows(X)), self.to_targets(y)
-        if rewards.shape != (action.size, self.actions_.size):
-            expected = (action.size, self.actions_.size)
-            raise ValueError(f"y has shape {rewards.shape}: expected a reward per row and action, {expected}")
+        rows, rewards = self._rows_and_targets(X, y)
+        action = evaluate.predict(self.model_, rows)
         weights = row_weights(None, sample_weight, action[:0], action)
         return float(np.average(rewards[np.arange(action.size), action], weights=weights))
 

@@ -26,9 +26,10 @@ from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import DataError
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.problem.targets import ExponentialRates, SumTarget
 from proofwood.result import Progress, figure
+from proofwood.show.colouring import leaf_codes, nearest_codes
 
 
 @documented
@@ -196,6 +197,9 @@ class OptimalSurvivalTree(NumberLearner):
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         pairs = target.astype(np.float64)
         return pairs, (pairs[:, 1] / pairs[:, 0]).reshape(-1, 1)
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return nearest_codes(leaf_codes(self.model_)[0], targets[:, 1] / targets[:, 0])
 
     def _keep_target(self, rows: NumberRows) -> None:
         times, events = rows.targets.T

@@ -17,6 +17,9 @@ from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, in_sentence, printable, quoted, unit_text
 from proofwood.result import figure
 
+DIGITS, FEW_DIGITS = 6, 4
+"""Significant digits of a leaf's numbers in texts, and in pictures; the part before the point is never rounded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -75,16 +78,16 @@ class Labels:
         """The name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
 
-    def answer(self, table: NodeTable, node: int, width: int | None = None) -> str:
-        """What a leaf predicts: the name of its class or action, or its number."""
+    def answer(self, table: NodeTable, node: int, width: int | None = None, digits: int = DIGITS) -> str:
+        """What a leaf predicts: the name of its class or action, or its number with ``digits`` significant digits."""
         if table.values is None or table.n_labels > 1:
             return self.class_name(int(table.label[node]), width)
-        return number(figure(float(table.values[node, 0])))
+        return number(figure(float(table.values[node, 0]), digits=digits))
 
-    def said(self, table: NodeTable, node: int, width: int | None = None) -> str:
+    def said(self, table: NodeTable, node: int, width: int | None = None, digits: int = DIGITS) -> str:
         """What a leaf says: "target = class" if the target has a name, else the class; a number likewise."""
         target = "" if self.target is None else f"{shorten(self.target, width)} = "
-        return f"{target}{self.answer(table, node, width)}"
+        return f"{target}{self.answer(table, node, width, digits)}"
 
     def said_apart(self, table: NodeTable, node: int) -> str:
         """What a leaf says beside answers yes and no: with the target if a class is called like one of these."""
@@ -278,28 +281,28 @@ def percent(value: float, digits: int = 0) -> str:
     return number(f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%")
 
 
-def rows_texts(table: NodeTable, node: int) -> list[str]:
+def rows_texts(table: NodeTable, node: int, digits: int = DIGITS) -> list[str]:
     """Texts about the training rows at a node: number, weight if it is another number, and how a leaf fits them."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
     texts = [ngettext("%(n)s row", "%(n)s rows", rows)]
     if not math.isclose(weight, rows, rel_tol=1e-9):
         texts.append(gettext("weight %(weight)s", weight=amount(weight)))
-    if table.feature[node] == LEAF and (fit := _fit_of(table, node)):
+    if table.feature[node] == LEAF and (fit := _fit_of(table, node, digits)):
         texts.append(fit)
     return texts
 
 
-def _fit_of(table: NodeTable, leaf: int) -> str:
+def _fit_of(table: NodeTable, leaf: int, digits: int) -> str:
     """How the answer of a leaf fits its training rows: wrong weight, spread of the numbers, or the reward."""
     if table.values is None or table.loss is None:
         wrong = wrong_weight(table, leaf)
         return gettext("%(n)s wrong", n=amount(wrong)) if wrong > 0 else ""
     if table.n_labels > 1:
-        reward = number(figure(float(table.values[leaf, table.label[leaf]])))
+        reward = number(figure(float(table.values[leaf, table.label[leaf]]), digits=digits))
         return gettext("mean reward %(reward)s", reward=reward)
     weight = float(table.weight[leaf].sum())
     spread = math.sqrt(float(table.loss[leaf]) / weight) if weight > 0 else 0.0
-    return gettext("spread %(spread)s", spread=number(figure(spread)))
+    return gettext("spread %(spread)s", spread=number(figure(spread, digits=digits)))
 
 
 def wrong_weight(table: NodeTable, node: int) -> float:
