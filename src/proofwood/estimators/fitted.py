@@ -391,7 +391,17 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
             zones={j: column.zone for j, column in enumerate(self.schema_.columns) if column.zone is not None},
             target=self.target_name_,
             units={j: column.unit for j, column in enumerate(self.schema_.columns) if column.unit},
+            answers=self._answers_in_words(),
+            loss=self._loss_in_words(),
         )
+
+    def _answers_in_words(self) -> Mapping[int, str]:
+        """What leaves predict in words, by node, if that is more than their number."""
+        return {}
+
+    def _loss_in_words(self) -> str | None:
+        """Name of what leaves of numbers cost; None for squared error, and for models of classes."""
+        return None
 
     def _describe_model(self) -> str:
         return reporting.model_line(self.model_, self._size(), self._fit_text())

@@ -217,6 +217,9 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
             error=number(figure(math.sqrt(left))),
         )
 
+    def _loss_in_words(self) -> str | None:
+        return None if self.criterion == "squared_error" else CRITERIA[self.criterion].named
+
     def _claim(self) -> str:
         depth = self.max_depth
         if self.result_.unit not in self._units:

@@ -329,6 +329,21 @@ class OptimalSurvivalTree(NumberLearner):
             order=signed(self._concordance),
         )
 
+    def _loss_in_words(self) -> str:
+        return ExponentialRates.named
+
+    def _answers_in_words(self) -> dict[int, str]:
+        assert self.model_.values is not None
+        told = {}
+        for leaf, curves in self.curves_.items():
+            rate = number(figure(float(self.model_.values[leaf, 0]), digits=4))
+            median = curves.survival.first_at_most(0.5)
+            if median is None:
+                told[leaf] = gettext("most survive (rate %(rate)s)", rate=rate)
+            else:
+                told[leaf] = gettext("median %(time)s (rate %(rate)s)", time=number(figure(median)), rate=rate)
+        return told
+
     def _claim(self) -> str:
         if self.result_.unit not in self._units:
             return super()._claim()

@@ -127,7 +127,7 @@ class Words:
     def node(self, node: int) -> str:
         """The description of a node for a screen reader."""
         table = self.table
-        counts = ", ".join(rows_texts(table, node))
+        counts = ", ".join(rows_texts(table, node, self.labels))
         if table.feature[node] == LEAF:
             says = self.asks(node)
             return gettext("Node %(node)s: predicts %(says)s; %(counts)s", node=node, says=says, counts=counts)

@@ -189,7 +189,7 @@ def compose(
 def _box(
     table: NodeTable, node: int, labels: Labels, width: int | None, fresh: IntArray | None, measure: Measure
 ) -> Box:
-    counts = rows_texts(table, node, FEW_DIGITS)
+    counts = rows_texts(table, node, labels, FEW_DIGITS)
     if table.feature[node] == LEAF:
         lines = [*with_share(table, node, counts), *_fresh(table, node, fresh)]
         return Box([labels.said(table, node, width, FEW_DIGITS)], "", lines, ([], []))

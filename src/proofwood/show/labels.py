@@ -35,6 +35,8 @@ class Labels:
     zones : time zone of columns of moments, by index of the column; texts show moments in this zone
     target : name of what is predicted; leaves then say "name = class"
     units : unit of columns of numbers, by index of the column
+    answers : what leaves predict in words, by node, if that is more than their number
+    loss : name of what leaves of numbers cost; None for squared error, which is shown as the spread of the numbers
     """
 
     features: Sequence[str] | None = None
@@ -45,6 +47,8 @@ class Labels:
     zones: Mapping[int, str] = field(default_factory=dict)
     target: str | None = None
     units: Mapping[int, str] = field(default_factory=dict)
+    answers: Mapping[int, str] = field(default_factory=dict)
+    loss: str | None = None
 
     def check(self, table: NodeTable) -> None:
         """Raise ValueError if a tested column or a class of ``table`` has no name."""
@@ -80,6 +84,8 @@ class Labels:
 
     def answer(self, table: NodeTable, node: int, width: int | None = None, digits: int = DIGITS) -> str:
         """What a leaf predicts: the name of its class or action, or its number with ``digits`` significant digits."""
+        if node in self.answers:
+            return self.answers[node]
         if table.values is None or table.n_labels > 1:
             return self.class_name(int(table.label[node]), width)
         return number(figure(float(table.values[node, 0]), digits=digits))
@@ -281,18 +287,18 @@ def percent(value: float, digits: int = 0) -> str:
     return number(f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%")
 
 
-def rows_texts(table: NodeTable, node: int, digits: int = DIGITS) -> list[str]:
+def rows_texts(table: NodeTable, node: int, labels: Labels = NO_LABELS, digits: int = DIGITS) -> list[str]:
     """Texts about the training rows at a node: number, weight if it is another number, and how a leaf fits them."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
     texts = [ngettext("%(n)s row", "%(n)s rows", rows)]
     if not math.isclose(weight, rows, rel_tol=1e-9):
         texts.append(gettext("weight %(weight)s", weight=amount(weight)))
-    if table.feature[node] == LEAF and (fit := _fit_of(table, node, digits)):
+    if table.feature[node] == LEAF and (fit := _fit_of(table, node, labels, digits)):
         texts.append(fit)
     return texts
 
 
-def _fit_of(table: NodeTable, leaf: int, digits: int) -> str:
+def _fit_of(table: NodeTable, leaf: int, labels: Labels, digits: int) -> str:
     """How the answer of a leaf fits its training rows: wrong weight, spread of the numbers, or the reward."""
     if table.values is None or table.loss is None:
         wrong = wrong_weight(table, leaf)
@@ -301,7 +307,11 @@ def _fit_of(table: NodeTable, leaf: int, digits: int) -> str:
         reward = number(figure(float(table.values[leaf, table.label[leaf]]), digits=digits))
         return gettext("mean reward %(reward)s", reward=reward)
     weight = float(table.weight[leaf].sum())
-    spread = math.sqrt(float(table.loss[leaf]) / weight) if weight > 0 else 0.0
+    mean = float(table.loss[leaf]) / weight if weight > 0 else 0.0
+    if labels.loss is not None:
+        shown = number(figure(mean, digits=min(digits, FEW_DIGITS)))
+        return gettext("%(loss)s %(mean)s a row", loss=gettext(labels.loss), mean=shown)
+    spread = math.sqrt(mean)
     return gettext("spread %(spread)s", spread=number(figure(spread, digits=digits)))
 
 
