@@ -14,11 +14,13 @@ Every fitted model states what is proved: ``objective_``, ``lower_bound_``, ``ga
 Contents of the package:
 
 ===================  =====================================================================================
-``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
+``estimators``       scikit-learn estimators. Classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
                      :class:`MinimalTreeClassifier`, :class:`OptimalBDDClassifier`,
                      :class:`OptimalDiagramClassifier` and its constraints:
                      :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
-                     :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
+                     :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`. Of numbers:
+                     :class:`OptimalTreeRegressor`; of survival times: :class:`OptimalSurvivalTree`; of actions:
+                     :class:`OptimalPolicyTree`
 ``certificates``     reads and checks certificates, with NumPy and the standard library only
 ``model``            :class:`NodeTable`, which represents every model, and functions that evaluate, reshape
                      and convert it
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
         PredictiveEquality,
     )
     from proofwood.estimators.date_parts import DateParts
+    from proofwood.estimators.doubly_robust import doubly_robust_rewards
     from proofwood.estimators.minimal_tree import MinimalTreeClassifier
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
@@ -137,6 +140,7 @@ __all__ = [
     "__version__",
     "born_again",
     "compare",
+    "doubly_robust_rewards",
     "explain_path",
     "export_graphviz",
     "export_text",
@@ -165,6 +169,7 @@ _HOME = {
     "Labels": "show.labels",
     "Limits": "result",
     "born_again": "explain.born_again",
+    "doubly_robust_rewards": "estimators.doubly_robust",
     "MaxSplits": "estimators.constraints",
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",

@@ -59,8 +59,8 @@ def test_a_table_that_is_none(folder, command, name):
     ("content", "message"),
     [
         ("sl,sw\n1,2\n", "no column 'y' in the table. The columns are sl, sw."),
-        ("sl,sw,y\n1,2,\n1,2,a\n", "1 of 2 rows have no label in column 'y'"),
-        ("sl,sw,y\n1,2,\n1,2,\n", "2 of 2 rows have no label in column 'y'"),
+        ("sl,sw,y\n1,2,\n1,2,a\n", "1 of 2 rows have no value in column 'y'"),
+        ("sl,sw,y\n1,2,\n1,2,\n", "2 of 2 rows have no value in column 'y'"),
         ("y\na\nb\n", "only the target column"),
     ],
 )

@@ -44,6 +44,7 @@ RUNS_COMMANDS = {
     "docs/index.md",
     "docs/tutorial/messy-table.md",
     "docs/tutorial/audit-a-forest.md",
+    "docs/tutorial/policy-in-euros.md",
     "docs/how-to/missing-data.md",
     "docs/how-to/categories.md",
 }

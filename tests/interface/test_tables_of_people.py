@@ -149,7 +149,7 @@ def folder(frame: pd.DataFrame, tmp_path: Path) -> Path:
 
 def test_a_table_from_file_to_report(folder: Path) -> None:
     table, model = folder / "flats.csv", folder / "model.json"
-    assert "2 of 150 rows have no label in column 'price': drop these rows first (--drop-missing-target)" in failed(
+    assert "2 of 150 rows have no value in column 'price': drop these rows first (--drop-missing-target)" in failed(
         "fit", table, "--target", "price"
     )
     options = ["--target", "price", "--drop-missing-target"]

@@ -105,7 +105,8 @@ MODEL = record(
         "nodes": described(INTEGER, "splits and leaves"),
         "splits": INTEGER,
         "features": described(listing(TEXT), "columns, in the order of training"),
-        "classes": listing(LABEL),
+        "predicts": described(choice("classes", "numbers", "actions", "survival times"), "what leaves predict"),
+        "classes": described(listing(LABEL), "the classes or actions; empty if leaves predict numbers"),
         "parameters": described({"type": "object"}, "of the learner; values that JSON cannot represent are texts"),
         "text": described(TEXT, "the model as lines of text"),
     },
@@ -113,8 +114,15 @@ MODEL = record(
 )
 
 
-def register(command: str, about: str, fields: Mapping[str, Schema]) -> None:
-    """Register the schema of the JSON output of a command: ``fields`` follow the fields that every output has."""
+def register(command: str, about: str, fields: Mapping[str, Schema], *forms: Mapping[str, Schema]) -> None:
+    """Register the schema of the JSON output of a command.
+
+    Parameters
+    ----------
+    command, about : its name, and what the output is
+    fields : these follow the fields that every output has
+    forms : if given, an output has the fields of one of them, too
+    """
     head = {
         "proofwood": described(TEXT, "version of the program"),
         "schema": {"const": VERSION, "description": "version of this schema"},
@@ -125,6 +133,9 @@ def register(command: str, about: str, fields: Mapping[str, Schema]) -> None:
         "title": f"proofwood {command} --json",
         **record({**head, **fields}, about),
     }
+    for form in forms:
+        SCHEMAS[command]["properties"] |= form
+        SCHEMAS[command].setdefault("anyOf", []).append({"required": list(form)})
 
 
 def print_answer(command: str, **fields: Any) -> None:
@@ -159,6 +170,7 @@ def plain(value: Any) -> Any:
 
 def model_answer(model: Any) -> dict[str, Any]:
     """A fitted model as a mapping with the schema :data:`MODEL`."""
+    from proofwood.cli.labelled import answers_of, predicts
     from proofwood.estimators.registry import LEARNERS
 
     table, name = model.model_, type(model).__name__
@@ -172,7 +184,8 @@ def model_answer(model: Any) -> dict[str, Any]:
         "nodes": table.n_nodes,
         "splits": table.n_splits,
         "features": [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names),
-        "classes": plain(model.classes_),
+        "predicts": str(predicts(model)),
+        "classes": plain(answers_of(model)),
         "parameters": {key: value for key, value in model.get_params().items() if key not in left_out},
         "text": model.export_text(),
     }

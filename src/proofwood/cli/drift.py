@@ -25,7 +25,7 @@ from proofwood.cli.answers import (
 from proofwood.cli.completion import columns
 from proofwood.cli.errors import DRIFT
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
-from proofwood.cli.labelled import labels_of, with_target
+from proofwood.cli.labelled import targets_of, with_target
 from proofwood.cli.options import DataTable, DropMissingTarget, Language, ModelFile, Sheet
 from proofwood.cli.tables import tested_rows
 from proofwood.exceptions import DataError
@@ -169,7 +169,7 @@ def drift(
     cells = read_cells(data, sheet=sheet)
     if target is not None and drop_missing:
         cells = with_target(cells, target)
-    labels = None if target is None else labels_of(fitted, cells, target)
+    labels = None if target is None else targets_of(fitted, cells, [target])
     rows = tested_rows(fitted, cells, [] if target is None else [target])
     found = Drift.of(
         fitted,

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,6 +15,7 @@ from proofwood.cli.answers import (
     LABEL,
     NUMBER,
     AsJson,
+    Schema,
     described,
     listing,
     nullable,
@@ -23,10 +26,12 @@ from proofwood.cli.answers import (
 )
 from proofwood.cli.colours import painted
 from proofwood.cli.files import saved_model
-from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import DataTable, DropMissingTarget, ModelFile, Sheet, Target
+from proofwood.cli.labelled import answers_of, labelled_rows, predicts
+from proofwood.cli.learners.option import Predicts
+from proofwood.cli.options import DataTable, DropMissingTarget, ModelFile, Sheet, Targets
 from proofwood.cli.report import print_line
-from proofwood.printable import printable
+from proofwood.exceptions import DataError
+from proofwood.printable import printable, shown
 
 if TYPE_CHECKING:
     from proofwood.report.measures import Measured
@@ -39,65 +44,225 @@ proofwood evaluate tree.json iris.csv --target species --json
 """
 WIDEST = 12
 """Most classes for which the confusion matrix is printed."""
+_NORMAL = 1.959963984540054  # of a normal interval of 95 %
+
+_OF_CLASSES: Mapping[str, Schema] = {
+    "wrong": INTEGER,
+    "accuracy": NUMBER,
+    "accuracy_interval": described(listing(NUMBER), "95 % Wilson interval, valid for rows not used in training"),
+    "balanced_accuracy": described(NUMBER, "mean recall of the classes that occur in the rows"),
+    "brier": nullable(NUMBER, "Brier score of the probabilities, 0 to 2; null with unknown classes"),
+    "classes": listing(
+        record(
+            {
+                "class": LABEL,
+                "rows": INTEGER,
+                "predicted": INTEGER,
+                "recall": nullable(NUMBER, "share of its rows that are predicted right; null without rows"),
+                "precision": nullable(NUMBER, "share of the predictions that are right; null without predictions"),
+            }
+        )
+    ),
+    "unknown_classes": described(INTEGER, "rows with classes that training did not have; all count as wrong"),
+    "confusion": described(
+        listing(listing(INTEGER)),
+        "confusion matrix: rows by class and prediction, in the order of classes; unknown classes last",
+    ),
+    "calibration": listing(
+        record({"predicted": NUMBER, "right": NUMBER, "low": NUMBER, "high": NUMBER, "rows": INTEGER})
+    ),
+}
+_OF_NUMBERS: Mapping[str, Schema] = {
+    "r2": nullable(NUMBER, "share of the squared error of the mean that is avoided; null if all numbers are equal"),
+    "root_mean_squared_error": NUMBER,
+    "mean_absolute_error": NUMBER,
+    "baseline": record(
+        {"number": NUMBER, "root_mean_squared_error": NUMBER, "mean_absolute_error": NUMBER},
+        "errors if always the mean of the training rows is predicted",
+    ),
+}
+_OF_ACTIONS: Mapping[str, Schema] = {
+    "value": described(NUMBER, "mean reward of the actions that the policy assigns"),
+    "best_possible": described(NUMBER, "mean reward of the best action of each row"),
+    "actions": listing(
+        record(
+            {
+                "action": LABEL,
+                "value": described(NUMBER, "mean reward if all rows get this action"),
+                "assigned": described(INTEGER, "rows that get it by the policy"),
+                "gain": described(NUMBER, "mean reward of the policy less that of this action for all"),
+                "gain_interval": nullable(listing(NUMBER), "95 % interval, valid for rows not used in training"),
+            }
+        )
+    ),
+}
+_OF_TIMES: Mapping[str, Schema] = {
+    "concordance": described(NUMBER, "share of comparable pairs of rows that the model orders rightly"),
+    "integrated_brier": nullable(NUMBER, "integrated Brier score, 0 is best; null if the rows allow none"),
+    "events": described(INTEGER, "rows whose event happened"),
+}
 
 register(
     "evaluate",
-    "Measures of how well a model predicts rows.",
-    {
-        "rows": INTEGER,
-        "wrong": INTEGER,
-        "accuracy": NUMBER,
-        "accuracy_interval": described(listing(NUMBER), "95 % Wilson interval, valid for rows not used in training"),
-        "balanced_accuracy": described(NUMBER, "mean recall of the classes that occur in the rows"),
-        "brier": nullable(NUMBER, "Brier score of the probabilities, 0 to 2; null with unknown classes"),
-        "classes": listing(
-            record(
-                {
-                    "class": LABEL,
-                    "rows": INTEGER,
-                    "predicted": INTEGER,
-                    "recall": nullable(NUMBER, "share of its rows that are predicted right; null without rows"),
-                    "precision": nullable(NUMBER, "share of the predictions that are right; null without predictions"),
-                }
-            )
-        ),
-        "unknown_classes": described(INTEGER, "rows with classes that training did not have; all count as wrong"),
-        "confusion": described(
-            listing(listing(INTEGER)),
-            "confusion matrix: rows by class and prediction, in the order of classes; unknown classes last",
-        ),
-        "calibration": listing(
-            record({"predicted": NUMBER, "right": NUMBER, "low": NUMBER, "high": NUMBER, "rows": INTEGER})
-        ),
-    },
+    "Measures of how well a model predicts rows: of classes, numbers, actions or survival times.",
+    {"rows": INTEGER},
+    *(_OF_CLASSES, _OF_NUMBERS, _OF_ACTIONS, _OF_TIMES),
 )
 
 
 def evaluate(
     model: ModelFile,
     data: DataTable,
-    target: Target,
+    target: Targets = [],  # noqa: B006 - typer copies it
     drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count right and wrong predictions for a table with labels.
+    """Measure how well a model predicts the rows of a table.
 
     For rows that were not used in training, the interval is a confidence interval of the accuracy. For training rows it
-    has no meaning.
+    has no meaning. Numbers are measured by their distance, beside the mean of the training rows. A policy is measured
+    by its mean reward, beside each action for all rows; without --target, the columns named as its actions have the
+    rewards.
     """
-    from proofwood.estimators.input import codes_of
-    from proofwood.report.measures import measured
-
     fitted = saved_model(model)
-    features, labels = labelled_rows(fitted, data, target, sheet, drop_missing=drop_missing)
-    codes = codes_of(labels, fitted.classes_)
-    found = measured(fitted.model_, fitted.to_numbers(features), codes)
-    answer = _answer(found, fitted.classes_)
+    named = _targets(fitted, target)
+    features, found = labelled_rows(fitted, data, named, sheet, drop_missing=drop_missing)
+    answer, show = _MEASURES[predicts(fitted)](fitted, features, found)
     if as_json:
         print_answer("evaluate", **answer)
     else:
-        _print(answer, found)
+        show()
+
+
+def _targets(model: Any, given: Sequence[str]) -> Sequence[str]:
+    """The columns of the target: those that are given, or of a policy those that its actions are named by."""
+    what, actions = predicts(model), answers_of(model)
+    if what is Predicts.TIMES:
+        if len(given) != 2:
+            raise DataError("--target: name two columns, the time, and whether the event happened")
+        return given
+    if what is not Predicts.ACTIONS:
+        if len(given) != 1:
+            name = quote(model.target_name_ or "COL")
+            raise DataError(f"--target: the model predicts {what}, so name one column, such as --target {name}")
+        return given
+    named = all(isinstance(name, str) for name in actions)
+    if named and set(given) <= set(actions) and len(given) in (0, len(actions)):
+        return actions
+    if len(given) != len(actions) and (named or len(given) != 1):
+        told = f"the rewards of {shown(actions, 5)}, not {len(given)}"
+        raise DataError(f"--target: expected {len(actions)} columns, {told}")
+    return given
+
+
+def _classes(model: Any, features: Any, labels: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+    from proofwood.estimators.input import codes_of
+    from proofwood.report.measures import measured
+
+    found = measured(model.model_, model.to_numbers(features), codes_of(labels, model.classes_))
+    answer = _answer(found, model.classes_)
+    return answer, lambda: _print(answer, found)
+
+
+def _numbers(model: Any, features: Any, numbers: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+    import numpy as np
+
+    mean = float(model.model_.values[0, 0])
+    off, of_mean = numbers - model.predict(features), numbers - mean
+    around = numbers - numbers.mean()
+    answer = {
+        "rows": int(numbers.size),
+        "r2": None if not around.any() else 1 - float((off @ off) / (around @ around)),
+        "root_mean_squared_error": float(np.sqrt(np.mean(off**2))),
+        "mean_absolute_error": float(np.abs(off).mean()),
+        "baseline": {
+            "number": mean,
+            "root_mean_squared_error": float(np.sqrt(np.mean(of_mean**2))),
+            "mean_absolute_error": float(np.abs(of_mean).mean()),
+        },
+    }
+    return answer, lambda: _print_numbers(answer)
+
+
+def _print_numbers(answer: dict[str, Any]) -> None:
+    from proofwood.result import figure
+
+    base, r2 = answer["baseline"], answer["r2"]
+    print_line("R²", "not defined: all numbers are equal" if r2 is None else f"{r2:.4f} (1 is best)")
+    print_line("RMSE", f"{figure(answer['root_mean_squared_error'])} (root mean squared error)")
+    print_line("MAE", f"{figure(answer['mean_absolute_error'])} (mean absolute error)")
+    always = f"if always {figure(base['number'])}, the mean of the training rows"
+    errors = f"RMSE {figure(base['root_mean_squared_error'])}, MAE {figure(base['mean_absolute_error'])}"
+    print_line("baseline", f"{errors} {always}")
+    print_line("rows", f"{answer['rows']:,}")
+
+
+def _actions(model: Any, features: Any, rewards: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+    import numpy as np
+
+    names, n_rows = answers_of(model), rewards.shape[0]
+    codes = np.array([names.index(name) for name in model.predict(features).tolist()])
+    own = rewards[np.arange(n_rows), codes]
+    by_action = []
+    for code, name in enumerate(names):
+        gain = own - rewards[:, code]
+        half = None if n_rows < 2 else _NORMAL * float(gain.std(ddof=1)) / n_rows**0.5
+        by_action.append(
+            {
+                "action": name,
+                "value": float(rewards[:, code].mean()),
+                "assigned": int(np.count_nonzero(codes == code)),
+                "gain": float(gain.mean()),
+                "gain_interval": None if half is None else [float(gain.mean()) - half, float(gain.mean()) + half],
+            }
+        )
+    best = float(rewards.max(axis=1).mean())
+    answer = {"rows": n_rows, "value": float(own.mean()), "best_possible": best, "actions": by_action}
+    return answer, lambda: _print_actions(answer)
+
+
+def _print_actions(answer: dict[str, Any]) -> None:
+    from proofwood.result import figure
+
+    print_line("value", f"{figure(answer['value'])} mean reward of the policy on {answer['rows']:,} rows")
+    print_line("possible", f"{figure(answer['best_possible'])} if each row got its best action")
+    names = [printable(str(one["action"])) for one in answer["actions"]]
+    wide = max(len("action"), *map(len, names))
+    head = f"{'action'.ljust(wide)}  {'assigned':>9}  {'for all':>12}"
+    typer.echo(f"\n{head}  gain of the policy, 95 % interval for unseen rows")
+    for name, one in zip(names, answer["actions"], strict=True):
+        ends = "" if one["gain_interval"] is None else " to ".join(map(figure, one["gain_interval"]))
+        value, gain = figure(one["value"]), figure(one["gain"])
+        typer.echo(f"{name.ljust(wide)}  {one['assigned']:>9,}  {value:>12}  {gain}{ends and f', {ends}'}")
+
+
+def _times(model: Any, features: Any, times: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+    import numpy as np
+
+    at = model.unique_times_[model.unique_times_ < times[:, 0].max()]
+    answer = {
+        "rows": int(times.shape[0]),
+        "concordance": model.score(features, times),
+        "integrated_brier": model.integrated_brier_score(features, times) if at.size > 1 else None,
+        "events": int(np.count_nonzero(times[:, 1])),
+    }
+
+    def show() -> None:
+        print_line("concordance", f"{answer['concordance']:.4f} (1 is best, 0.5 is chance)")
+        if answer["integrated_brier"] is not None:
+            print_line("Brier", f"{answer['integrated_brier']:.4f} integrated over time (0 is best)")
+        print_line("rows", f"{answer['rows']:,}, of which {answer['events']:,} with the event")
+
+    return answer, show
+
+
+_MEASURES = {
+    Predicts.CLASSES: _classes,
+    Predicts.NUMBERS: _numbers,
+    Predicts.ACTIONS: _actions,
+    Predicts.TIMES: _times,
+}
 
 
 def _answer(found: Measured, classes: Any) -> dict[str, Any]:

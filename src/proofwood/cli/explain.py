@@ -12,7 +12,7 @@ import typer
 from proofwood.cli.answers import AsJson
 from proofwood.cli.completion import columns
 from proofwood.cli.corrections import one_of
-from proofwood.cli.explanations import Kind, Request, explain_all, explain_one
+from proofwood.cli.explanations import Kind, Request, default_kind, explain_all, explain_one, explain_path
 from proofwood.cli.files import require_out
 from proofwood.cli.foreign import convert, isolation_forest, load_model, reading
 from proofwood.cli.options import (
@@ -60,13 +60,14 @@ def explain(
     data: DataTable,
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
-        Kind,
+        Kind | None,
         typer.Option(
-            help="abductive: why this class; contrastive: which features could change it; counterfactual: the nearest "
-            "row of another class; robustness: how far values may move without a change of class; enumeration: all "
-            "abductive and contrastive explanations."
+            help="abductive (by default): why this class; contrastive: which features could change it; "
+            "counterfactual: the nearest row of another class; robustness: how far values may move without a change of "
+            "class; enumeration: all abductive and contrastive explanations; path (by default for a tree of numbers "
+            "without --number): the tests on the way of the row, without a search."
         ),
-    ] = Kind.ABDUCTIVE,
+    ] = None,
     smallest: Annotated[bool, typer.Option("--smallest", help="Find an explanation with the fewest features.")] = False,
     inflate: Annotated[
         bool, typer.Option("--inflate", help="Widen the values to ranges, as far as the class stays the same.")
@@ -158,8 +159,14 @@ def explain(
     require_out(plot, model, data, option="--plot")
     require_picture(plot)
     order = None if feature_order is None else [name.strip() for name in feature_order.split(",")]
-    request = Request(kind, smallest, inflate, target, order, tuple(immutable), tuple(constraint))
     fitted = load_model(model, trust_pickle=trust_pickle)
+    kind = kind or default_kind(fitted, number)
+    request = Request(kind, smallest, inflate, target, order, tuple(immutable), tuple(constraint))
+    if kind is Kind.PATH:
+        if row is None or verify or certificate is not None or plot is not None:
+            raise DataError("--kind path shows the tests of one row: pass --row NUMBER, without --verify or --plot")
+        explain_path(fitted, data, row, drop, sheet, as_json=as_json)
+        return
     forest = isolation_forest(plausible, least_score, trust_pickle=trust_pickle)
     asked: dict[str, Any] = {"vote": str(vote), "confidence": confidence, "output": output}
     rows = read_rows(

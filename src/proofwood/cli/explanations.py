@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from proofwood.cli.answers import (
     BOOLEAN,
     CELL,
@@ -21,6 +23,7 @@ from proofwood.cli.answers import (
     NUMBER,
     TEXT,
     choice,
+    described,
     listing,
     mapping,
     nullable,
@@ -32,9 +35,13 @@ from proofwood.cli.answers import (
 from proofwood.cli.corrections import label_of
 from proofwood.cli.errors import NO_ANSWER, NOT_CONFIRMED
 from proofwood.cli.files import writing
+from proofwood.cli.labelled import predicts
+from proofwood.cli.learners.option import Predicts
 from proofwood.cli.pictures import save_picture
 from proofwood.cli.report import print_line
+from proofwood.cli.tables import rows_of
 from proofwood.exceptions import CheckpointWarning, DataError
+from proofwood.printable import printable
 
 if TYPE_CHECKING:
     from proofwood.explain.explainer import Explainer
@@ -49,6 +56,7 @@ class Kind(StrEnum):
     COUNTERFACTUAL = "counterfactual"
     ROBUSTNESS = "robustness"
     ENUMERATION = "enumeration"
+    PATH = "path"
 
 
 NEAREST = (Kind.COUNTERFACTUAL, Kind.ROBUSTNESS)
@@ -121,6 +129,10 @@ register(
             ),
             "result of --kind enumeration",
         ),
+        "path": nullable(
+            record({"row": INTEGER, "prediction": {}, "text": described(TEXT, "the tests on the way of the row")}),
+            "result of --kind path",
+        ),
         "rows": nullable(record({"number": INTEGER, "by_status": mapping(INTEGER), "saved": TEXT}), "result of --all"),
         "certificate": nullable(TEXT, "the file with the proof"),
         "plot": nullable(TEXT, "the file with the picture"),
@@ -130,6 +142,7 @@ NOTHING: dict[str, Any] = {
     "explanation": None,
     "verified": None,
     "enumeration": None,
+    "path": None,
     "rows": None,
     "certificate": None,
     "plot": None,
@@ -162,11 +175,12 @@ class Request:
 
     def __post_init__(self) -> None:
         no = {
-            "--smallest": self.smallest and self.kind in (*NEAREST, Kind.ENUMERATION),
+            "--smallest": self.smallest and self.kind in (*NEAREST, Kind.ENUMERATION, Kind.PATH),
             "--inflate": self.inflate and self.kind is not Kind.ABDUCTIVE,
-            "--feature-order": self.order is not None and self.kind in (*NEAREST, Kind.ENUMERATION),
+            "--feature-order": self.order is not None and self.kind in (*NEAREST, Kind.ENUMERATION, Kind.PATH),
             "--constraint": bool(self.constraints) and self.kind is not Kind.COUNTERFACTUAL,
-            "--immutable": bool(self.immutable) and self.kind in (Kind.ABDUCTIVE, Kind.ENUMERATION),
+            "--immutable": bool(self.immutable) and self.kind in (Kind.ABDUCTIVE, Kind.ENUMERATION, Kind.PATH),
+            "--target": self.target is not None and self.kind is Kind.PATH,
         }
         for option, wrong in no.items():
             if wrong:
@@ -203,6 +217,30 @@ class Request:
         found: Any = getattr(explainer, self.kind)(x, **self.options(explainer), certificate=certificate)
         answer: Explanation = found.nearest if self.kind is Kind.ROBUSTNESS else found
         return answer
+
+
+def default_kind(model: Any, number: str | None) -> Kind:
+    """The kind of an explanation if none is asked for: the path if a tree predicts numbers, and nothing says which."""
+    own = hasattr(model, "schema_") and number is None
+    return Kind.PATH if own and predicts(model) in (Predicts.NUMBERS, Predicts.TIMES) else Kind.ABDUCTIVE
+
+
+def explain_path(model: Any, path: Path, row: int, drop: Sequence[str], sheet: str | None, *, as_json: bool) -> None:
+    """Print the tests on the way of one row through a model of proofwood, which is fast and needs no proof."""
+    from proofwood.data.tables import read_cells
+
+    if not hasattr(model, "schema_"):
+        raise DataError(f"--kind path is for models of proofwood, and this is a {type(model).__name__}: leave it out")
+    cells = read_cells(path, sheet=sheet)
+    if not 0 <= row < cells.frame.height:
+        raise DataError(f"--row {row}: the table has {cells.frame.height} rows, and the first is row 0")
+    rows = rows_of(model, cells, path, drop, " beside those of --drop")[row : row + 1]
+    text = model.explain(rows)
+    if as_json:
+        shown = {"row": row, "prediction": model.predict(rows)[0], "text": text}
+        print_answer("explain", **{**NOTHING, "kind": str(Kind.PATH), "path": shown})
+    else:
+        typer.echo(printable(text, keep="\n"))
 
 
 def explain_one(

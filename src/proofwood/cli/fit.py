@@ -19,6 +19,7 @@ from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.labelled import with_target
 from proofwood.cli.learners import chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
+from proofwood.cli.learners.option import Predicts
 from proofwood.cli.learning import learn
 from proofwood.cli.options import (
     TABLE_HELP,
@@ -33,7 +34,7 @@ from proofwood.cli.options import (
     Missing,
     Scoring,
     Sheet,
-    Target,
+    Targets,
     TimeLimit,
     WrittenAs,
     amount_of_memory,
@@ -44,6 +45,7 @@ from proofwood.cli.options import (
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
 from proofwood.cli.report import FITTED, fitted_answer, print_report
+from proofwood.cli.targets import BY_TABLE, Target, learner_meant, read_target
 from proofwood.cli.weights import as_settings, class_weight
 from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
@@ -59,6 +61,7 @@ proofwood fit iris.csv --target species --model minimal --minimize nodes
 proofwood fit iris.csv --target species --model bdd --max-features 3 --time-limit 10
 proofwood fit iris.csv --target species --model diagram --widths 1,2 --alpha 0.02 --time-limit 10
 proofwood fit iris.csv --target species --class-weight virginica=2 --json
+proofwood fit iris.csv --target "petal length (cm)" --max-depth 2 --out lengths.json
 """
 CLASS = LearnersCommand
 UNSEEN = ("majority", "error")
@@ -80,11 +83,17 @@ register(
 @with_learner_options
 def fit(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
-    target: Target,
+    target: Targets,
     # Eager, so that a later --help can use its value.
     model: Annotated[
-        str, typer.Option(is_eager=True, help=f"What to learn: {', '.join(LEARNERS)}.", autocompletion=learners)
-    ] = "tree",
+        str | None,
+        typer.Option(
+            is_eager=True,
+            help=f"What to learn: {', '.join(LEARNERS)}; by default a tree, of numbers (regressor) if the target holds "
+            "numbers, of actions (policy) if there are several targets.",
+            autocompletion=learners,
+        ),
+    ] = None,
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
@@ -141,19 +150,19 @@ def fit(
 
     Each model has further options; 'fit --model diagram --help' lists those of one model.
     """
-    from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
-    from proofwood.data.targets import banded
+    from proofwood.data.tables import drop_columns, read_cells, require_columns
 
     require_out(out, data)
     require_out(plot, data, option="--plot")
     require_picture(plot)
     told = _asked_of_report(report, data, card, language)
-    estimator = learner(model)
     require_scoring(scoring)
     given = chosen(own)
+    model = learner_meant(model, target, given, {"--bands": bands, "--class-weight": class_weights})
+    _require_folds(given, scoring, groups)
     _require_checkpoint(given, data, (out, "--out"), (plot, "--plot"), (report, "--report"))
-    settings = {
-        **settings_of(model, given),
+    settings_of(model or BY_TABLE[0], given)  # a mistake is told before the table is read
+    settings: dict[str, Any] = {
         "time_limit": seconds(time_limit),
         "memory_limit": amount_of_memory(memory_limit),
         "n_jobs": n_jobs,
@@ -161,40 +170,36 @@ def fit(
         "threshold_rule": one_of(threshold_rule, THRESHOLD_RULES, parameter("threshold_rule", threshold_rule)),
     }
     cells = read_cells(data, sheet=sheet)
-    table = (with_target(cells, target) if drop_missing else cells).frame
-    require_columns(table.columns, [target, *drop, *categorical, *([] if groups is None else [groups])])
-    if groups == target:
-        raise DataError(f"--groups {shlex.quote(target)} is the target: name the column of another group")
-    features, labels = split_target(table, target)
-    named = banded(labels, bands_asked(bands))[0]
+    table = (with_target(cells, *target) if drop_missing else cells).frame
+    require_columns(table.columns, [*target, *drop, *categorical, *([] if groups is None else [groups])])
+    if groups in target:
+        raise DataError(f"--groups {shlex.quote(str(groups))} is the target: name the column of another group")
+    aim = read_target(table, target, model)
+    model, features, labels = aim.model, aim.features, aim.values
+    named, of_classes, of_rows = _of_classes(aim, bands, class_weights)
     more = settings_from_table(model, given, features, named)
-    weights, of_rows = as_settings(
-        estimator.estimator(), class_weight(class_weights, sorted(set(named.tolist()))), named
-    )
     drop = [
         *drop,
         *([groups] if groups is not None and groups not in drop else []),
         *(column for column in more.drop if column not in drop),
     ]
-    if target in drop:
-        raise DataError(f"--drop {shlex.quote(target)} would drop the target column: drop only features")
+    dropped = next((name for name in target if name in drop), None)
+    if dropped is not None:
+        raise DataError(f"--drop {shlex.quote(dropped)} would drop the target column: drop only features")
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
     if told is not None:  # before the search, which a mistake in the card should not cost
         told.checked(sorted({str(label) for label in named}), features.columns)
     settings |= {
+        **settings_of(model, given),
         "categorical_features": categorical or None,
         "missing_values": missing_values(missing, features.columns),
         "written_as": written_as(written, features.columns),
-        "bands": bands_asked(bands),
-        **weights,
+        **of_classes,
         **more.settings,
     }
     given_rows = {**more.fit, **of_rows}
     folds = settings.pop("cv", None)
-    for value, option in ((scoring, "--scoring"), (groups, "--groups")):
-        if value is not None and folds is None:
-            raise DataError(f"{option} applies to folds: give their number with --cv")
     if folds is None:
         fitted = learn(model, settings, features, labels, **given_rows)
     else:
@@ -203,7 +208,8 @@ def fit(
     tree = fitted if folds is None else fitted.best_estimator_
     for model_of_file in {id(fitted): fitted, id(tree): tree}.values():
         model_of_file.hints_ = (*cells.hints, *model_of_file.hints_)
-    tree.target_name_ = target  # the labels of a file are an array, which has no name
+    if len(target) == 1:
+        tree.target_name_ = target[0]  # the labels of a file are an array, which has no name
     if out is not None:
         # Save before printing, so that the model is not lost if the pipe is closed.
         with writing(out):
@@ -232,6 +238,19 @@ def fit(
             say_saved(path, "\n" if path is out else "")
 
 
+def _of_classes(aim: Target, bands: str | None, class_weights: list[str]) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """The classes of the rows, parameters of the learner and arguments of its fit; all empty if it has no classes."""
+    if aim.predicts is not Predicts.CLASSES:
+        return (), {}, {}
+    from proofwood.data.targets import banded
+
+    asked = bands_asked(bands)
+    named = banded(aim.values, asked)[0]
+    weight = class_weight(class_weights, sorted(set(named.tolist())))
+    weights, of_rows = as_settings(learner(aim.model).estimator(), weight, named)
+    return named, {"bands": asked, **weights}, of_rows
+
+
 def _asked_of_report(report: Path | None, data: Path, card: Path | None, language: str) -> Any:
     """What people say of the model; what a report needs is checked before the search, which a mistake would cost."""
     require_out(report, data, *([] if card is None else [card]), option="--report")
@@ -247,6 +266,13 @@ def _asked_of_report(report: Path | None, data: Path, card: Path | None, languag
     from proofwood.report.card import Card
 
     return Card.of(card)
+
+
+def _require_folds(given: Mapping[str, Any], scoring: str | None, groups: str | None) -> None:
+    """Raise DataError if an option of folds is given without their number."""
+    for value, option in ((scoring, "--scoring"), (groups, "--groups")):
+        if value is not None and "cv" not in given:
+            raise DataError(f"{option} applies to folds: give their number with --cv")
 
 
 def _require_checkpoint(given: Mapping[str, Any], data: Path, *others: tuple[Path | None, str]) -> None:

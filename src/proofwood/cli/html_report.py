@@ -64,13 +64,13 @@ def report(
     require_page(out)
     require_language(language)
     fitted = saved_model(model)
-    features, labels = labelled_rows(fitted, table, target, sheet, drop_missing=drop_missing)
+    features, labels = labelled_rows(fitted, table, [target], sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {"card": card, "source": table, "include_rows": include_rows, "language": language}
     if validation is None and validation_sheet is not None:
         raise DataError("--validation-sheet needs --validation FILE, the workbook that has the sheet")
     if validation is not None:
         more["X_val"], more["y_val"] = labelled_rows(
-            fitted, validation, target, validation_sheet, drop_missing=drop_missing
+            fitted, validation, [target], validation_sheet, drop_missing=drop_missing
         )
     with writing(out):
         write_report(

@@ -4,40 +4,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.errors import warn
+from proofwood.cli.learners.option import Predicts
 from proofwood.cli.tables import rows_of
 
 if TYPE_CHECKING:
     from proofwood.data.cells import Cells
 
 
-def with_target(cells: Cells, target: str) -> Cells:
-    """Return the rows that have a target, and print the number of the other rows on standard error."""
-    from proofwood.data.tables import require_column
+def with_target(cells: Cells, *targets: str) -> Cells:
+    """Return the rows that have all targets, and print the number of the other rows on standard error."""
+    from proofwood.data.tables import require_columns
 
-    require_column(cells.frame.columns, target)
-    kept = cells.with_value(target)
-    dropped = cells.frame.height - kept.frame.height
-    if dropped:
-        warn(f"left out: {dropped:,} of {cells.frame.height:,} rows have no value in column {target!r}")
-    return kept
+    require_columns(cells.frame.columns, targets)
+    for target in targets:
+        kept = cells.with_value(target)
+        dropped = cells.frame.height - kept.frame.height
+        if dropped:
+            warn(f"left out: {dropped:,} of {cells.frame.height:,} rows have no value in column {target!r}")
+        cells = kept
+    return cells
 
 
 def labelled_rows(
-    model: Any, path: Path, target: str, sheet: str | None, *, drop_missing: bool = False
+    model: Any, path: Path, targets: Sequence[str], sheet: str | None, *, drop_missing: bool = False
 ) -> tuple[Any, Any]:
-    """Read the columns of a model, and the labels, from a table.
+    """Read the columns of a model, and the labels or numbers that it predicts, from a table.
 
     Parameters
     ----------
     model : fitted or loaded model
     path : file of the table
-    target : name of the column of labels
+    targets : names of the columns of labels or numbers
     sheet : sheet of a workbook, or None
-    drop_missing : leave out the rows without a label, and print their number
+    drop_missing : leave out the rows without a target, and print their number
 
     Raises
     ------
@@ -48,16 +52,38 @@ def labelled_rows(
 
     cells = read_cells(path, sheet=sheet)
     if drop_missing:
-        cells = with_target(cells, target)
-    labels = labels_of(model, cells, target)
-    return rows_of(model, cells, path, [target], " beside the target"), labels
+        cells = with_target(cells, *targets)
+    found = targets_of(model, cells, targets)
+    return rows_of(model, cells, path, targets, " beside the target"), found
 
 
-def labels_of(model: Any, cells: Cells, target: str) -> Any:
-    """The labels in column ``target`` as the model has them."""
+def targets_of(model: Any, cells: Cells, names: Sequence[str]) -> Any:
+    """The labels, numbers or rewards in columns ``names`` as the model has them."""
     from proofwood.data.kinds import Taken
-    from proofwood.data.tables import split_target
+    from proofwood.data.tables import require_values, split_target
 
-    words = model.bands_ is None and all(isinstance(label, str) for label in model.classes_.tolist())
-    _, labels = split_target(cells.taken({target: Taken(text=True)} if words else {}), target)
-    return model.to_labels(labels)
+    if predicts(model) is Predicts.CLASSES:
+        words = model.bands_ is None and all(isinstance(label, str) for label in model.classes_.tolist())
+        _, labels = split_target(cells.taken({names[0]: Taken(text=True)} if words else {}), names[0])
+        return model.to_labels(labels)
+    require_values(cells.frame, names)
+    text = dict.fromkeys(
+        (name for name, form in zip(names, model.target_forms_, strict=False) if form), Taken(text=True)
+    )
+    table = cells.taken(text)
+    return model.to_targets(table.select(names) if len(names) > 1 else table.get_column(names[0]))
+
+
+def predicts(model: Any) -> Predicts:
+    """What a fitted or loaded model predicts."""
+    if hasattr(model, "classes_"):
+        return Predicts.CLASSES
+    if hasattr(model, "curves_"):
+        return Predicts.TIMES
+    return Predicts.ACTIONS if hasattr(model, "actions_") else Predicts.NUMBERS
+
+
+def answers_of(model: Any) -> list[Any]:
+    """The labels or actions that leaves of a model predict; empty if they predict numbers."""
+    found = getattr(model, "classes_", getattr(model, "actions_", None))
+    return [] if found is None else list(found.tolist())

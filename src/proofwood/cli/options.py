@@ -81,7 +81,18 @@ MemoryLimit = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook that has several.")]
-Target = Annotated[str, typer.Option(metavar="COL", help="Column of labels.", autocompletion=columns)]
+Target = Annotated[str, typer.Option(metavar="COL", help="Column of labels or numbers.", autocompletion=columns)]
+Targets = Annotated[
+    list[str],
+    typer.Option(
+        "--target",
+        metavar="COL",
+        help="Column of labels or numbers; repeated for policies (the reward of each action) and survival times (the "
+        "time, and whether the event happened).",
+        show_default=False,
+        autocompletion=columns,
+    ),
+]
 TrustPickle = Annotated[
     bool,
     typer.Option(

@@ -11,9 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proofwood.cli.answers import CELL, INTEGER, LABEL, TEXT, AsJson, listing, mapping, nullable, print_answer, register
+from proofwood.cli.answers import (
+    CELL,
+    INTEGER,
+    LABEL,
+    TEXT,
+    AsJson,
+    described,
+    listing,
+    mapping,
+    nullable,
+    print_answer,
+    register,
+)
 from proofwood.cli.completion import columns
 from proofwood.cli.files import require_out, saved_model
+from proofwood.cli.labelled import answers_of, predicts
+from proofwood.cli.learners.option import Predicts
 from proofwood.cli.options import DataTable, ModelFile, Sheet
 from proofwood.cli.tables import rows_of
 from proofwood.cli.writing import ENDINGS, content_of, format_of, records, write_table
@@ -34,10 +48,10 @@ PREDICTION = "prediction"
 
 register(
     "predict",
-    "The predicted class of each row.",
+    "The predicted class, number or action of each row.",
     {
         "rows": INTEGER,
-        "classes": listing(LABEL),
+        "classes": described(listing(LABEL), "the classes or actions; empty if the model predicts numbers"),
         "columns": listing(TEXT),
         "predictions": nullable(listing(mapping(CELL)), "per row, a value for each column; null if saved to a file"),
         "saved": nullable(TEXT, "the file with the predictions"),
@@ -52,6 +66,9 @@ def predict(
         Path | None, typer.Option(metavar="FILE", help=f"Write here ({', '.join(ENDINGS)}), not to standard output.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    rewards: Annotated[
+        bool, typer.Option("--rewards", help="Policies: add the mean reward of each action in the leaf of the row.")
+    ] = False,
     keep: Annotated[
         list[str],
         typer.Option(
@@ -65,7 +82,7 @@ def predict(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the class of each row of a table.
+    """Predict the class, number or action of each row.
 
     The columns may be in any order, and the table may have other columns, too. Columns that the model does not test may
     be absent. Rows with a level or missing value that
@@ -78,13 +95,18 @@ def predict(
     require_out(out, model, data)
     ending = format_of(out)
     estimator = saved_model(model)
+    for asked, option, needed in ((proba, "--proba", Predicts.CLASSES), (rewards, "--rewards", Predicts.ACTIONS)):
+        if asked and predicts(estimator) is not needed:
+            raise DataError(
+                f"{option} is for a model of {needed}, but {model} predicts {predicts(estimator)}: leave it out"
+            )
     cells = read_cells(data, sheet=sheet)
     table = cells.frame
     require_columns(table.columns, keep)
     kept = table.columns if keep_all else list(dict.fromkeys(keep))
     others = () if keep_all else kept
     rows = rows_of(estimator, cells, data, others, " beside those of --keep" if others else "")
-    predicted = _predicted(estimator, rows, proba=proba)
+    predicted = _predicted(estimator, rows, proba=proba, rewards=rewards)
     _require_free(kept, predicted.columns)
     frame = pl.DataFrame([*(table.get_column(name) for name in kept), *predicted.get_columns()])
     if out is not None:
@@ -94,7 +116,7 @@ def predict(
         print_answer(
             "predict",
             rows=frame.height,
-            classes=estimator.classes_,
+            classes=answers_of(estimator),
             columns=frame.columns,
             predictions=rows,
             saved=out,
@@ -114,17 +136,15 @@ def _require_free(kept: Sequence[str], added: Sequence[str]) -> None:
         )
 
 
-def _predicted(estimator: Any, rows: Any, *, proba: bool) -> pl.DataFrame:
-    """The predictions as a table: a column of labels and, if ``proba``, one column of probabilities per class."""
+def _predicted(estimator: Any, rows: Any, *, proba: bool, rewards: bool) -> pl.DataFrame:
+    """The predictions as a table, and one column per class or action if probabilities or rewards are asked for."""
     import polars as pl
 
     found = [_column(estimator.predict(rows)).alias(PREDICTION)]
-    if proba:
-        shares = estimator.predict_proba(rows)
-        found += [
-            pl.Series(f"probability of {label}", shares[:, code])
-            for code, label in enumerate(estimator.classes_.tolist())
-        ]
+    if proba or rewards:
+        shares = estimator.predict_proba(rows) if proba else estimator.predict_rewards(rows)
+        what = "probability" if proba else "mean reward"
+        found += [pl.Series(f"{what} of {label}", shares[:, code]) for code, label in enumerate(answers_of(estimator))]
     return pl.DataFrame(found)
 
 

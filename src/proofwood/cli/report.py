@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from proofwood.cli.answers import (
     record,
 )
 from proofwood.cli.colours import STATUS, painted
+from proofwood.cli.labelled import answers_of, predicts
+from proofwood.cli.learners.option import Predicts
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
@@ -57,9 +60,11 @@ FITTED = {
             "recounted": {**NUMBER, "description": "the cost of the model, counted row by row without the search"},
             "baseline": {
                 **NUMBER,
-                "description": "training weight of wrong rows if the most frequent class is always predicted",
+                "description": "cost of a single leaf: training weight of wrong rows if the most frequent class is "
+                "always predicted, squared error of the mean, or lost reward of the best action for all",
             },
             "cart_errors": nullable(INTEGER, "errors of the greedy tree (Gini impurity), if it can be compared"),
+            "cart_cost": nullable(NUMBER, "the same for trees of numbers: squared error of the greedy tree"),
             "left_out": listing(record({"column": TEXT, "reason": TEXT})),
         }
     ),
@@ -84,6 +89,7 @@ def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) 
             "recounted": _recounted(model, features, labels, **more),
             "baseline": _baseline(model)[1],
             "cart_errors": _cart_errors(model, features, labels),
+            "cart_cost": _cart_cost(model, features, labels),
             "left_out": [{"column": schema.columns[j].name, "reason": why} for j, why in schema.left_out.items()],
         },
     }
@@ -122,11 +128,16 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
         ("recounted", f"{counted}, row by row from the model, without the search"),
         *proof.facts,
     ]
-    common, wrong = _baseline(model)
-    lines.append(("baseline", f"{wrong:,.10g} of {model.model_.weight[0].sum():,.10g} wrong if always {common}"))
+    lines.append(("baseline", _baseline_text(model)))
     greedy = _cart_errors(model, features, labels)
     if greedy is not None:
         lines.append(("CART", f"{greedy:,} errors at the same depth (greedy, by Gini impurity)"))
+    cost = _cart_cost(model, features, labels)
+    if cost is not None:
+        same = not model.alpha and math.isclose(cost, result.objective, rel_tol=1e-9)
+        lines.append(
+            ("CART", f"{figures.objective if same else figure(cost)} squared error at the same depth (greedy)")
+        )
     effort = [f"{value:,} {name}" for name, value in result.stats.counters.items() if name == "subproblems"]
     lines.append(("effort", ", ".join([*effort, f"{result.stats.seconds:.2f} s"])))
     for name, text in lines:
@@ -192,9 +203,45 @@ def _part_meaning(part: Part, result: Result) -> str:
 
 
 def _baseline(model: Any) -> tuple[str, float]:
-    """The most frequent class, and the training weight of the rows that are wrong if it is always predicted."""
-    weight = model.model_.weight[0]
-    return str(model.classes_[weight.argmax()]), float(weight.sum() - weight.max())
+    """What a single leaf predicts, and what it costs on the training rows."""
+    from proofwood.result import figure
+
+    table = model.model_
+    if table.loss is None:
+        weight = table.weight[0]
+        return str(model.classes_[weight.argmax()]), float(weight.sum() - weight.max())
+    answers = answers_of(model)
+    if not answers:
+        what = "rate" if predicts(model) is Predicts.TIMES else "mean"
+        return f"the {what}, {figure(float(table.values[0, 0]))}", float(table.loss[0])
+    return str(answers[int(table.values[0].argmax())]), float(table.loss[0])
+
+
+def _baseline_text(model: Any) -> str:
+    """The baseline of the classes, numbers or actions of the model in words."""
+    from proofwood.result import figure
+
+    answer, cost = _baseline(model)
+    if model.model_.loss is None:
+        return f"{cost:,.10g} of {model.model_.weight[0].sum():,.10g} wrong if always {answer}"
+    return f"{figure(cost)} {model.result_.unit} if always {answer}"
+
+
+def _cart_cost(model: Any, features: pl.DataFrame, numbers: Any) -> float | None:
+    """Squared error of a greedy tree with the same limits; None if columns rule out a comparison."""
+    from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
+
+    if not isinstance(model, OptimalTreeRegressor) or model.max_depth == 0 or not model.schema_.plain:
+        return None
+    if model.criterion != "squared_error":
+        return None
+    from sklearn.tree import DecisionTreeRegressor
+
+    X, y = model.to_numbers(features), model.to_targets(numbers)
+    greedy = DecisionTreeRegressor(
+        max_depth=model.max_depth, min_samples_leaf=model.min_samples_leaf, random_state=0
+    ).fit(X, y)
+    return float(((y - greedy.predict(X)) ** 2).sum())
 
 
 def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:

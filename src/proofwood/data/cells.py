@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from proofwood.data.kinds import Taken
-from proofwood.data.text_forms import GAPS, MISSING_MARKS
+from proofwood.data.text_forms import GAPS, MISSING_MARKS, Found
 from proofwood.exceptions import DataError
 from proofwood.hints import Hint
 from proofwood.printable import shown
@@ -48,7 +48,7 @@ class Cells:
     hints: tuple[Hint, ...] = ()
 
     def with_value(self, name: str) -> Cells:
-        """The rows in which a column has a value.
+        """The rows in which a column has a value; marks such as "?" between numbers that are text are none.
 
         Raises
         ------
@@ -57,6 +57,8 @@ class Cells:
         """
         column = self.frame.get_column(name)
         here = column.is_not_null() & column.is_not_nan() if column.dtype.is_float() else column.is_not_null()
+        if column.dtype == pl.String:
+            here = here & ~_is_mark(column)
         if not here.any():
             raise DataError(f"{self.path}: no row has a value in column {name!r}")
         read = self.written
@@ -89,6 +91,13 @@ class Cells:
         return self.frame.with_columns(
             [_read(column, takes[column.name], self.path) for column in self.written(asked).get_columns()]
         )
+
+
+def _is_mark(texts: pl.Series) -> pl.Series:
+    """Where a column of text holds a mark for a missing value, if its other texts are numbers or dates."""
+    mark = texts.str.strip_chars().str.to_lowercase().is_in(list(MISSING_MARKS)).fill_null(False)
+    found = mark.any() and Found.of(texts.filter(~mark).drop_nulls().unique().to_list()).forms
+    return mark if found else mark & False
 
 
 def as_numbers(column: pl.Series) -> pl.Series | None:

@@ -26,6 +26,7 @@ from proofwood.data.text_forms import (
     Found,
     Number,
     NumberForm,
+    form_from,
     is_whole,
     numbers_of,
     saved_form,
@@ -42,13 +43,16 @@ MOST_OTHERS, GOOD_PER_OTHER, GOOD_SHARE = 200, 8, 0.9
 that fit, in so few of the rows."""
 
 
-def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, list[Hint]]:
+def read_from_text(
+    read: Columns, given: Mapping[int, Form], *, beside: Iterable[Column] = ()
+) -> tuple[Columns, list[Hint]]:
     """Read columns of text as numbers or dates where their texts are numbers or dates; return all columns, and hints.
 
     Parameters
     ----------
     read : the columns, with codes of levels where they are text
     given : forms that the user states, by the index of the column
+    beside : columns of the same table that were read before; what these columns leave open, those decide
 
     Raises
     ------
@@ -56,8 +60,9 @@ def read_from_text(read: Columns, given: Mapping[int, Form]) -> tuple[Columns, l
         If a text is not in the form that the user says.
     """
     found = {j: _found(read, j, given.get(j)) for j in read.plain_text}
-    decimal = given_format().decimal or _agreed(map(_mark_of, found.values()))
-    day_first = _agreed(map(_order_of, found.values()))
+    known = [Found((form_from(column.form),)) for column in beside if column.form]
+    decimal = given_format().decimal or _agreed(map(_mark_of, (*found.values(), *known)))
+    day_first = _agreed(map(_order_of, (*found.values(), *known)))
     values, columns = read.values, list(read.columns)
     hints: list[Hint] = []
     told: dict[str, str] = {}

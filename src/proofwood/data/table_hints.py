@@ -210,6 +210,20 @@ RARE_SHARE, MOST_CLASSES = 0.05, 20
 """A class is rare below this share of the rows; if there are more classes than this number, most are."""
 
 
+def number_hints(numbers: FloatArray) -> list[Hint]:
+    """A hint about a target that is one number.
+
+    Parameters
+    ----------
+    numbers : (n_rows, k) targets
+    """
+    if np.any(numbers != numbers[:1]):
+        return []
+    value = ", ".join(f"{value:g}" for value in numbers[0].tolist())
+    seen = gettext("all rows have one target, %(value)s, so that there is nothing to learn", value=number(value))
+    return [Hint(About.BASELINE, (), seen, gettext("is this the right target, and are these all rows?"))]
+
+
 def class_hints(classes: Sequence[Any], n_rows: int) -> list[Hint]:
     """Hints about a target of one class or of nearly as many as rows, and classes that differ only by blanks or case.
 

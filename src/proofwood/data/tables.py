@@ -38,7 +38,7 @@ from proofwood.data.text_table import (
 from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError, DataWarning
 from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
-from proofwood.hints import Hint
+from proofwood.hints import Hint, way_out
 from proofwood.printable import first_line, nearest, shown
 
 PARQUET = (".parquet", ".pq")
@@ -185,18 +185,22 @@ def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.ND
     DataError
         If the column does not exist, has missing labels or invalid ones (lists, bytes), or is the only column.
     """
-    require_column(frame.columns, target)
-    labels = frame.get_column(target)
-    gaps = int(labels.is_null().sum()) + (int(labels.is_nan().sum()) if labels.dtype.is_float() else 0)
-    if gaps:
-        raise DataError(
-            f"{gaps} of {len(labels)} rows have no label in column {target!r}: drop these rows first "
-            "(--drop-missing-target)"
-        )
-    features = frame.drop(target)
-    if features.width == 0:
-        raise DataError(f"the table has only the target column {target!r}: expected at least one feature")
-    return features, _labels(labels)
+    require_values(frame, [target])
+    return frame.drop(target), _labels(frame.get_column(target))
+
+
+def require_values(frame: pl.DataFrame, targets: Sequence[str]) -> None:
+    """Raise DataError if columns of targets do not exist or lack values, or if the table has no other column."""
+    require_columns(frame.columns, targets)
+    for name in targets:
+        column = frame.get_column(name)
+        gaps = int(column.is_null().sum()) + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
+        if gaps:
+            todo = way_out("drop these rows first", "drop these rows first (--drop-missing-target)")
+            raise DataError(f"{gaps:,} of {len(column):,} rows have no value in column {name!r}: {todo}")
+    if frame.width == len(set(targets)):
+        what = f"column {targets[0]!r}" if len(targets) == 1 else f"columns {shown(targets, 5)}"
+        raise DataError(f"the table has only the target {what}: expected at least one feature")
 
 
 def _labels(labels: pl.Series) -> npt.NDArray[Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.text_forms import Found
+from proofwood.data.from_text import GOOD_PER_OTHER, MOST_OTHERS
+from proofwood.data.text_format import given_format
+from proofwood.data.text_forms import Found, NumberForm
 from proofwood.exceptions import DataError
 from proofwood.hints import parameter, way_out
 from proofwood.model.node_table import FloatArray
@@ -24,31 +26,73 @@ def _cut_into_bands() -> str:
     return f"cut it into bands, with {five} for five bands of about equally many rows, or {edges} for edges"
 
 
-def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
-    """Raise DataError if a target holds numbers, dates, or numbers written as text, rather than classes.
+class NotClasses(NamedTuple):
+    """What a target holds that are no classes.
+
+    Parameters
+    ----------
+    n : number of different values
+    what : they are, in words
+    numbers : whether they are numbers, perhaps written as text, rather than dates or durations
+    text : whether they are text
+    """
+
+    n: int
+    what: str
+    numbers: bool
+    text: bool = False
+
+
+def no_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> NotClasses | None:
+    """What a target holds if it holds numbers, dates, or text of numbers or dates, rather than classes; else None.
 
     Parameters
     ----------
     labels : (n_rows,) labels, none missing
     classes : the distinct ones, sorted
     """
-    parts = classes.dtype.kind == "f" and bool(np.any(classes != np.floor(classes)))
     many = classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
+    if not many and not _have_parts(classes):
+        return None
     what = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "durations"}.get(classes.dtype.kind)
-    if what is None and many and classes.dtype.kind in "UO":
-        texts = [str(label) for label in classes.tolist()]
-        found = Found.of(texts)
-        what = f"texts that are written like {found.forms[0].example}" if found.forms else None
-        todo = "turn it into numbers first, then "
-    else:
-        todo = "" if what == "numbers" else "turn it into numbers first, such as days, then "
-    if what is None or not (parts or many):
+    if what is not None:
+        return NotClasses(classes.size, what, what == "numbers")
+    texts = [str(label) for label in classes.tolist()] if classes.dtype.kind in "UO" else []
+    found = Found.of(texts) if texts else Found()
+    if texts and not found.forms:
+        found = Found.of(texts, most=min(MOST_OTHERS, len(texts) // (GOOD_PER_OTHER + 1)))
+    if not found.forms:
+        return None
+    form = found.decided(texts, given_format().decimal).forms[0]
+    what = f"texts that are written like {form.example}"
+    return NotClasses(classes.size, what, isinstance(form, NumberForm), text=True)
+
+
+def _have_parts(classes: npt.NDArray[Any]) -> bool:
+    """Whether labels are numbers that are not whole."""
+    return classes.dtype.kind == "f" and bool(np.any(classes != np.floor(classes)))
+
+
+def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
+    """Raise DataError if a target holds numbers, dates, or text of numbers or dates, rather than classes.
+
+    Parameters
+    ----------
+    labels, classes : as of :func:`no_classes`
+    """
+    found = no_classes(labels, classes)
+    if found is None:
         return
-    kind = "continuous" if parts else "many numbers"
+    ways = [f"learn a tree of numbers, with {way_out('OptimalTreeRegressor', '--model regressor')}", _cut_into_bands()]
+    if found.numbers and found.text:
+        ways[1] = f"turn it into numbers first, then {ways[1]}"
+    elif not found.numbers:
+        ways[0] = f"turn it into numbers first, such as days, then {ways[0]}"
     raise DataError(
-        f"Unknown label type: {kind}. The target holds {classes.size:,} different {what} (such as "
-        f"{shown(classes.tolist(), 3, str)}), and this learner predicts classes: {todo}{_cut_into_bands()}. If they "
-        f"name classes, turn them into text, {way_out('for example with y.astype(str)', 'such as c1, c2')}"
+        f"Unknown label type: {'continuous' if _have_parts(classes) else 'many numbers'}. The target holds {found.n:,} "
+        f"different {found.what} (such as {shown(classes.tolist(), 3, str)}), and this learner predicts classes: "
+        f"{', or '.join(ways)}. If they name classes, turn them into text, "
+        f"{way_out('for example with y.astype(str)', 'such as c1, c2')}"
     )
 
 

@@ -124,6 +124,13 @@ def _is_money(text: str) -> bool:
     return text in list_currencies()
 
 
+def _has_thousandths(unit: str) -> bool:
+    """Whether amounts in a currency have three decimals, as those in dinars have."""
+    from babel.numbers import get_currency_precision  # start-up time: likewise
+
+    return len(unit) == 3 and get_currency_precision(unit.upper()) == 3
+
+
 def _plain(digits: str, decimal: str) -> str | None:
     """Digits as Python reads them: without marks between groups, with a decimal point; None if the groups are wrong.
 
@@ -320,8 +327,8 @@ class Found:
     def decided(self, texts: Sequence[str], decimal: str | None = None, *, day_first: bool | None = None) -> Self:
         """Choose one of several forms if the texts, the decimal mark or the order of days decide; otherwise keep all.
 
-        A comma is between thousands if the texts are amounts of money, or if there are numbers without a comma: those
-        with three decimals would have one too.
+        A mark is between thousands if the texts are amounts of money, which have no three decimals. A comma is if there
+        are numbers without one: those with three decimals would have one too.
 
         Parameters
         ----------
@@ -338,7 +345,9 @@ class Found:
         money = _is_money(form.unit)
         if form.decimal == EITHER:
             return self._kept([replace(form, decimal=decimal or ".")] if decimal or money else [], texts)
-        if decimal is None and (money or not all("," in text for text in texts)):
+        if decimal is None and money and not any("," in text for text in texts) and not _has_thousandths(form.unit):
+            decimal = ","
+        elif decimal is None and (money or not all("," in text for text in texts)):
             decimal = "."
         return self._kept([one for one in self.forms if isinstance(one, NumberForm) and one.decimal == decimal], texts)
 

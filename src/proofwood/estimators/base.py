@@ -130,6 +130,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     verbose: int
 
     _several_targets = False  # whether a row has several targets
+    _has_labels = True  # whether the target of a row is a label
     _fits_table = False  # whether time_limit="auto" is accepted
     _limits_tests = False  # whether equal tests stay equal at all nodes, also for values that training did not have
     _deadline: float | None = None  # end of the current fit, in time.monotonic()
@@ -178,6 +179,11 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     def _target_of(self) -> Callable[[Any], Any]:
         """The function that turns the target of a table into what scikit-learn checks, such as labels."""
         return labels_of
+
+    @property
+    def _training_target_of(self) -> Callable[[Any], Any]:
+        """The same for the target of a fit."""
+        return self._target_of
 
     def _untested(self, given: Rows) -> tuple[Any, Result] | None:
         """The fallback if a limit is reached before the problem is built: a problem without tests, and its result.
@@ -266,9 +272,9 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> Rows:
         """Return the training rows as numbers, and set the fitted attributes that describe the table."""
         self.target_name_ = target_name(y)
-        rows = features_and_labels(X, y)
+        rows = features_and_labels(X, y, labels=self._has_labels)
         columns, target = training_data(
-            self, *rows, self._read_training, self._target_of, several=self._several_targets
+            self, *rows, self._read_training, self._training_target_of, several=self._several_targets
         )
         hints = [*order_hints(X, y), *self.hints_]
         try:

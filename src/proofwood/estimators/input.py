@@ -42,10 +42,11 @@ _LABELS = (
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def features_and_labels(X: Any, y: Any, *, several: bool = False) -> tuple[Any, Any]:
+def features_and_labels(X: Any, y: Any, *, several: bool = False, labels: bool = True) -> tuple[Any, Any]:
     """Rows and labels, the latter taken out of ``X`` if ``y`` is the name of one of its columns.
 
-    With ``several``, a row has several targets, and ``y`` may be a list of names of columns.
+    With ``several``, a row has several targets, and ``y`` may be a list of names of columns. Without ``labels``, the
+    column is left as it is.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def features_and_labels(X: Any, y: Any, *, several: bool = False) -> tuple[Any, 
     require_column([str(name) for name in frame.columns], y)
     if is_pandas(frame):
         return frame.drop(columns=y), frame[y]
-    return split_target(frame, y)
+    return split_target(frame, y) if labels else (frame.drop(y), frame.get_column(y))
 
 
 def _split_targets(X: Any, names: list[str]) -> tuple[Any, Any]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.data.number_targets import TargetNumbers, target_numbers
+from proofwood.data.table_hints import number_hints
 from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.input import features_and_labels, row_weights
 from proofwood.estimators.model_hints import small_leaves
+from proofwood.estimators.saved_schema import target_forms_of
 from proofwood.estimators.tree_learner import TreeLearner
-from proofwood.exceptions import DataError
 from proofwood.hints import Hint
 from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
@@ -62,6 +64,10 @@ class NumberRows(TrainingRows):
 class NumberLearner(TreeLearner[NumberRows]):
     """A learner of trees whose leaves predict numbers."""
 
+    _predicts_means = True  # whether a leaf predicts means over its rows by weight
+    _has_labels = False
+    target_forms_: tuple[str, ...] = ()
+
     @property
     @abstractmethod
     def _kind(self) -> type[SumTarget]:
@@ -71,14 +77,53 @@ class NumberLearner(TreeLearner[NumberRows]):
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """``targets`` and ``ordered`` of :class:`NumberRows`, from a target that scikit-learn has checked."""
 
+    def _shaped(self, numbers: FloatArray) -> FloatArray:
+        """The numbers of a target as scikit-learn checks them; ValueError if they have another shape."""
+        return numbers
+
+    @property
+    def _target_of(self) -> Reader:
+        return self.to_targets
+
+    @property
+    def _training_target_of(self) -> Reader:
+        return self._targets_of_training
+
+    def to_targets(self, y: Any) -> FloatArray:
+        """Numbers of new rows as the model reads them: text is read as it was in training.
+
+        Parameters
+        ----------
+        y : (n_samples,) or (n_samples, k) numbers, or text that holds numbers
+        """
+        return self._shaped(target_numbers(y, name=self.target_name_, forms=self.target_forms_).values)
+
+    def _targets_of_training(self, y: Any) -> FloatArray:
+        """The target of ``fit``; sets how text is read, which ``hints_`` tell."""
+        read: TargetNumbers = target_numbers(y, name=self.target_name_, beside=self.schema_.columns)
+        self.target_forms_ = read.forms
+        self.hints_ = (*read.hints, *self.hints_)
+        return self._shaped(read.values)
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        forms = {"target_forms": list(self.target_forms_)} if self.target_forms_ else {}
+        return {**super()._columns_to_save(), **forms}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        super()._restore_columns(saved)
+        self.target_forms_ = target_forms_of(saved)
+
     def _read_target(
         self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
     ) -> NumberRows:
         none = np.zeros(columns.shape[0], dtype=np.int64)
-        return NumberRows(columns, row_weights(None, sample_weight, none[:0], none), *self._rows_of(target))
+        rows = NumberRows(columns, row_weights(None, sample_weight, none[:0], none), *self._rows_of(target))
+        if self.schema_.by_name:
+            hints += number_hints(rows.targets)
+        return rows
 
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> NumberRows:
-        X, y = features_and_labels(X, y, several=self._several_targets)
+        X, y = features_and_labels(X, y, several=self._several_targets, labels=False)
         columns, target = self._rows(X), np.asarray(self._target_of(y))
         if target.shape[0] != columns.shape[0]:
             n, given = columns.shape[0], target.shape[0]
@@ -125,37 +170,8 @@ def signed(value: float) -> str:
 
 
 def numbers_of(y: Any) -> FloatArray:
-    """``y`` as float64 numbers.
-
-    Raises
-    ------
-    DataError
-        If ``y`` holds something else than numbers, or numbers are missing or infinite.
-    """
-    array = np.asarray(y)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: y has numbers of type {array.dtype}")
-    if array.dtype.kind in "mM":
-        raise DataError(
-            f"y holds {'dates' if array.dtype.kind == 'M' else 'durations'}, and this learner predicts numbers: turn "
-            "them into numbers first, such as days"
-        )
-    try:
-        numbers = array.astype(np.float64)
-    except (TypeError, ValueError):
-        texts = [value for value in array.ravel().tolist() if not isinstance(value, (int, float))]
-        raise DataError(
-            f"y holds {texts[0]!r}, and this learner predicts numbers: turn the target into numbers, or use a "
-            "classifier for labels, such as OptimalTreeClassifier"
-        ) from None
-    wrong = np.argwhere(~np.isfinite(numbers))
-    if wrong.size:
-        n = len({int(at[0]) for at in wrong})
-        raise DataError(
-            f"Input y contains NaN or infinity: no number in row {wrong[0][0]} ({numbers[tuple(wrong[0])]}), and in "
-            f"{n:,} of {len(numbers):,} rows in all: drop the rows without one"
-        )
-    return numbers
+    """``y`` as float64 numbers; DataError if it does not hold finite numbers, or text of them."""
+    return target_numbers(y).values
 
 
 Reader = Callable[[Any], Any]

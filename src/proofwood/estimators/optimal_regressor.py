@@ -17,9 +17,7 @@ from proofwood.estimators.input import features_and_labels
 from proofwood.estimators.number_learner import (
     NumberLearner,
     NumberRows,
-    Reader,
     explained,
-    numbers_of,
     rows_text,
     signed,
 )
@@ -158,9 +156,11 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         choice(self.criterion, "criterion", tuple(CRITERIA))
         return CRITERIA[self.criterion]
 
-    @property
-    def _target_of(self) -> Reader:
-        return _one_number
+    def _shaped(self, numbers: FloatArray) -> FloatArray:
+        # A column of shape (n_samples, 1) is left to scikit-learn's warning.
+        if numbers.ndim > 2 or (numbers.ndim == 2 and numbers.shape[1] != 1):
+            raise ValueError(f"y has shape {numbers.shape}: expected one number per row, shape (n_samples,)")
+        return numbers
 
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         numbers = target.astype(np.float64).reshape(-1, 1)
@@ -199,8 +199,8 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         sample_weight : (n_samples,) weight of each row
         """
         check_is_fitted(self)
-        X, y = features_and_labels(X, y)
-        return float(super().score(X, _one_number(y), sample_weight))
+        X, y = features_and_labels(X, y, labels=False)
+        return float(super().score(X, self.to_targets(y), sample_weight))
 
     def _fit_text(self) -> str:
         table = self.model_
@@ -230,11 +230,3 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         if self.criterion == "squared_error":
             return gettext("no tree of depth at most %(depth)s has a smaller squared error", depth=depth)
         return gettext("no tree of depth at most %(depth)s has a smaller deviance", depth=depth)
-
-
-def _one_number(y: Any) -> Any:
-    """``y`` as float64, one number per row; a column of shape (n_samples, 1) is left to scikit-learn's warning."""
-    numbers = numbers_of(y)
-    if numbers.ndim > 2 or (numbers.ndim == 2 and numbers.shape[1] != 1):
-        raise ValueError(f"y has shape {numbers.shape}: expected one number per row, shape (n_samples,)")
-    return numbers

@@ -15,7 +15,6 @@ from proofwood.estimators.input import features_and_labels
 from proofwood.estimators.number_learner import (
     NumberLearner,
     NumberRows,
-    Reader,
     explained,
     numbers_of,
     rows_text,
@@ -93,6 +92,7 @@ class OptimalSurvivalTree(NumberLearner):
     curves_: dict[int, Survival]
 
     _several_targets = True
+    _predicts_means = False
 
     def __init__(
         self,
@@ -181,9 +181,17 @@ class OptimalSurvivalTree(NumberLearner):
     def _kind(self) -> type[SumTarget]:
         return ExponentialRates
 
-    @property
-    def _target_of(self) -> Reader:
-        return times_of
+    def to_targets(self, y: Any) -> FloatArray:
+        """(n_samples, 2) times of new rows, and whether the event happened then, as the model reads them.
+
+        Parameters
+        ----------
+        y : as in :meth:`fit`
+        """
+        return times_of(y)
+
+    def _targets_of_training(self, y: Any) -> FloatArray:
+        return times_of(y)
 
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         pairs = target.astype(np.float64)

@@ -18,7 +18,7 @@ from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Sta
 
 LOGGER = logging.getLogger("proofwood")
 COUNTS = ("errors", "weighted errors")
-_SIZES = ("depth", "nodes", "splits", "features", "share")
+SIZES = ("depth", "nodes", "splits", "features", "share")
 
 # ----------------------------------------------------------------------------------------------------------- progress
 
@@ -253,7 +253,7 @@ def _within(result: Result, permitted: float) -> str:
 def _rounded(result: Result, permitted: float) -> bool:
     """Whether a gap is that of costs which the search rounds to whole units."""
     unit = result.unit.partition(" + ")[0]
-    return unit not in (*COUNTS, *_SIZES) and not 0 < result.gap <= permitted
+    return unit not in (*COUNTS, *SIZES) and not 0 < result.gap <= permitted
 
 
 def closeness(result: Result) -> str:

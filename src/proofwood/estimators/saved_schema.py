@@ -132,6 +132,16 @@ def target_of(saved: Mapping[str, Any]) -> str | None:
     return name
 
 
+def target_forms_of(saved: Mapping[str, Any]) -> tuple[str, ...]:
+    """How text of the target writes numbers; ValueError if the file has something else than forms there."""
+    forms = saved.get("target_forms", ())
+    if not isinstance(forms, (list, tuple)) or not all(isinstance(form, str) for form in forms):
+        raise ValueError(f"target_forms is {forms!r}, expected a list of texts")
+    for form in forms:
+        _as_written({"form": form}, "target")
+    return tuple(forms)
+
+
 def bands_of(saved: Mapping[str, Any]) -> Bands | None:
     """The bands that turn the numbers of the target into classes; ValueError if the file has other values there."""
     edges = saved.get("bands")

@@ -366,7 +366,8 @@ class SumCost(Prices):
         share = share_of(max_gap)
         if share is None or isinstance(max_gap, bool) or not 0 <= share < 1:
             raise ValueError(
-                f"max_gap={max_gap!r} is not a gap: expected a share of what a single leaf costs, from 0 to less than 1"
+                f"{parameter('max_gap', max_gap)} is not a gap: expected a share of what a single leaf costs, from 0 "
+                "to less than 1"
             )
         # what rounding may add: of units, of weights, of the price of leaves, and of numbers, on both sides
         rounded = self.slack * self.cost_unit + 2 * self.shift + (self.above + self.below) * self.spread

@@ -166,7 +166,7 @@ class TreeProblem:
             kept=kept,
             rounding=weights.rounding,
         )
-        alone = problem.real_cost(NodeTable.leaf(0, target.width))
+        alone = problem.real_cost(target.alone(X))
         if alone >= LARGEST_COST:
             raise DataError(
                 f"a single leaf costs more than {LARGEST_COST:.3g} ({target.named}), which float64 cannot add: divide "

@@ -34,6 +34,8 @@ NUMBERS = {
     "money behind": (["1.200,00 €", "-3,50 €"], [1200, -3.5], "€"),
     "a code of money": (["USD 12", "USD 13"], [12, 13], "USD"),
     "thousands of money": (["$1,200", "$3,400"], [1200, 3400], "$"),
+    "thousands of money by points": (["12.500 EUR", "900 EUR"], [12500, 900], "EUR"),
+    "thousandths of money": (["12.500 KWD", "0.900 KWD"], [12.5, 0.9], "KWD"),
     "thousands, and numbers below": (["1,234", "12"], [1234, 12], ""),
     "parts of a hundred": (["12 %", "3.5%"], [12, 3.5], "%"),
     "words behind": (["36 months", "60 months"], [36, 60], "months"),

@@ -11,6 +11,9 @@ from proofwood.cli.learners.bdd import BDD
 from proofwood.cli.learners.diagram import DIAGRAM
 from proofwood.cli.learners.minimal import MINIMAL
 from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
+from proofwood.cli.learners.policy import POLICY
+from proofwood.cli.learners.regressor import REGRESSOR
+from proofwood.cli.learners.survival import SURVIVAL
 from proofwood.cli.learners.tree import TREE
 from proofwood.estimators.registry import learner
 from proofwood.exceptions import DataError
@@ -21,7 +24,15 @@ if TYPE_CHECKING:
 
 # A learner has the same name here, in folders, problems and tests: decisions/0075-one-name-a-learner.
 OPTIONS: Mapping[str, LearnerOptions] = MappingProxyType(
-    {"tree": TREE, "minimal": MINIMAL, "bdd": BDD, "diagram": DIAGRAM}
+    {
+        "tree": TREE,
+        "regressor": REGRESSOR,
+        "survival": SURVIVAL,
+        "policy": POLICY,
+        "minimal": MINIMAL,
+        "bdd": BDD,
+        "diagram": DIAGRAM,
+    }
 )
 """The options of each learner, by its name in the registry."""
 

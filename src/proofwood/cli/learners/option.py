@@ -6,12 +6,22 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Predicts(StrEnum):
+    """What a learner predicts, and so what its target is; of actions, a reward for each, of times, an event, too."""
+
+    CLASSES = "classes"
+    NUMBERS = "numbers"
+    ACTIONS = "actions"
+    TIMES = "survival times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +116,12 @@ class LearnerOptions:
     ----------
     options : the options in the order of the help
     with_table : function that parses the options that need the table; None if no option needs it
+    predicts : what the learner predicts
     """
 
     options: tuple[Option, ...]
     with_table: WithTable | None = None
+    predicts: Predicts = Predicts.CLASSES
 
     @property
     def by_name(self) -> dict[str, Option]:

@@ -217,7 +217,7 @@ def _search(
     refuses it: it is too small, or the logarithms of a cost do not decide its units.
     """
     began = time.monotonic()
-    settings = _settings(problem, options, limits)
+    settings = settings_of(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
     recorded = None
@@ -252,16 +252,17 @@ def bound(
     problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
 ) -> TreeBound:
     """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`."""
-    settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
+    settings = settings_of(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
     stopped_by = STOPPED_BY[found["stopped"]]
     if not found.get("has_tree"):
         return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)
-    table = problem.target.refreshed(_table(found["tree"], problem), problem.X, problem.real_weights)
+    table = problem.target.refreshed(table_of(found["tree"], problem), problem.X, problem.real_weights)
     return TreeBound(min(found["lower"], problem.integer_cost(table)), table, stopped_by)
 
 
-def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
+def settings_of(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
+    """The settings of the native search."""
     cost = problem.cost
     return {
         "max_depth": problem.max_depth,
@@ -327,7 +328,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     stopped_by = STOPPED_BY[found["stopped"]]
     lower, trace = found.get("lower", 0), found.get("trace", [])
     if found.get("has_tree"):
-        table = _table(found["tree"], problem)
+        table = table_of(found["tree"], problem)
     elif start is not None:
         table = start
     else:  # stopped before the rows were sorted
@@ -361,7 +362,7 @@ def _leaf(problem: TreeProblem) -> NodeTable:
     return NodeTable.leaf(0, problem.target.width)
 
 
-def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
+def table_of(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
     """Node table with thresholds halfway to the next value among the rows of each node."""
     *columns, sets = zip(*nodes, strict=True)
     feature, value, low, high = (np.array(column) for column in columns)

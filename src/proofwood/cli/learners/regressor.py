@@ -1,0 +1,29 @@
+"""Options of ``proofwood fit --model regressor``."""
+
+from __future__ import annotations
+
+from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts
+from proofwood.cli.learners.tree import max_gap
+
+REGRESSOR = LearnerOptions(
+    (
+        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option(
+            "criterion",
+            str,
+            "What to minimise: squared_error, poisson (for counts) or gamma (for sizes).",
+            values=("squared_error", "poisson", "gamma"),
+        ),
+        Option("alpha", float, "Price per leaf, as a share of what a single leaf costs; 0 by default."),
+        Option("min_samples_leaf", int, "Least rows per leaf."),
+        Option(
+            "max_gap",
+            str,
+            "Permitted distance to the optimum, as a share of what a single leaf costs (0.01).",
+            "GAP",
+            read=max_gap,
+        ),
+        CHECKPOINT,
+    ),
+    predicts=Predicts.NUMBERS,
+)

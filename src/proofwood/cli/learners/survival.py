@@ -1,0 +1,23 @@
+"""Options of ``proofwood fit --model survival``."""
+
+from __future__ import annotations
+
+from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts
+from proofwood.cli.learners.tree import max_gap
+
+SURVIVAL = LearnerOptions(
+    (
+        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option("alpha", float, "Price per leaf, as a share of the deviance of a single leaf; 0 by default."),
+        Option("min_samples_leaf", int, "Least rows per leaf."),
+        Option(
+            "max_gap",
+            str,
+            "Permitted distance to the optimum, as a share of the deviance of a single leaf (0.01).",
+            "GAP",
+            read=max_gap,
+        ),
+        CHECKPOINT,
+    ),
+    predicts=Predicts.TIMES,
+)
