@@ -151,6 +151,10 @@ class TreeProblem:
         numbers = np.asarray(targets, dtype=np.float64)
         X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
         target = make(numbers[kept].reshape(kept.size, -1), weights)
+        if target.most_columns is not None and target.numbers.shape[1] > target.most_columns:
+            raise DataError(
+                f"the target has {target.numbers.shape[1]} columns: {target.named} is of up to {target.most_columns}"
+            )
         cost = target.prices(slack=2 ** max(0, int(max_depth) - 1))
         problem = cls(
             X=X,

@@ -307,6 +307,9 @@ def test_means_that_no_sum_of_64_bits_holds_together_have_wide_bounds() -> None:
         (LogLoss, [0.0, math.inf], "whole numbers"),
         (LogLoss, [0.0, 16.0], "up to 16 classes"),
         (Gini, [-1.0, 1.0], "whole numbers"),
+        (Numbers, [[1.0, 2.0], [3.0, 4.0]], "2 columns"),
+        (GammaMeans, [[1.0, 2.0], [3.0, 4.0]], "2 columns"),
+        (ExponentialRates, [[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]], "3 columns"),
     ],
 )
 def test_what_cannot_be_used_is_refused(kind: type[Any], given: Any, said: str) -> None:

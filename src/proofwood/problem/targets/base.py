@@ -158,6 +158,8 @@ class SumTarget(Target):
     """Name of the native task."""
     named: ClassVar[str]
     """Name of the unit in which objectives are reported."""
+    most_columns: ClassVar[int | None] = 1
+    """Most numbers of a row; None for any number of them."""
     rounded: ClassVar[bool] = False
     """Whether costs of leaves are rounded down to whole units."""
     room: ClassVar[int] = 1

@@ -81,6 +81,7 @@ class Rewards(SumTarget):
 
     task = "policy"
     named = "lost reward"
+    most_columns = None
 
     @cached_property
     def weighted(self) -> Weighted:

@@ -102,6 +102,7 @@ class Rates(RoundedTarget):
 
     task = "deviance"
     named = "deviance"
+    most_columns = 2
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -266,6 +267,7 @@ class GammaMeans(Rates):
     """Numbers above 0, such as amounts of claims. A leaf predicts their mean; the deviance is that of scikit-learn."""
 
     named = "gamma deviance"
+    most_columns = 1
 
     @property
     def pair(self) -> tuple[FloatArray, FloatArray]:
