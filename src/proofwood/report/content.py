@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proofwood import __version__
-from proofwood.data.kinds import CATEGORIES, Kind
-from proofwood.data.schema import Schema
 from proofwood.hints import Hint
-from proofwood.language import day, gettext, marked, ngettext, number, retold, spoken
+from proofwood.language import day, gettext, ngettext, number, retold, spoken
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable, shown
-from proofwood.report import charts, errors, numbers, what_if
+from proofwood.report import charts, columns, errors, numbers, what_if
 from proofwood.report.card import Card
 from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import explained_rows
@@ -131,7 +129,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "picture": model_svg(
             table,
             labels,
-            palette=part["light"],
+            palette=part["palette"],
             dashed=model._dashed,
             name=_picture_name(table),
             asked=[words.node(node) for node in range(table.n_nodes)],
@@ -141,9 +139,9 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "nodes": [_node(table, words, node, part["counts"][node]) for node in range(table.n_nodes)],
         "has_new": validation is not None,
         "proof": proof_parts(model, training.recounted),
-        "columns": _columns(model.schema_, table, words, card, tested),
+        "columns": columns.described(model.schema_, table, words, card, tested),
         "trace": trace_parts(model.result_),
-        "sums": _sums(model.schema_, table),
+        "sums": columns.sums(model.schema_, table),
         "include_rows": options.include_rows,
         "total_rows": training.X.shape[0],
         "most_rows": MOST_ROWS,
@@ -193,6 +191,7 @@ def of_classes(
         "classes": _class_figures(model, words, fresh, seen, order),
         "words_of": names,
         "chips": [(code, names[code], card.classes.get(_label(words, code), "")) for code in order],
+        "palette": light,
         "light": light,
         "dark": dark,
         "counts": [_counts(table, words, node) for node in range(table.n_nodes)],
@@ -236,6 +235,7 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
         "beside": numbers.beside(words, seen, fresh, model.validation_),
         "words_of": names,
         "chips": [(code, name, options.card.classes.get(name, "")) for code, name in enumerate(names)],
+        "palette": options.palette,
         "light": colours,
         "dark": colours,
         "counts": [numbers.counts(table, words, node) for node in range(table.n_nodes)],
@@ -554,81 +554,3 @@ def _group_columns(words: Words, card: Card) -> list[int] | None:
         return None
     names = [str(name) for name in words.labels.features or ()]
     return [names.index(name) for name in card.groups]
-
-
-# ---------------------------------------------------------------------------------------------------- the columns
-
-
-def _columns(
-    schema: Schema, table: NodeTable, words: Words, card: Card, tested: Sequence[int]
-) -> list[dict[str, str | bool]]:
-    """Each column: its name, meaning, possible tests, values in the table, missing values, and whether it is tested."""
-    found: list[dict[str, str | bool]] = []
-    for j in range(max(len(schema.columns), table.n_columns)):
-        column = schema.columns[j] if j < len(schema.columns) else None
-        name = str(words.labels.feature(j))
-        kind, holds = (
-            (gettext("numbers: thresholds"), "") if column is None else (_kind(schema, j), _holds(schema, words, j))
-        )
-        units = card.units.get(name, (column.unit if column is not None else "") or "")
-        found.append(
-            {
-                "name": words.name(j),
-                "meaning": printable(card.columns.get(name, "")),
-                "kind": kind + ("; " + gettext("in %(unit)s", unit=printable(units)) if units else ""),
-                "holds": holds,
-                "missing": number(f"{column.missing:,}") if column is not None and column.missing else "",
-                "tested": j in tested,
-            }
-        )
-    return found
-
-
-def _kind(schema: Schema, j: int) -> str:
-    column = schema.columns[j]
-    if j in schema.left_out:
-        return gettext("not used: %(reason)s", reason=retold(schema.left_out[j]))
-    n, kind = len(column.levels), column.shown_as
-    if kind is Kind.NOMINAL and not n:
-        return gettext("coded levels without order")
-    if kind is Kind.NOMINAL:
-        return ngettext("%(n)s level without order", "%(n)s levels without order", n)
-    if kind is Kind.ORDERED:
-        return ngettext("%(n)s level with an order: thresholds", "%(n)s levels with an order: thresholds", n)
-    return gettext(KINDS.get(kind, "numbers: thresholds"))
-
-
-KINDS = {
-    Kind.BOOLEAN: marked("yes or no"),
-    Kind.INTEGER: marked("whole numbers: thresholds"),
-    Kind.DATE: marked("dates: thresholds"),
-    Kind.MOMENT: marked("moments: thresholds"),
-    Kind.TIME: marked("times: thresholds"),
-    Kind.DURATION: marked("durations: thresholds"),
-}
-COUNTS = {
-    Kind.DATE: marked("dates count days since 1970-01-01"),
-    Kind.MOMENT: marked("moments count microseconds since 1970-01-01 00:00 (UTC)"),
-    Kind.TIME: marked("times count microseconds since midnight"),
-    Kind.DURATION: marked("durations count microseconds"),
-}
-
-
-def _sums(schema: Schema, table: NodeTable) -> str:
-    """What dates and times count for in weighted sums of columns, if there are any."""
-    if table.normals is None:
-        return ""
-    inside = {j for node in np.flatnonzero(table.feature == OBLIQUE).tolist() for j in table.tested(node)}
-    kinds = {schema.columns[j].kind for j in inside if j < len(schema.columns)}
-    return "; ".join(gettext(told) for kind, told in COUNTS.items() if kind in kinds)
-
-
-def _holds(schema: Schema, words: Words, j: int) -> str:
-    """The range of a column of numbers, or the first levels of others."""
-    column = schema.columns[j]
-    if column.kind in CATEGORIES:
-        return shown([words.value(j, float(code)) for code in range(len(column.levels))], MOST_NAMED, str)
-    if column.bounds is None or column.shown_as is Kind.BOOLEAN:
-        return ""
-    low, high = (words.value(j, end) for end in column.bounds)
-    return gettext("%(low)s to %(high)s", low=low, high=high)

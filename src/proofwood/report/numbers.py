@@ -170,24 +170,22 @@ def beside(words: Words, seen: NumberedRows, fresh: NumberedRows | None, validat
         return _actions(words, fresh or seen)
     table = seen.table
     assert table.values is not None
-    mean, columns = float(table.values[0, 0]), []
-    for name, rows in ((gettext("New rows"), fresh), (gettext("Training rows"), seen)):
+    mean, parts = float(table.values[0, 0]), []
+    if fresh is None and validation is not None and (held := validation.numbers) is not None:
+        share = math.nan if held.baseline_squared == 0 else 1 - (held.squared / held.baseline_squared) ** 2
+        base = (held.baseline_squared, held.baseline_absolute, math.nan)
+        parts.append((gettext("held-out rows of all folds"), (held.squared, held.absolute, share), base))
+    for name, rows in ((gettext("new rows"), fresh), (gettext("training rows"), seen)):
         if rows is not None:
             truth = rows.targets[:, 0]
-            alone = np.full(rows.n_rows, mean)
-            columns.append((name, [_measures(truth, rows.predicted), _measures(truth, alone)]))
-    if fresh is None and validation is not None and (held := validation.numbers) is not None:
-        ours, base = (held.squared, held.absolute), (held.baseline_squared, held.baseline_absolute)
-        share = math.nan if held.baseline_squared == 0 else 1 - (held.squared / held.baseline_squared) ** 2
-        columns.insert(0, (gettext("Held-out rows"), [(*ours, share), (*base, math.nan)]))
-    head = [gettext("Measure")]
-    for name, _ in columns:
-        head += [gettext("%(rows)s: tree", rows=name), gettext("%(rows)s: mean", rows=name)]
+            parts.append((name, _measures(truth, rows.predicted), _measures(truth, np.full(rows.n_rows, mean))))
     names = (gettext("root mean squared error"), gettext("mean absolute error"), "R²")
-    lines = []
-    for k, name in enumerate(names):
-        cells = [one[k] for _, pair in columns for one in pair]
-        lines.append([name, *(_r2(cell) if k == 2 else told(cell) for cell in cells)])
+    lines = [
+        [f"{measure}, {name}", *((_r2 if k == 2 else told)(of[k]) for of in (ours, base))]
+        for name, ours, base in parts
+        for k, measure in enumerate(names)
+    ]
+    head = [gettext("Measure"), gettext("tree"), gettext("mean")]
     return {"title": gettext("Beside the mean of the training rows"), "head": head, "rows": lines}
 
 
