@@ -100,4 +100,4 @@ def rounded_down(value: Fraction) -> float:
 
 def rounded_up(value: Fraction) -> float:
     """The smallest float64 that is at least ``value``."""
-    return -rounded_down(-value)
+    return 0.0 - rounded_down(-value)  # never -0.0
