@@ -244,8 +244,8 @@ class SumTarget(Target):
         """The label of each node, and what a leaf with it costs there; 0 where a node is not ``costly``."""
         none = Fraction(0)
         losses = [
-            self.loss_of(*node) if node[0] and costs else none
-            for *node, costs in zip(weight, sums, costly.tolist(), strict=True)
+            self.loss_of(w, of_node) if w and costs else none
+            for w, of_node, costs in zip(weight, sums, costly.tolist(), strict=True)
         ]
         return [self.label_of(of_node) for of_node in sums], losses
 
