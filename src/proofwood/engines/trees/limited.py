@@ -1,7 +1,6 @@
 """Trees of actions under limits: exact searches with prices, whose dual bound holds for every tree within the limits.
 
-The theory is in docs/theory/optimal-trees.md, section "Budgets of actions"; what was measured, in
-decisions/0095-policies.
+The theory is in docs/theory/optimal-trees.md, section "Budgets of actions"; why so: decisions/0095-policies.
 """
 
 from __future__ import annotations
