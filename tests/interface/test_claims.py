@@ -230,7 +230,8 @@ FORGED = [
     ("policy", {("classes",): None}, "classes is null, expected the actions of a policy"),
     ("policy", {("classes", "values"): [0, 1, 1]}, "distinct and sorted"),
     ("tree", {("nodes", "values"): [[1.0]] * 5}, "OptimalTreeClassifier predicts classes"),
-    ("tree", {("nodes", "loss"): [0.0] * 5}, "OptimalTreeClassifier predicts classes"),
+    ("tree", {("nodes", "loss"): [0.0] * 5}, "but the unit 'errors' is counted without one"),
+    ("diagram", {("nodes", "loss"): [0.0] * 4}, "but the unit 'share' is counted without one"),
 ]
 
 

@@ -18,6 +18,7 @@ from proofwood.estimators.constraints import FairnessConstraint, MinSamples, che
 from proofwood.estimators.number_learner import NumberLearner
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.optimal_policy import OptimalPolicyTree
+from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
 
@@ -27,6 +28,7 @@ ROUNDING_SHARE = 1e-3
 """Largest gap that rounding may leave in a result of status "within_gap", as a share of the total weight."""
 
 _ERRORS = ("errors", "weighted errors")
+_WITHOUT_LOSS = (*_ERRORS, "depth", "nodes", "features", "share")
 _LOSSES = {"OptimalTreeRegressor": ("squared error",), "OptimalPolicyTree": ("lost reward",)}
 _UNITS = {
     "OptimalTreeClassifier": (*_ERRORS, *(f"{unit} + price of leaves" for unit in _ERRORS)),
@@ -62,10 +64,12 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
 
 def _require_kind(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError unless nodes have the numbers of the learner: those of a leaf, and what its rows cost."""
-    table, answers = estimator.model_, estimator._answers
+    table, answers, unit = estimator.model_, estimator._answers, estimator.result_.unit.partition(" + ")[0]
     if not isinstance(estimator, NumberLearner):
-        if table.values is not None or table.loss is not None:
-            raise ValueError(f"nodes have values or loss, but {type(estimator).__name__} predicts classes")
+        if table.values is not None:
+            raise ValueError(f"nodes have values, but {type(estimator).__name__} predicts classes")
+        if table.loss is not None and unit in _WITHOUT_LOSS:
+            raise ValueError(f"nodes have a loss, but the unit {unit!r} is counted without one")
         return
     if table.values is None or table.loss is None:
         raise ValueError(f"nodes have no values or no loss, which {type(estimator).__name__} needs")
@@ -141,7 +145,7 @@ def _require_losses(table: NodeTable) -> None:
 def _require_numbers(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError unless values are means over the rows of a node, and a policy says what they say is best."""
     table = estimator.model_
-    if table.values is None:
+    if table.values is None or not isinstance(estimator, (OptimalTreeRegressor, OptimalPolicyTree)):
         return
     share = table.weight[:, 0] / _total(table)
     sums = table.values / (np.abs(table.values).max() or 1.0) * share[:, None]
