@@ -231,6 +231,7 @@ FORGED = [
     ("policy", {("classes", "values"): [0, 1, 1]}, "distinct and sorted"),
     ("tree", {("nodes", "values"): [[1.0]] * 5}, "OptimalTreeClassifier predicts classes"),
     ("tree", {("nodes", "loss"): [0.0] * 5}, "nodes have a loss, but the unit is 'errors'"),
+    ("diagram", {("nodes", "loss"): [0.0] * 4}, "nodes have a loss, but the unit is 'share'"),
 ]
 
 

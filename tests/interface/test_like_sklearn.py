@@ -168,9 +168,15 @@ def test_the_twin_of_numbers_has_their_means_and_spreads(sets):
             mean = np.average(made.predict(model.to_numbers(frame))[at], weights=weights[at])
             assert tree.value[node, 0, 0] == pytest.approx(mean)
     assert tree.impurity[0] == pytest.approx(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+    assert (tree.impurity >= 0).all()
     if sets == "columns":
-        np.testing.assert_allclose(twin.feature_importances_.sum(), 1)
         assert tree.node_count == model.model_.n_nodes
+        importances = twin.feature_importances_[: X.shape[1]]
+    else:
+        importances = twin.feature_importances_
+        assert tree.node_count > model.model_.n_nodes
+    plain = np.flatnonzero([not column.levels for column in model.schema_.columns])
+    np.testing.assert_allclose(importances[plain], model.feature_importances_[plain], atol=1e-9)
 
 
 def test_actions_of_a_policy_are_classes_without_doubt():

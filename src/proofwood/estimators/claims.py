@@ -62,7 +62,7 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
 
 def _require_kind(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError unless nodes have the numbers of the learner: those of a leaf, and what its rows cost."""
-    table, answers = estimator.model_, estimator._answers
+    table, answers, unit = estimator.model_, estimator._answers, estimator.result_.unit.partition(" + ")[0]
     if not isinstance(estimator, NumberLearner):
         if table.values is not None:
             raise ValueError(f"nodes have values, but {type(estimator).__name__} predicts classes")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from proofwood.estimators.base import TrainingRows
-
 
 class LikeSklearn:
     """Methods of a fitted model: depth, leaves, importances, conversion to scikit-learn."""
@@ -172,8 +170,8 @@ class LikeSklearn:
         return made
 
     @abstractmethod
-    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
-        """Rows with their target as the fitted model reads them; ValueError if the target does not fit the model."""
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> Any:
+        """Rows with their target as the fitted model reads them: ``columns``, ``codes`` of classes and ``weights``."""
 
     def _require_few_digits(self) -> None:
         """Raise PrecisionError if the model tests moments, since rounding cannot be checked without rows."""

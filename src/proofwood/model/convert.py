@@ -320,20 +320,20 @@ def _said(table: NodeTable) -> tuple[FloatArray, bool]:
 def _impurity(
     table: NodeTable, source: IntArray, values: FloatArray, weight: FloatArray, low: IntArray, high: IntArray
 ) -> FloatArray:
-    """(n,) Gini impurity of the shares at each node; for numbers, the mean squared distance of its rows from the mean.
+    """(n,) Gini impurity of the shares at each node; for numbers, what its rows cost as a leaf per weight.
 
-    If nodes of the table have copies, rows at a copy of a leaf are taken to be spread as those of the leaf.
+    Rows at a copy of a node are taken to cost what those of the node do. A test of levels that became several nodes
+    avoids at the first of them what it avoids.
     """
     if not _says_numbers(table):
         return np.asarray(1.0 - (values**2).sum(axis=1))
     assert table.loss is not None
     total = table.weight[:, 0]
     found = np.divide(table.loss, total, out=np.zeros_like(total), where=total > 0)[source]
-    if source.size == table.n_nodes:
-        return found
-    for node in np.flatnonzero(low != LEAF)[::-1].tolist():
+    inner = np.flatnonzero(low != LEAF)
+    later = np.concatenate([edge[inner][source[edge[inner]] == source[inner]] for edge in (low, high)])
+    for node in sorted(later.tolist(), reverse=True):  # children before parents
         sides = [low[node], high[node]]
         if weight[sides].sum() > 0:
-            away = (values[sides, 0] - values[node, 0]) ** 2
-            found[node] = np.average(found[sides] + away, weights=weight[sides])
+            found[node] = np.average(found[sides], weights=weight[sides])
     return found
