@@ -323,24 +323,29 @@ class SumStumps final : public StumpCosts {
     stride_ = static_cast<std::size_t>(places_.sums) + (kernels_.unit ? 0 : 1);
     skipped_ = kernels_.unit ? 1 : 0;
     double* const records = static_cast<double*>(records_.resize(rows.n * stride_ * sizeof(double)));
+    std::array<double, T::kSums> least;  // of those above 0
+    least.fill(std::numeric_limits<double>::infinity());
     for (u32 local = 0; local < rows.n; ++local) {
       double* const record = records + local * stride_;
       const u32 row = rows.row(local);
       std::array<double, T::kSums> sums;
       set_.sums_of(table, row, sums.data());
+      if constexpr (CheaplyBounded<T>)
+        for (int k = 0; k < T::kSums; ++k) least[k] = sums[k] > 0 ? std::min(least[k], sums[k]) : least[k];
       std::copy(sums.begin() + skipped_, sums.end(), record);
       if (!limited_) continue;
       record[T::kSums] = table.count[row];
       record[T::kSums + 1] = static_cast<double>(table.mass[row]);
     }
-    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
-               set_.zero.rate};
     all_.assign(static_cast<std::size_t>(places_.sums), 0);
     for (int k = 0; k < T::kSums; ++k) all_[static_cast<std::size_t>(k)] = static_cast<double>(set_.all[k]);
     if (limited_) {
       all_[T::kSums] = rows.counts.count;
       all_[T::kSums + 1] = static_cast<double>(rows.counts.mass);
     }
+    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
+               set_.zero.rate, false};
+    if constexpr (CheaplyBounded<T>) values_.bounded = batch_.bounded && T::comparable(all_.data(), least.data());
     if (T::kOwn) {
       own_.resize(rows.n_features);
       for (auto& sums : own_) sums.clear();

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "common/double_double.hpp"
+#include "trees/sums/cheap_bounds.hpp"
 #include "trees/sums/sum_task.hpp"
 #include "trees/sums/vector_log.hpp"
 
@@ -68,6 +69,38 @@ struct Deviance {
     return a.part[0] > b.part[0];
   }
   static double saved(const Best<double>& best) { return best.part[0]; }
+
+  // Whether sums of all rows and the least ones of a row, of those above 0, may be compared by cheap bounds.
+  static bool comparable(const double* all, const double* least) {
+    return all[0] <= kMostRatio * least[0] && all[1] <= kMostRatio * least[1];
+  }
+  template <class V>
+  struct Limit {
+    V rate, gain;  // per event
+  };
+  template <class V>
+  PROOFWOOD_PART Limit<V> limit(const V* all, V leaf, V best, double rate) {
+    const V none = V{}, per_exposure = all[1] / all[0];
+    return {all[0] > 0 ? per_exposure : none,
+            known_share<V>(least_gain<V>(best, leaf, all[1] + all[0] * rate), all[1])};
+  }
+  // Both bounds times the squares of all events: u (1 - u) is `exposure`, v (1 - v) is `events`.
+  template <class V>
+  PROOFWOOD_PART Doubt<V> doubt(const Limit<V>& limit, const V* low, const V* high) {
+    const V apart = low[1] - limit.rate * low[0];
+    const V exposure = limit.rate * limit.rate * (low[0] * high[0]), events = low[1] * high[1];
+    return {apart * apart * (events + events + exposure), 6 * limit.gain * (exposure * events)};
+  }
+  template <class V>
+  PROOFWOOD_PART std::array<Doubt<V>, 2> close_doubts(const Limit<V>& limit, const V* low, const V* high) {
+    const V below = limit.rate * low[0], above = limit.rate * high[0], apart = low[1] - below, square = apart * apart;
+    const V exposure = below * above, events = low[1] * high[1];
+    const V middle = (0.6 * below + 0.4 * low[1]) * (0.6 * above + 0.4 * high[1]);
+    return {{{square, limit.gain * exposure},
+             {square * (9 * middle * events + 25 * exposure * events + 2 * exposure * middle),
+              72 * limit.gain * (exposure * middle * events)}}};
+  }
+
   static std::array<double, 1> prediction(const double* sums) { return {sums[0] > 0 ? sums[1] / sums[0] : 0}; }
   static double loss(double own, const double* sums, const double* rate) {
     const double least = std::numeric_limits<double>::min();
