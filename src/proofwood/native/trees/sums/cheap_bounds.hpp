@@ -24,17 +24,9 @@ namespace proofwood::trees {
 
 constexpr double kMostRatio = 0x1p40, kLeastGain = 0x1p-36, kDown = 1 - 0x1p-12;
 
-// What a split must save beyond a leaf to save more than `best`, or less: neither number is known better than 2^-46 of
-// itself and 2^-52 of the `size` of what was rounded. Then the doubles of a split that saves less are no more than
-// `best`.
+// What a split has to save per `size`; less than nothing where that is too little to be compared.
 template <class V>
-PROOFWOOD_PART V least_gain(V best, V leaf, V size) {
-  return best - leaf - best * 0x1p-44 - size * 0x1p-50;
-}
-
-// `least`, of what a set saves per `size`; less than nothing where that is too little to be compared.
-template <class V>
-PROOFWOOD_PART V known_share(V gain, V size) {
+PROOFWOOD_PART V comparable_share(V gain, V size) {
   const V share = gain / size * kDown, none = V{} - 1;
   return share >= kLeastGain ? share : none;
 }

@@ -453,6 +453,7 @@ class SumStumps final : public StumpCosts {
     const double near = Costs::close_to(own, saved(lane, side, &SumPlaces::best));
     const bool some = limited_ && has_permitted(lane, side);
     const double near_some = some ? Costs::close_to(own, saved(lane, side, &SumPlaces::some)) : 0;
+    const auto excluded = exclusion(lane, side, some ? std::min(near, near_some) : near);
     i64 least = sides[lane][s].leaf, least_some = kInfinite;
     std::vector<double> low(all_.size()), high(all_.size());
     for (u32 f = 0; f < rows_->n_features; ++f) {
@@ -469,6 +470,7 @@ class SumStumps final : public StumpCosts {
         }
         for (std::size_t k = 0; k < low.size(); ++k)
           high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
+        if (excluded(low.data(), high.data())) continue;
         const double value = set_.saved(low.data(), high.data());
         const bool wanted = some && value >= near_some && enough(low) && enough(high);
         if (value < near && !wanted) continue;
@@ -484,6 +486,21 @@ class SumStumps final : public StumpCosts {
     }
     sides[lane][s].stump_all = least;
     sides[lane][s].stump = limited_ ? least_some : least;
+  }
+  // Whether a stump of a side saves no more than `least`, by cheap bounds.
+  auto exclusion(std::size_t lane, int side, double least) const {
+    if constexpr (CheaplyBounded<T>) {
+      const auto all = Costs::as_doubles(sums_of_side(lane, side));
+      const auto limit = T::limit(all.data(), saved(lane, side, &SumPlaces::leaf), least, set_.zero.rate);
+      return [limit, bounded = values_.bounded](const double* low, const double* high) {
+        if (bounded)
+          for (const auto& doubt : T::close_doubts(limit, low, high))
+            if (doubt.left <= doubt.right) return true;
+        return false;
+      };
+    } else {
+      return [](const double*, const double*) { return false; };
+    }
   }
   bool enough(const std::vector<double>& leaf) const {
     return leaf[T::kSums] >= values_.min_rows && leaf[T::kSums + 1] >= values_.min_weight;

@@ -14,7 +14,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "common/double_double.hpp"
 #include "trees/sums/cheap_bounds.hpp"
 #include "trees/sums/sum_task.hpp"
 #include "trees/sums/vector_log.hpp"
@@ -39,11 +38,13 @@ struct Deviance {
   double reach(i64, const i64*) const { return std::numeric_limits<double>::infinity(); }
 
   static Zero zero(const i64* sums) {
-    return {0, sums[1] > 0 ? static_cast<double>(sums[1]) / static_cast<double>(sums[0]) : 1};
+    if (sums[1] == 0) return {};
+    const double rate = static_cast<double>(sums[1]) / static_cast<double>(sums[0]);
+    return {0, rate, log_of(rate)};
   }
   static double whole(i128 own, const double* sums, const Zero& zero) {
     const DoubleDouble linear = DoubleDouble::product(sums[0], zero.rate) - DoubleDouble(sums[1]);
-    return (DoubleDouble::of(own).scaled(-kOwnBits) - DoubleDouble(sums[1]) * log_of(zero.rate) + linear).value();
+    return (DoubleDouble::of(own).scaled(-kOwnBits) - DoubleDouble(sums[1]) * zero.log_rate + linear).value();
   }
   // |s - a| of both leaves is at most sqrt(2 max(s, a) saved), and saved at most `whole`.
   static double error(double whole, const double* sums, const Zero& zero) {
@@ -81,8 +82,8 @@ struct Deviance {
   template <class V>
   PROOFWOOD_PART Limit<V> limit(const V* all, V leaf, V best, double rate) {
     const V none = V{}, per_exposure = all[1] / all[0];
-    return {all[0] > 0 ? per_exposure : none,
-            known_share<V>(least_gain<V>(best, leaf, all[1] + all[0] * rate), all[1])};
+    const V rounded = best * 0x1p-44 + (all[1] + all[0] * rate) * 0x1p-50;  // more than twice the errors of all
+    return {all[0] > 0 ? per_exposure : none, comparable_share<V>(best - leaf - rounded, all[1])};
   }
   // Both bounds times the squares of all events: u (1 - u) is `exposure`, v (1 - v) is `events`.
   template <class V>

@@ -136,8 +136,10 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
 
   [[gnu::always_inline]] void offer(const Place<Of::kSums>& place) {
     const unsigned low = doubtful(place, 0), high = doubtful(place, 1);
-    if ((low | high) != 0) [[unlikely]]
-      look_closely(place, low, high);
+    if ((low | high) != 0) [[unlikely]] {
+      const Place<Of::kSums> stored = place;  // all others stay in registers
+      look_closely(stored, low, high);
+    }
   }
   void end() {
     if (count_ > 0) count();

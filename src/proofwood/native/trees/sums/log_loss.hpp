@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "trees/sums/cheap_bounds.hpp"
 #include "trees/sums/deviance.hpp"
 
 namespace proofwood::trees {
@@ -46,9 +47,14 @@ struct LogLoss {
     V part[kParts];  // saved: the cost, negated
   };
   template <class V>
-  PROOFWOOD_PART V shares(const V* sums) {
+  PROOFWOOD_PART V weight(const V* sums) {
     V n = sums[0];
     for (int k = 1; k < K; ++k) n += sums[k];
+    return n;
+  }
+  template <class V>
+  PROOFWOOD_PART V shares(const V* sums) {
+    const V n = weight(sums);
     V sum = entropy_of<V>(sums[0], n);
     for (int k = 1; k < K; ++k) sum += entropy_of<V>(sums[k], n);
     const V none = V{};
@@ -68,6 +74,59 @@ struct LogLoss {
     return a.part[0] > b.part[0];
   }
   static double saved(const Best<double>& best) { return best.part[0]; }
+
+  // Of each class, the share v of its weight against the share u of all weight: n_k KL(v || u) is saved.
+  static bool comparable(const double* all, const double* least) {
+    double n = 0;
+    for (int k = 0; k < K; ++k) n += all[k];
+    return n <= kMostRatio * *std::min_element(least, least + K);
+  }
+  template <class V>
+  struct Limit {
+    V share[K], per_weight[K];  // of a class: of all weight; 1 / n_k
+    V absent[K];                // 1 where the class is
+    V per_square, gain;         // 1 / n^2
+  };
+  template <class V>
+  PROOFWOOD_PART Limit<V> limit(const V* all, V leaf, V best, double) {
+    const V n = weight(all), none = V{};
+    Limit<V> limit;
+    limit.gain = n * comparable_share<V>(best - leaf + leaf * 0x1p-44, n);
+    const V per_weight = n > 0 ? 1 / n : none;
+    limit.per_square = per_weight * per_weight;
+    for (int k = 0; k < K; ++k) {
+      limit.share[k] = all[k] * per_weight;
+      limit.per_weight[k] = all[k] > 0 ? 1 / all[k] : none;
+      limit.absent[k] = all[k] > 0 ? none : none + 1;
+    }
+    return limit;
+  }
+  // The first bound, with the least v (1 - v) of all classes.
+  template <class V>
+  PROOFWOOD_PART Doubt<V> doubt(const Limit<V>& limit, const V* low, const V* high) {
+    const V n = weight(low), all = n * weight(high) * limit.per_square;
+    V sum = V{}, least = V{} + 0.25;
+    for (int k = 0; k < K; ++k) {
+      const V apart = low[k] - limit.share[k] * n;
+      sum += apart * apart * limit.per_weight[k];
+      const V of_class = low[k] * high[k] * (limit.per_weight[k] * limit.per_weight[k]) + limit.absent[k];
+      least = of_class < least ? of_class : least;
+    }
+    return {sum * (least + least + all), 6 * limit.gain * (all * least)};
+  }
+  // Of each class the lesser of the other two.
+  template <class V>
+  PROOFWOOD_PART std::array<Doubt<V>, 1> close_doubts(const Limit<V>& limit, const V* low, const V* high) {
+    const V below = weight(low), above = weight(high), whole = 1 / (below * above * limit.per_square);
+    V sum = V{};
+    for (int k = 0; k < K; ++k) {
+      const V apart = low[k] - limit.share[k] * below, square = limit.per_weight[k] * limit.per_weight[k];
+      const V middle = (0.6 * limit.share[k] * below + 0.4 * low[k]) * (0.6 * limit.share[k] * above + 0.4 * high[k]);
+      const V bound = whole * 0.125 + 25.0 / 72 / (middle * square) + 1.0 / 36 / (low[k] * high[k] * square);
+      sum += apart * apart * limit.per_weight[k] * (bound < whole ? bound : whole);
+    }
+    return {{{sum, limit.gain}}};
+  }
   static std::array<double, K> prediction(const double* sums) {
     std::array<double, K> shares{};
     double n = 0;

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "common/double_double.hpp"
 #include "common/wide.hpp"
 
 // Parts of the kernels: instances belong to one translation unit, which may be compiled for another instruction set.
@@ -45,6 +46,7 @@ inline bool at_least(i128 own, const Quotient& quotient, Unit unit, i64 units) {
 struct Zero {
   i64 centre = 0;
   double rate = 1;
+  DoubleDouble log_rate{};  // its logarithm, where a task needs it
 };
 
 template <class T>
