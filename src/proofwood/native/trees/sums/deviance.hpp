@@ -77,20 +77,21 @@ struct Deviance {
   }
   template <class V>
   struct Limit {
-    V rate, gain;  // per event
+    V rate, rate_squared, gain, six_gains;  // per event
   };
   template <class V>
   PROOFWOOD_PART Limit<V> limit(const V* all, V leaf, V best, double rate) {
     const V none = V{}, per_exposure = all[1] / all[0];
     const V rounded = best * 0x1p-44 + (all[1] + all[0] * rate) * 0x1p-50;  // more than twice the errors of all
-    return {all[0] > 0 ? per_exposure : none, comparable_share<V>(best - leaf - rounded, all[1])};
+    const V to_save = comparable_share<V>(best - leaf - rounded, all[1]), to_apply = all[0] > 0 ? per_exposure : none;
+    return {to_apply, to_apply * to_apply, to_save, 6 * to_save};
   }
   // Both bounds times the squares of all events: u (1 - u) is `exposure`, v (1 - v) is `events`.
   template <class V>
   PROOFWOOD_PART Doubt<V> doubt(const Limit<V>& limit, const V* low, const V* high) {
     const V apart = low[1] - limit.rate * low[0];
-    const V exposure = limit.rate * limit.rate * (low[0] * high[0]), events = low[1] * high[1];
-    return {apart * apart * (events + events + exposure), 6 * limit.gain * (exposure * events)};
+    const V exposure = limit.rate_squared * (low[0] * high[0]), events = low[1] * high[1];
+    return {apart * apart * (events + events + exposure), limit.six_gains * (exposure * events)};
   }
   template <class V>
   PROOFWOOD_PART std::array<Doubt<V>, 2> close_doubts(const Limit<V>& limit, const V* low, const V* high) {

@@ -200,6 +200,8 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
 
   // What the doubtful splits save.
   void count() {
+    for (int i = count_; i % kWide != 0; ++i)
+      for (int k = 0; k < Of::kSums; ++k) low_[k][i] = high_[k][i] = 1;
     for (int from = 0; from < count_; from += kWide) {
       V low[Of::kSums], high[Of::kSums];
       for (int k = 0; k < Of::kSums; ++k) {
@@ -228,7 +230,7 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
   double* const state_;
   Limit best_[2], some_[2];
   int count_ = 0, where_[kRoom];
-  double low_[Of::kSums][kRoom]{}, high_[Of::kSums][kRoom]{};
+  double low_[Of::kSums][kRoom], high_[Of::kSums][kRoom];
 };
 
 template <class T, bool kLimited, bool kUnit>
