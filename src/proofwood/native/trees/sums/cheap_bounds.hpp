@@ -19,6 +19,9 @@
 #pragma once
 
 #include "trees/sums/sum_task.hpp"
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 namespace proofwood::trees {
 
@@ -29,6 +32,16 @@ template <class V>
 PROOFWOOD_PART V comparable_share(V gain, V size) {
   const V share = gain / size * kDown, none = V{} - 1;
   return share >= kLeastGain ? share : none;
+}
+
+// 1 / x, or up to 2^-12 of itself more.
+template <class V>
+PROOFWOOD_PART V reciprocal_above(V x) {
+#ifdef __AVX512F__
+  if constexpr (sizeof(V) == sizeof(__m512d))
+    return reinterpret_cast<V>(_mm512_rcp14_pd(reinterpret_cast<__m512d>(x))) * (1 + 0x1p-13);
+#endif
+  return 1 / x;
 }
 
 }  // namespace proofwood::trees
