@@ -137,10 +137,12 @@ void Solver::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
   if (wanted <= relaxed || evaluated.stopped) return;                           // this side is only bounded
   Request request{.limit = wanted, .gap = sides.gap, .neighbours = {}, .teach = hands_on(sides.depth)};
   if (!candidate.interval.is_point() && request.teach) {
-    request.neighbours[0] = {is_low ? candidate.below_low_known.get() : candidate.below_high_known.get(), is_low,
-                             is_low ? 0 : sides.to_below};
-    request.neighbours[1] = {is_low ? candidate.above_low_known.get() : candidate.above_high_known.get(), !is_low,
-                             is_low ? sides.to_above : 0};
+    // of rows that are taken away, it may not be known what they cost
+    const bool removed = shared.settings.rules.reach;
+    const KnownSplits* const below = (is_low ? candidate.below_low_known : candidate.below_high_known).get();
+    const KnownSplits* const beyond = (is_low ? candidate.above_low_known : candidate.above_high_known).get();
+    request.neighbours[0] = {is_low || removed ? below : nullptr, is_low, is_low ? 0 : sides.to_below};
+    request.neighbours[1] = {!is_low || removed ? beyond : nullptr, !is_low, is_low ? sides.to_above : 0};
   }
   Level& above = level(sides.depth + 1);
   Solution solution = solve(is_low ? above.low : above.high, sides.depth, request);
