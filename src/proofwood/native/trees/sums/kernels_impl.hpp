@@ -135,10 +135,17 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
   DoubtfulSplits(const SumRecords& rows, double* state) : rows_(rows), state_(state) { read_limits(); }
 
   [[gnu::always_inline]] void offer(const Place<Of::kSums>& place) {
-    const unsigned low = doubtful(place, 0), high = doubtful(place, 1);
-    if ((low | high) != 0) [[unlikely]] {
-      const Place<Of::kSums> stored = place;  // all others stay in registers
-      look_closely(stored, low, high);
+    unsigned low = doubtful(place, 0), high = doubtful(place, 1);
+    if ((low | high) == 0) return;
+    low &= still_doubtful(place, 0);
+    high &= still_doubtful(place, 1);
+    if ((low | high) == 0) return;
+    const Place<Of::kSums> stored = place;  // all others stay in registers
+    put(stored, 0, low);
+    put(stored, 1, high);
+    if (count_ > kRoom - 2 * kWide) {
+      count();
+      read_limits();
     }
   }
   void end() {
@@ -148,7 +155,7 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
  private:
   static constexpr int kRoom = 32;  // doubtful splits
 
-  void read_limits() {
+  [[gnu::noinline]] void read_limits() {
     for (int side = 0; side < 2; ++side) {
       V all[Of::kSums];
       for (int k = 0; k < Of::kSums; ++k) all[k] = load(state_, Of::kPlaces.sum(side, k));
@@ -165,41 +172,34 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
     const V *const low = place.low[side], *const high = place.high[side];
     return exceeds(T::doubt(kLimited ? some_[side] : best_[side], low, high));
   }
-  [[gnu::always_inline]] static unsigned still_doubtful(const Limit& limit, const V* low, const V* high) {
+  [[gnu::always_inline]] unsigned still_doubtful(const Place<Of::kSums>& place, int side) const {
+    const V *const low = place.low[side], *const high = place.high[side];
+    if constexpr (kLimited)
+      return (exceeds_closely(some_[side], low, high) & bits_of(Of::permitted(low, high, rows_))) |
+             exceeds_closely(best_[side], low, high);
+    return exceeds_closely(best_[side], low, high);
+  }
+  [[gnu::always_inline]] static unsigned exceeds_closely(const Limit& limit, const V* low, const V* high) {
     unsigned lanes = ~0u;
     for (const auto& doubt : T::close_doubts(limit, low, high)) lanes &= exceeds(doubt);
     return lanes;
   }
-
-  [[gnu::noinline]] void look_closely(const Place<Of::kSums>& place, unsigned first, unsigned second) {
-    const unsigned lanes[2] = {first, second};
-    for (int side = 0; side < 2; ++side) {
-      if (lanes[side] == 0) continue;
-      const V *const low = place.low[side], *const high = place.high[side];
-      unsigned open = lanes[side];
-      if constexpr (kLimited) {
-        const I enough = Of::permitted(low, high, rows_);
-        open &= (still_doubtful(some_[side], low, high) & not_at_most(__builtin_convertvector(-enough, V), V{})) |
-                still_doubtful(best_[side], low, high);
-      } else {
-        open &= still_doubtful(best_[side], low, high);
-      }
-      for (; open != 0; open &= open - 1) {
-        const int lane = std::countr_zero(open);
-        for (int k = 0; k < Of::kSums; ++k) {
-          low_[k][count_] = low[k][lane];
-          high_[k][count_] = high[k][lane];
-        }
-        where_[count_++] = side * kMostSumLanes + lane;
-      }
-    }
-    if (count_ <= kRoom - 2 * kWide) return;
-    count();
-    read_limits();
+  [[gnu::always_inline]] static unsigned bits_of(I lanes) {
+    return not_at_most(__builtin_convertvector(-lanes, V), V{});
   }
 
+  [[gnu::noinline]] void put(const Place<Of::kSums>& place, int side, unsigned lanes) {
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const int lane = std::countr_zero(lanes);
+      for (int k = 0; k < Of::kSums; ++k) {
+        low_[k][count_] = place.low[side][k][lane];
+        high_[k][count_] = place.high[side][k][lane];
+      }
+      where_[count_++] = side * kMostSumLanes + lane;
+    }
+  }
   // What the doubtful splits save.
-  void count() {
+  [[gnu::noinline]] void count() {
     for (int i = count_; i % kWide != 0; ++i)
       for (int k = 0; k < Of::kSums; ++k) low_[k][i] = high_[k][i] = 1;
     for (int from = 0; from < count_; from += kWide) {
