@@ -363,7 +363,7 @@ class SumStumps final : public StumpCosts {
     kernels_.begin(rows.n, values_, all_.data(), state_);
     for (u32 f = 0; f < rows.n_features; ++f) {
       if (batch_.stopped()) return false;
-      kernels_.walk(rows.sorted(f, true, false), values_, state_);
+      kernels_.walk(rows.sorted(f, limited_, false), values_, state_);
     }
     const std::size_t lanes = batch_.lanes.size();
     sides.resize(lanes);
@@ -457,7 +457,7 @@ class SumStumps final : public StumpCosts {
     i64 least = sides[lane][s].leaf, least_some = kInfinite;
     std::vector<double> low(all_.size()), high(all_.size());
     for (u32 f = 0; f < rows_->n_features; ++f) {
-      const SortedRows sorted = rows_->sorted(f, true, false);
+      const SortedRows sorted = rows_->sorted(f, limited_, false);
       std::fill(low.begin(), low.end(), 0.0);
       for (u32 segment = 0, i = 0; segment + 1 < sorted.n_ends; ++segment) {
         for (; i < sorted.ends[segment]; ++i) {
