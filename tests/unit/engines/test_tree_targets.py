@@ -176,6 +176,21 @@ def test_bounds_of_neighbours_change_no_tree_of_rates(seed: int) -> None:
     assert answers[0]["counters"]["imported_bounds"] > 0
 
 
+@pytest.mark.parametrize("seed", [504, 1162, *range(10)])
+def test_every_instruction_set_writes_the_same_of_equal_trees(seed: int) -> None:
+    """Lanes of a batch are of different numbers, so that equal trees are met in different orders."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 9, (int(rng.integers(5, 9)), 3)).astype(np.float64)
+    numbers = 1_000_000 * np.eye(3, dtype=np.int64)[rng.integers(0, 3, len(X))]
+    targets = {"task": "log_loss", "numbers": np.ascontiguousarray(numbers), "shift": -21}
+    price = 10**11 * int(rng.integers(2))
+    trees = [
+        native(X, targets, np.ones(len(X)), SearchOptions(simd=str(simd)), leaf_price=price)["tree"]
+        for simd in _native.instruction_sets()
+    ]
+    assert all(tree == trees[0] for tree in trees)
+
+
 def test_a_finer_unit_of_rates_takes_no_more_work() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))

@@ -105,8 +105,8 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
   // neighbours. Of deeper sides that made no difference: decisions/0004-exact-sides.
   const double allowed = depth == 3 ? settings.eta : kDeepEta;
   const bool unknown = depth == 3 && !settings.rules.reach;  // the distance: no bound is too high
-  const i64 eta = static_cast<i64>(
-      std::min(1e18, allowed * (unknown ? 1e18 : static_cast<double>(std::max<i64>(reach, 1)))));
+  const i64 eta =
+      static_cast<i64>(std::min(1e18, allowed * (unknown ? 1e18 : static_cast<double>(std::max<i64>(reach, 1)))));
   // one more than needed: a failed side then excludes a tie too, which the canonical pass would ask next
   const i64 limit = candidate.limit + 1 - leaf_price;
   Sides sides{candidate,

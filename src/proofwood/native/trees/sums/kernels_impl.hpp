@@ -164,9 +164,7 @@ class DoubtfulSplits : Record<T, kLimited, kUnit> {
       if (kLimited) some_[side] = T::limit(all, leaf, load(state_, Of::kPlaces.some(side, 0)), rows_.rate);
     }
   }
-  [[gnu::always_inline]] static unsigned exceeds(const Doubt<V>& doubt) {
-    return not_at_most(doubt.left, doubt.right);
-  }
+  [[gnu::always_inline]] static unsigned exceeds(const Doubt<V>& doubt) { return not_at_most(doubt.left, doubt.right); }
   // Of a side, as bits. What is permitted saves no more than the best of all.
   [[gnu::always_inline]] unsigned doubtful(const Place<Of::kSums>& place, int side) const {
     const V *const low = place.low[side], *const high = place.high[side];

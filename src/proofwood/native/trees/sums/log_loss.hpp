@@ -121,8 +121,8 @@ struct LogLoss {
       const V apart = low[k] - limit.share[k] * below, square = limit.per_weight[k] * limit.per_weight[k];
       const V middle = (0.6 * limit.share[k] * below + 0.4 * low[k]) * (0.6 * limit.share[k] * above + 0.4 * high[k]);
       const V of_class = low[k] * high[k];
-      const V bound = whole * 0.125 +
-                      (25 * of_class + 2 * middle) * reciprocal_above<V>(72 * square * middle * of_class);
+      const V bound =
+          whole * 0.125 + (25 * of_class + 2 * middle) * reciprocal_above<V>(72 * square * middle * of_class);
       sum += apart * apart * limit.per_weight[k] * (bound < whole ? bound : whole);
     }
     return {{{sum, limit.gain}}};
