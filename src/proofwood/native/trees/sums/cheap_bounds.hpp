@@ -39,7 +39,7 @@ template <class V>
 PROOFWOOD_PART V reciprocal_above(V x) {
 #ifdef __AVX512F__
   if constexpr (sizeof(V) == sizeof(__m512d))
-    return reinterpret_cast<V>(_mm512_rcp14_pd(reinterpret_cast<__m512d>(x))) * (1 + 0x1p-13);
+    return reinterpret_cast<V>(_mm512_maskz_rcp14_pd(0xff, reinterpret_cast<__m512d>(x))) * (1 + 0x1p-13);
 #endif
   return 1 / x;
 }
