@@ -103,6 +103,7 @@ bool CanonicalTree::evaluate_batch(Subproblem& subproblem, i64 optimum) {
     return false;
   if (!two.run(*subproblem.rows)) return false;
   for (std::size_t l = 0; l < two.lanes.size(); ++l) {
+    subproblem.upper = kInfinite;  // every tree of cost `optimum` is wanted, and its costs made exact
     two.take_lane(subproblem, l);
     note(queue.points[two.lanes[l].point], optimum);
     ++solver_.counters[kCanonicalSplits];

@@ -6,7 +6,8 @@
 namespace proofwood::trees {
 
 DepthTwo::DepthTwo(Shared& shared, Counters& counters)
-    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop),
+    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop,
+                 shared.settings.rules.stump_bounds),
       costs(shared.table.task->stumps(*this)),
       shared_(shared),
       counters_(counters) {}

@@ -11,7 +11,7 @@ namespace proofwood::trees {
 namespace {
 constexpr u32 kHigh = 1u << 31;
 
-// The class of all rows of each rank, or kMixed.
+// The class (or kind) of all rows of each rank, or kMixed.
 std::vector<u8> labels_of_ranks(const auto& ranks, u32 n_ranks, const std::vector<u16>& labels) {
   constexpr u8 kNone = kMixed + 1;
   std::vector<u8> found(n_ranks, kNone);
@@ -66,7 +66,7 @@ void Rows::start(const Table& table, int isa) {
     table.rank[f].visit([&](const auto& ranks) {
       for (u32 i = 0; i < n; ++i) ++start[ranks[i] + 1u];
       std::partial_sum(start.begin(), start.end(), start.begin());
-      const std::vector<u8> label = labels_of_ranks(ranks, n_ranks, table.label);
+      const std::vector<u8> label = labels_of_ranks(ranks, n_ranks, table.by_sums() ? table.kind : table.label);
       for (u32 r = 0; r < n_ranks; ++r) std::fill(keys + start[r], keys + start[r + 1], (r << kLabelBits) | label[r]);
       if (by_class.empty())
         for (u32 i = 0; i < n; ++i) order[start[ranks[i]]++] = i;

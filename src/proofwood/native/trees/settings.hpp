@@ -32,6 +32,7 @@ struct Rules {
   bool reach = true;  // not to choose: whether it is known what a row costs at most; if not, eq. 10 and 11 do not hold
   bool sub_interval = true;    // eq. 12: both evaluated neighbours of an interval bound all of it
   bool feature_bounds = true;  // start from what the same feature cost in neighbouring subproblems
+  bool stump_bounds = true;    // of tasks with logarithms: only stumps whose cheap bound beats the best are counted
   bool depth_two = true;       // batched depth-two routine (Algorithm 2)
   bool cache = true;
   bool packed = true;      // tables of few tests by packed words, all pairs of tests at once

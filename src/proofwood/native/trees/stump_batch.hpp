@@ -21,6 +21,7 @@ struct StumpBatch {
   const Minimum& minimum;
   const int isa, lane_bits;
   const std::atomic<int>& stop;
+  const bool bounded;  // as Rules::stump_bounds
   VectorBuffer mask_buffer, rank_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
   LevelGroups groups;
@@ -35,8 +36,9 @@ struct StumpBatch {
   std::vector<Lane> lanes;
   std::vector<LaneResult> found;
 
-  StumpBatch(const Table& t, const Minimum& m, int instruction_set, int bits, const std::atomic<int>& s)
-      : table(t), minimum(m), isa(instruction_set), lane_bits(bits), stop(s) {}
+  StumpBatch(const Table& t, const Minimum& m, int instruction_set, int bits, const std::atomic<int>& s,
+             bool stump_bounds)
+      : table(t), minimum(m), isa(instruction_set), lane_bits(bits), stop(s), bounded(stump_bounds) {}
 
   void forget() {
     for (VectorBuffer* const one :

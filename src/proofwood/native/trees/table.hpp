@@ -19,7 +19,7 @@
 namespace proofwood::trees {
 
 // A column's values as integers that keep their order, as sets of rows have them: rank << kLabelBits | label, where
-// label is the class of all rows of that value, or kMixed. Equal keys are equal values.
+// label is the class (or kind) of all rows of that value, or kMixed. Equal keys are equal values.
 constexpr u32 kLabelBits = 6;
 constexpr u32 kMixed = (1u << kLabelBits) - 1;
 
@@ -76,6 +76,7 @@ struct Table {
   // Of a task by sums. Then rows have no class, and `weight` is what one more row costs a tree at most.
   std::vector<std::vector<double>> sums;  // per sum, per row
   std::vector<i128> own;                  // per row; empty where rows have no costs of their own
+  std::vector<u16> kind;                  // per row: those of one kind have proportional sums; kMixed: of its own
   bool similar = true;                    // whether `weight` is known
   bool rounded = false;                   // whether costs of leaves are rounded down
   bool unweighted = false;                // whether all rows weigh 1
