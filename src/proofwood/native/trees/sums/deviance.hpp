@@ -32,7 +32,8 @@ struct Deviance {
     if (of[1] == 0) return 0;
     const DoubleDouble log = log_of(DoubleDouble::of(of[1]) / DoubleDouble::of(of[0]));
     const DoubleDouble cost = (DoubleDouble::of(of[1]) * log).scaled(kOwnBits);
-    return static_cast<i128>(std::floor(cost.high)) + static_cast<i128>(std::floor(cost.low)) + 2;
+    // both floors leave less than 2, and the logarithm errs by less than 1
+    return static_cast<i128>(std::floor(cost.high)) + static_cast<i128>(std::floor(cost.low)) + 3;
   }
   // A leaf without events that gets one has no bound that rests on the other rows' rates alone.
   double reach(i64, const i64*) const { return std::numeric_limits<double>::infinity(); }
