@@ -320,16 +320,15 @@ def _said(table: NodeTable) -> tuple[FloatArray, bool]:
 def _impurity(
     table: NodeTable, source: IntArray, values: FloatArray, weight: FloatArray, low: IntArray, high: IntArray
 ) -> FloatArray:
-    """(n,) Gini impurity of the shares at each node; for numbers, what its rows cost as a leaf per weight.
+    """(n,) Gini impurity of the shares at each node; for numbers, what its rows cost as a leaf by weight, 0 if unknown.
 
     Rows at a copy of a node are taken to cost what those of the node do. A test of levels that became several nodes
     avoids at the first of them what it avoids.
     """
     if not _says_numbers(table):
         return np.asarray(1.0 - (values**2).sum(axis=1))
-    assert table.loss is not None
-    total = table.weight[:, 0]
-    found = np.divide(table.loss, total, out=np.zeros_like(total), where=total > 0)[source]
+    loss, total = np.zeros(table.n_nodes) if table.loss is None else table.loss, table.weight.sum(axis=1)
+    found: FloatArray = np.divide(loss, total, out=np.zeros_like(total), where=total > 0)[source]
     inner = np.flatnonzero(low != LEAF)
     later = np.concatenate([edge[inner][source[edge[inner]] == source[inner]] for edge in (low, high)])
     for node in sorted(later.tolist(), reverse=True):  # children before parents
