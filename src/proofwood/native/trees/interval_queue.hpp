@@ -81,6 +81,7 @@ class IntervalQueue {
   // `count` thresholds spread over the interval.
   void choose(const Interval& interval, u32 count, std::vector<u32>& positions) const;
 
+  bool repeats(u32 feature) const { return rows_->repeats(*table_, feature); }  // its splits are those of another one
   u32 rank_of(u32 feature) const { return feature < rank.size() ? rank[feature] : feature; }
 
  private:

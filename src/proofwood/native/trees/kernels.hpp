@@ -18,12 +18,15 @@ namespace proofwood::trees {
 constexpr int kMaxLanes = 32;
 constexpr int kVectorBytes = 64;  // the widest vector of any build
 
-// Vectors of memory that many classes need beside those of the labels.
-constexpr std::size_t scratch_vectors(std::uint32_t n, bool minimum) {
-  return (std::size_t{n} + 2) * (minimum ? 8 : 4);
-}
+// Vectors of memory that many classes need beside those of the labels: `wide` with a minimum of leaves, or with gaps.
+constexpr std::size_t scratch_vectors(std::uint32_t n, bool wide) { return (std::size_t{n} + 2) * (wide ? 8 : 4); }
 
-// The rows of a subproblem in the order of one feature.
+// The rows of a subproblem in the order of one feature. With gaps, two features are walked at once, which differ in
+// where the rows without a value are: below all others, or above (docs/decisions/0094-two-views-in-one-walk.md).
+//
+//   gap g g     order 5 1 4 2 7     stands for the features  g g 5 1 4 2 7  and  5 1 4 2 7 g g
+//
+// Never with a minimum of leaves.
 struct SortedRows {
   std::uint32_t n;
   const std::uint32_t* order;  // (n,) local row, ascending by value
@@ -31,6 +34,8 @@ struct SortedRows {
   std::uint32_t n_ends;
   bool every_row;              // every position may be used as a segment end
   const std::int16_t* is_end;  // (n,) -1 where a segment ends, else 0; null where segments are long
+  std::uint32_t n_gap = 0;
+  const std::uint32_t* gap = nullptr;  // (n_gap,) local rows without a value, which are not among the `n`
 };
 
 // Running best over the features, one lane per candidate and side; memory is reused between batches.
@@ -60,7 +65,7 @@ struct RowValues {
   bool unit;              // all rows weigh 1
   bool minimum;           // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
-  void* scratch;  // many classes: `scratch_vectors` and 2 * n_labels vectors, and for levels 2 * n_labels of
+  void* scratch;  // many classes: `scratch_vectors` and 4 * n_labels vectors, and for levels 2 * n_labels of
                   // them and 2 for each pair of labels
 };
 

@@ -120,6 +120,11 @@ struct Extremes {
         max_high(max_low),
         min_low(L::splat(std::numeric_limits<T>::max())),
         min_high(min_low) {}
+  static Extremes of_nothing() {  // of the empty prefix
+    Extremes empty;
+    empty.max_low = empty.max_high = empty.min_low = empty.min_high = V{};
+    return empty;
+  }
   explicit Extremes(const StumpState& state)
       : max_low(L::load(state.max_all[0])),
         max_high(L::load(state.max_all[1])),
@@ -130,6 +135,19 @@ struct Extremes {
     min_low = L::min(min_low, low);
     max_high = L::max(max_high, high);
     min_high = L::min(min_high, high);
+  }
+  // Of the rows before which, or after which, others with these sums come.
+  void spread(V low, V high) {
+    max_low += L::max(low, V{});
+    min_low += L::min(low, V{});
+    max_high += L::max(high, V{});
+    min_high += L::min(high, V{});
+  }
+  void note(const Extremes& other) {
+    max_low = L::max(max_low, other.max_low);
+    min_low = L::min(min_low, other.min_low);
+    max_high = L::max(max_high, other.max_high);
+    min_high = L::min(min_high, other.min_high);
   }
   void store(StumpState& state) const {
     L::store(state.max_all[0], max_low);
@@ -239,8 +257,30 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
   return s;
 }
 
+// Both features of a column with gaps: with p the sum at a position among the other rows and g that of the rows without
+// a value, s is p + g in one of them and p in the other.
+template <class T>
+void two_views(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  using L = Lanes<T>;
+  const auto bits = L::bits();
+  const T* const weight = static_cast<const T*>(values.weight);
+  typename L::Vector gap{};
+  T all = 0;
+  for (std::uint32_t i = 0; i < rows.n_gap; ++i) {
+    const std::uint32_t row = rows.gap[i];
+    gap = L::add_low(gap, values.mask[row], bits, L::splat(weight[row]));
+    all = static_cast<T>(all + weight[row]);
+  }
+  Extremes<T> extremes(state), both = Extremes<T>::of_nothing();
+  L::store(state.net_low, walk_freely<T>(rows, values, both) + gap);
+  both.spread(gap, L::splat(all) - gap);
+  extremes.note(both);
+  extremes.store(state);
+}
+
 template <class T>
 void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  if (rows.n_gap > 0) return two_views<T>(rows, values, state);
   Extremes<T> extremes(state);
   if (values.minimum)
     Lanes<T>::store(state.net_low, walk_with_minimum<T>(rows, values, state, extremes));

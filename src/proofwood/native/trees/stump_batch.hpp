@@ -24,6 +24,7 @@ struct StumpBatch {
   VectorBuffer mask_buffer, rank_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
   LevelGroups groups;
+  std::vector<u32> gaps;  // rows without a value, per feature that has them below the others
   StumpState state;
   const Kernels* kernels = nullptr;
   RowValues values{};
@@ -81,6 +82,10 @@ struct StumpBatch {
         positive = c;
       }
     two = present <= 2;
+    gaps.assign(rows.n_features, 0);
+    for (u32 f = 0; f < rows.n_features; ++f)
+      if (table.high_view[f] != kNoView) gaps[f] = rows.gap_of(f);
+    const bool has_gaps = std::any_of(gaps.begin(), gaps.end(), [](u32 gap) { return gap > 0; });
     if (!minimum.any() && table.levels.empty()) {
       values.heaviest = table.heaviest;
       const Kernels* const narrow =
@@ -113,7 +118,8 @@ struct StumpBatch {
       values.label = label;
       const std::size_t for_levels = table.levels.empty() ? 0 : values.n_labels * std::size_t{values.n_labels};
       values.scratch = lane_buffer.resize(
-          (scratch_vectors(rows.n, values.minimum) + 2 * std::size_t{values.n_labels} + for_levels) * kVectorBytes);
+          (scratch_vectors(rows.n, values.minimum || has_gaps) + 4 * std::size_t{values.n_labels} + for_levels) *
+          kVectorBytes);
     }
   }
 
@@ -161,7 +167,11 @@ struct StumpBatch {
     const bool limited = minimum.any();
     for (u32 f = 0; f < rows.n_features; ++f) {
       if (stopped()) return false;
-      const SortedRows sorted = rows.sorted(f, limited, two && !limited);
+      // The other view of its column is walked over with it, or repeats it.
+      const u32 low_view = table.low_view[f];
+      if (low_view != kNoView && (gaps[low_view] == 0 || (!limited && gaps[low_view] < rows.n))) continue;
+      const u32 gap = limited || gaps[f] == rows.n ? 0 : gaps[f];
+      const SortedRows sorted = rows.sorted(f, limited, two && !limited, gap);
       (two ? kernels->two_classes : kernels->many_classes)(sorted, values, state);
     }
     for (u32 c = 0; c < table.levels.size(); ++c) {
