@@ -25,6 +25,8 @@ constexpr std::size_t scratch_vectors(std::uint32_t n, bool wide) { return (std:
 // where the rows without a value are: below all others, or above (docs/decisions/0094-two-views-in-one-walk.md).
 //
 //   gap g g     order 5 1 4 2 7     stands for the features  g g 5 1 4 2 7  and  5 1 4 2 7 g g
+//   n_first 2   order 5 1 4 2 7     stands for the feature   - - 5 1 4 2 7  whose first rows have one value: what they
+//                                   add follows from `StumpState::net`; two classes only
 //
 // Never with a minimum of leaves.
 struct SortedRows {
@@ -36,6 +38,7 @@ struct SortedRows {
   const std::int16_t* is_end;  // (n,) -1 where a segment ends, else 0; null where segments are long
   std::uint32_t n_gap = 0;
   const std::uint32_t* gap = nullptr;  // (n_gap,) local rows without a value, which are not among the `n`
+  std::uint32_t n_first = 0;           // rows of the least value, which are not among the `n` either
 };
 
 // Running best over the features, one lane per candidate and side; memory is reused between batches.
@@ -43,7 +46,7 @@ struct alignas(kVectorBytes) StumpState {
   // two classes: extremes of the prefix sum of signed weights, low and high side; `some` obey the minimum of leaves
   unsigned char max_all[2][kVectorBytes], min_all[2][kVectorBytes];
   unsigned char max_some[2][kVectorBytes], min_some[2][kVectorBytes];
-  unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side
+  unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side, once a feature was walked over
   // many classes: weight classified right by the best stump and by the best leaf
   unsigned char best_all[2][kVectorBytes], best_some[2][kVectorBytes], leaf[2][kVectorBytes];
   // two classes: sum over the levels of a column of |signed weights|, of the best column

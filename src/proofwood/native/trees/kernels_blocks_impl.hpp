@@ -18,8 +18,9 @@ class Blocks {
   Blocks(const SortedRows& rows, const RowValues& values, StumpState& state)
       : rows_(rows), values_(values), state_(state), weight_(static_cast<const T*>(values.weight)) {
     for (int side = 0; side < 2; ++side) {
-      most_[side] = rows.n_gap > 0 ? Wide{} : W::load(state_.block_max[side]);
-      least_[side] = rows.n_gap > 0 ? Wide{} : W::load(state_.block_min[side]);
+      const bool apart = rows.n_gap > 0 || rows.n_first > 0;
+      most_[side] = apart ? Wide{} : W::load(state_.block_max[side]);
+      least_[side] = apart ? Wide{} : W::load(state_.block_min[side]);
     }
   }
 
@@ -29,6 +30,7 @@ class Blocks {
     else
       while (from_ < rows_.n) block(held_from(from_));
     if (rows_.n_gap > 0) join_gap();
+    if (rows_.n_first > 0) put_first();
     for (int side = 0; side < 2; ++side) {
       W::store(state_.block_max[side], most_[side]);
       W::store(state_.block_min[side], least_[side]);
@@ -98,6 +100,17 @@ class Blocks {
       most_[side] = W::max(W::load(state_.block_max[side]), most_[side] + W::max(of_side[side], Wide{}));
       least_[side] = W::min(W::load(state_.block_min[side]), least_[side] + W::min(of_side[side], Wide{}));
     }
+  }
+
+  // As `two_classes_after_first`.
+  void put_first() {
+    const Wide net = W::load(state_.block_net), low = net - net_;
+    const Wide of_side[2] = {low, Wide{} + static_cast<S>(static_cast<S>(state_.total) - all_) - low};
+    for (int side = 0; side < 2; ++side) {
+      most_[side] = W::max(W::load(state_.block_max[side]), most_[side] + of_side[side]);
+      least_[side] = W::min(W::load(state_.block_min[side]), least_[side] + of_side[side]);
+    }
+    net_ = net;
   }
 
   // Short segments.

@@ -143,6 +143,13 @@ struct Extremes {
     max_high += L::max(high, V{});
     min_high += L::min(high, V{});
   }
+  // Of the rows before which others with these sums come.
+  void shift(V low, V high) {
+    max_low += low;
+    min_low += low;
+    max_high += high;
+    min_high += high;
+  }
   void note(const Extremes& other) {
     max_low = L::max(max_low, other.max_low);
     min_low = L::min(min_low, other.min_low);
@@ -214,9 +221,13 @@ PROOFWOOD_INLINE auto walk_with_minimum(const SortedRows& rows, const RowValues&
   return s;
 }
 
-// Without a minimum, by whichever loop suits the segments. Returns s at the end.
+// Without a minimum, by whichever loop suits the segments. Returns s and the common sum at the end.
 template <class T>
 PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& values, Extremes<T>& extremes) {
+  struct Sums {
+    typename Lanes<T>::Vector low;
+    T all;
+  };
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
@@ -253,8 +264,9 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
       }
       extremes.note(s, L::splat(sum) - s);
     }
+    return Sums{s, sum};
   }
-  return s;
+  return Sums{s, all[0]};
 }
 
 // Both features of a column with gaps: with p the sum at a position among the other rows and g that of the rows without
@@ -272,20 +284,33 @@ void two_views(const SortedRows& rows, const RowValues& values, StumpState& stat
     all = static_cast<T>(all + weight[row]);
   }
   Extremes<T> extremes(state), both = Extremes<T>::of_nothing();
-  L::store(state.net_low, walk_freely<T>(rows, values, both) + gap);
+  L::store(state.net_low, walk_freely<T>(rows, values, both).low + gap);
   both.spread(gap, L::splat(all) - gap);
   extremes.note(both);
+  extremes.store(state);
+}
+
+// A feature without the rows of its least value.
+template <class T>
+void two_classes_after_first(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  using L = Lanes<T>;
+  Extremes<T> extremes(state), after = Extremes<T>::of_nothing();
+  const auto sums = walk_freely<T>(rows, values, after);
+  const auto first = L::load(state.net_low) - sums.low;
+  after.shift(first, L::splat(static_cast<T>(static_cast<T>(state.total) - sums.all)) - first);
+  extremes.note(after);
   extremes.store(state);
 }
 
 template <class T>
 void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
   if (rows.n_gap > 0) return two_views<T>(rows, values, state);
+  if (rows.n_first > 0) return two_classes_after_first<T>(rows, values, state);
   Extremes<T> extremes(state);
   if (values.minimum)
     Lanes<T>::store(state.net_low, walk_with_minimum<T>(rows, values, state, extremes));
   else
-    Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes));
+    Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes).low);
   extremes.store(state);
 }
 

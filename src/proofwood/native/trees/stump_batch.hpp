@@ -24,7 +24,7 @@ struct StumpBatch {
   VectorBuffer mask_buffer, rank_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
   LevelGroups groups;
-  std::vector<u32> gaps;  // rows without a value, per feature that has them below the others
+  std::vector<Rows::Apart> apart;  // per feature
   StumpState state;
   const Kernels* kernels = nullptr;
   RowValues values{};
@@ -44,6 +44,25 @@ struct StumpBatch {
          {&mask_buffer, &rank_buffer, &weight_buffer, &count_buffer, &mass_buffer, &lane_buffer})
       *one = {};
     label_buffer = {};
+  }
+
+  // Rows of a feature that need no look at each of them. True if any has gaps.
+  bool find_apart(const Rows& rows) {
+    constexpr u32 kMany = 8;  // one row in so many
+    bool has_gaps = false;
+    apart.assign(rows.n_features, {});
+    if (minimum.any()) return false;
+    for (u32 f = 0; f < rows.n_features; ++f) {
+      if (table.high_view[f] != kNoView) {
+        const u32 gap = rows.gap_of(f);
+        if (gap > 0 && gap < rows.n) apart[f] = {gap, true};
+        has_gaps |= apart[f].gap;
+      } else if (two && f > 0) {  // the first feature says what all rows have
+        const u32 first = rows.boundary_from(f, 1);
+        if (first >= rows.n / kMany && first < rows.n) apart[f] = {first, false};
+      }
+    }
+    return has_gaps;
   }
 
   bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
@@ -82,10 +101,7 @@ struct StumpBatch {
         positive = c;
       }
     two = present <= 2;
-    gaps.assign(rows.n_features, 0);
-    for (u32 f = 0; f < rows.n_features; ++f)
-      if (table.high_view[f] != kNoView) gaps[f] = rows.gap_of(f);
-    const bool has_gaps = std::any_of(gaps.begin(), gaps.end(), [](u32 gap) { return gap > 0; });
+    const bool has_gaps = find_apart(rows);
     if (!minimum.any() && table.levels.empty()) {
       values.heaviest = table.heaviest;
       const Kernels* const narrow =
@@ -169,9 +185,8 @@ struct StumpBatch {
       if (stopped()) return false;
       // The other view of its column is walked over with it, or repeats it.
       const u32 low_view = table.low_view[f];
-      if (low_view != kNoView && (gaps[low_view] == 0 || (!limited && gaps[low_view] < rows.n))) continue;
-      const u32 gap = limited || gaps[f] == rows.n ? 0 : gaps[f];
-      const SortedRows sorted = rows.sorted(f, limited, two && !limited, gap);
+      if (low_view != kNoView && (apart[low_view].gap || rows.repeats(table, f))) continue;
+      const SortedRows sorted = rows.sorted(f, limited, two && !limited, apart[f]);
       (two ? kernels->two_classes : kernels->many_classes)(sorted, values, state);
     }
     for (u32 c = 0; c < table.levels.size(); ++c) {
