@@ -63,6 +63,7 @@ class IntervalQueue {
 
   bool empty() const { return heap_.empty(); }
   u64 open_thresholds() const;  // at most so many
+  std::size_t open_below(i64 limit) const;
   i64 open_bound() const { return heap_.empty() ? kInfinite : heap_.front().bound; }
 
   // The open interval of least bound, pruned by the newest limit; false if no interval is left that may hold a tree

@@ -79,6 +79,24 @@ struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };
 
+// Rows of unit weight and two classes in the order of one feature, for bounds of very many splits.
+struct CoarseRows {
+  std::uint32_t n;
+  const std::uint32_t* order;     // (n,) local row
+  const void* mask;               // per local row two vectors: a bit per split where it goes low; the same if positive
+  const unsigned char* positive;  // per local row, whether it is of the positive class
+  std::uint32_t n_first;          // rows before them, of one value
+};
+
+constexpr int kMostCoarse = 8 * kVectorBytes;  // splits
+
+// Per split. `most` and `least` bound the sums of signed weights at all positions of all features; `net` is that of the
+// low side, once a feature was walked over.
+struct alignas(kVectorBytes) CoarseState {
+  std::int16_t most[2][kMostCoarse], least[2][kMostCoarse], net[kMostCoarse];
+  int total;  // sum of signed weights of all rows
+};
+
 // The rows of one feature that are parted in two, low and high.
 struct PartedRows {
   std::uint32_t n;
@@ -107,6 +125,8 @@ struct Kernels {
   void (*finish)(const StumpState&, bool two_classes, int lane, LaneResult&);
   // Sum of the lesser of a[i] and b[i]; n is a multiple of 8.
   std::int32_t (*sum_of_lesser)(std::uint32_t n, const std::int32_t* a, const std::int32_t* b);
+  int coarse;  // splits of a coarse walk
+  void (*walk_coarsely)(const CoarseRows&, CoarseState&);
   // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
   void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
                     const int* bit, std::uint32_t* mask);

@@ -319,6 +319,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
 
 #include "trees/kernels_blocks_impl.hpp"
 #include "trees/kernels_classes_impl.hpp"
+#include "trees/kernels_coarse_impl.hpp"
 #include "trees/kernels_levels_impl.hpp"
 #include "trees/kernels_rows_impl.hpp"
 
@@ -425,6 +426,8 @@ constexpr Kernels lanes_of() {
   kernels.bits = static_cast<int>(sizeof(T)) * 8;
   kernels.lane_bit = &Lanes<T>::bit;
   kernels.sum_of_lesser = &sum_of_lesser;
+  kernels.coarse = CoarseWalk::kSplits;
+  kernels.walk_coarsely = &walk_coarsely;
   kernels.make_mask = &make_mask;
   kernels.number = &number;
   kernels.part_column = &part_column;
