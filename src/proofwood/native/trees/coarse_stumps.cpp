@@ -1,4 +1,4 @@
-// Lower bounds of very many splits of one set of rows (docs/decisions/0095-coarse-walks.md).
+// Lower bounds of very many splits of one set of rows (docs/decisions/0094-costs-of-gaps-and-columns.md).
 #include "trees/coarse_stumps.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace proofwood::trees {
 
 namespace {
 
-constexpr u32 kFewestFeatures = 256, kFewestRows = 256;
+constexpr u32 kFewestFeatures = 512, kFewestRows = 1024;
 constexpr u32 kMostRows = 1u << 14;  // sums fit in 16 bits
 constexpr u32 kMany = 8;             // one row in so many
 

@@ -1,5 +1,5 @@
-// Lower bounds of very many splits of one set of rows, for tables of many columns: most of them say nothing, and a bound
-// of their best stumps shows it (docs/decisions/0095-coarse-walks.md).
+// Lower bounds of very many splits of one set of rows, for tables of many columns: most of these say nothing, and a
+// bound of their best stumps shows it (docs/decisions/0094-costs-of-gaps-and-columns.md).
 #pragma once
 
 #include <array>

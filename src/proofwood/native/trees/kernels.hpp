@@ -22,7 +22,7 @@ constexpr int kVectorBytes = 64;  // the widest vector of any build
 constexpr std::size_t scratch_vectors(std::uint32_t n, bool wide) { return (std::size_t{n} + 2) * (wide ? 8 : 4); }
 
 // The rows of a subproblem in the order of one feature. With gaps, two features are walked at once, which differ in
-// where the rows without a value are: below all others, or above (docs/decisions/0094-two-views-in-one-walk.md).
+// where the rows without a value are: below all others, or above (docs/decisions/0094-costs-of-gaps-and-columns.md).
 //
 //   gap g g     order 5 1 4 2 7     stands for the features  g g 5 1 4 2 7  and  5 1 4 2 7 g g
 //   n_first 2   order 5 1 4 2 7     stands for the feature   - - 5 1 4 2 7  whose first rows have one value: what they

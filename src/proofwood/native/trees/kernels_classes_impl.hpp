@@ -42,7 +42,8 @@ class ClassWalk {
 
   void walk(StumpState& state) {
     forward();
-    const Wide leaf_low = W::widened(kGap ? with_low_ : best_low_), leaf_high = W::widened(kGap ? with_high_ : best_high_);
+    const Wide leaf_low = W::widened(kGap ? with_low_ : best_low_),
+               leaf_high = W::widened(kGap ? with_high_ : best_high_);
     W::store(state.leaf[0], leaf_low);
     W::store(state.leaf[1], leaf_high);
     all_low_ = W::max(W::load(state.best_all[0]), leaf_low);
@@ -189,9 +190,8 @@ class ClassWalk {
   }
   // The best class before the end of a segment, and the best one after it.
   PROOFWOOD_INLINE void join(std::uint32_t segment) {
-    const auto pair = [](V before, V after) __attribute__((always_inline)) {
-      return W::widened(before) + W::widened(after);
-    };
+    const auto pair = [](V before, V after)
+                          __attribute__((always_inline)) { return W::widened(before) + W::widened(after); };
     const V before_low = prefix_[2 * segment], before_high = prefix_[2 * segment + 1];
     const Wide low = pair(before_low, kGap ? with_low_ : best_low_);
     const Wide high = pair(before_high, kGap ? with_high_ : best_high_);

@@ -1,9 +1,9 @@
 // Bounds of the best stumps of both sides of very many splits: one bit a split, many rows between two looks
-// (docs/decisions/0095-coarse-walks.md). A part of kernels_impl.hpp, which says how it is included.
+// (docs/decisions/0094-costs-of-gaps-and-columns.md). A part of kernels_impl.hpp, which says how it is included.
 //
-//   stretch of 64 rows     so many of them go low, and so many of these are positive: two numbers of 7 bits a split,
-//                          bit by bit in 7 planes, which hold that bit for all splits
-//   s                      at its start; it never exceeds s + positive in the stretch, or falls below that less the rows
+//   stretch of 128 rows    so many of them go low, and so many of these are positive: two numbers of 8 bits a split,
+//                          bit by bit in 8 planes, which hold that bit for all splits
+//   s                      at its start; it never exceeds s + positive in the stretch, nor falls below that less rows
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
 
@@ -30,8 +30,8 @@ class CoarseWalk {
   }
 
  private:
-  static constexpr std::uint32_t kStretch = 64, kAtOnce = 8;
-  static constexpr int kPlanes = 7, kVectors = 16, kCount = kBytes / 2;  // lanes of a vector
+  static constexpr std::uint32_t kStretch = 128, kAtOnce = 8;
+  static constexpr int kPlanes = 8, kVectors = 16, kCount = kBytes / 2;  // lanes of a vector
   typedef std::uint64_t Plane __attribute__((vector_size(kBytes), may_alias));
   typedef std::int16_t V __attribute__((vector_size(kBytes), may_alias));
   struct L {
@@ -46,14 +46,15 @@ class CoarseWalk {
 
   static V& at(std::int16_t* values, int v) { return reinterpret_cast<V*>(values)[v]; }
 
-  // Numbers of seven bits, to which eight bits are added at once.
+  // Numbers of eight bits, to which eight bits are added at once.
   struct Counter {
     Plane bit[kPlanes] = {};
 
     // a + b + c = sum + 2 * carry
     PROOFWOOD_INLINE static void add(Plane a, Plane b, Plane c, Plane& sum, Plane& carry) {
 #ifdef PROOFWOOD_WITH_INTRINSICS
-      const __m512i x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b), z = reinterpret_cast<__m512i>(c);
+      const __m512i x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b),
+                    z = reinterpret_cast<__m512i>(c);
       sum = reinterpret_cast<Plane>(_mm512_ternarylogic_epi64(x, y, z, 0x96));
       carry = reinterpret_cast<Plane>(_mm512_ternarylogic_epi64(x, y, z, 0xe8));
 #else

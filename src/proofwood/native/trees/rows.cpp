@@ -204,7 +204,8 @@ SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes, Apar
   u32* const ends = ends_.resize(size) + start;
   std::int16_t* const is_end = is_end_.resize(size) + start;
   if (!have_ends_[feature] && !(two_classes && short_[feature] == 2)) {  // where every row is an end, none is asked for
-    const auto [m, mixed] = kernels_->find_ends(n - apart.rows, key(feature) + apart.rows, kMixed, all_boundaries, ends, is_end);
+    const auto [m, mixed] =
+        kernels_->find_ends(n - apart.rows, key(feature) + apart.rows, kMixed, all_boundaries, ends, is_end);
     n_ends_[feature] = m;
     short_[feature] = m > (n - apart.rows) / kLong ? (mixed ? 1 : 2) : 0;
     have_ends_[feature] = kept;

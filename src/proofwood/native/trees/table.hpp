@@ -63,8 +63,8 @@ constexpr u32 kNoView = ~0u;
 // left out. Of two classes, opposite rows cancel where rows are merged.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
-  std::vector<Ranks> rank;          // per feature, per row
-  std::vector<u32> column;          // per feature: column of the caller
+  std::vector<Ranks> rank;  // per feature, per row
+  std::vector<u32> column;  // per feature: column of the caller
   // Two features may differ only in some rows, which are below all others in the one and above in the other: a column
   // with gaps. Per feature: the other one, where this one has them below, and above; else kNoView.
   std::vector<u32> high_view, low_view;
