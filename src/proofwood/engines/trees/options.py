@@ -23,6 +23,7 @@ class SearchOptions:
     sub_interval : bound a whole interval by its two evaluated neighbours (eq. 12, Theorem 3)
     stump_bounds : of costs with logarithms, count only the stumps whose cheap bound beats the best one so far
     depth_two : solve subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
+    coarse : bound hundreds of splits of depth-two trees in one coarse walk, for tables of many columns
     cache : store solved subproblems by row set and depth
     feature_bounds : bound the cost of a feature by its cost in the neighbouring subproblem
     packed : search tables of few tests over packed words, for all pairs of tests at once
@@ -47,6 +48,7 @@ class SearchOptions:
     sub_interval: bool = True
     stump_bounds: bool = True
     depth_two: bool = True
+    coarse: bool = True
     cache: bool = True
     feature_bounds: bool = True
     packed: bool = True

@@ -43,6 +43,7 @@ int CanonicalTree::least_depth(Rows& rows, int most, i64 optimum) {
 PlanPtr CanonicalTree::first_split(Subproblem& subproblem, i64 optimum) {
   Rows& rows = *subproblem.rows;
   for (u32 f = 0; f < rows.n_features; ++f) {
+    if (subproblem.queue.repeats(f)) continue;
     const u32 position = first_position(subproblem, f, optimum);
     if (shared_.stopped()) return nullptr;
     if (position != 0)

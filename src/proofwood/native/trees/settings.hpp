@@ -34,6 +34,7 @@ struct Rules {
   bool feature_bounds = true;  // start from what the same feature cost in neighbouring subproblems
   bool stump_bounds = true;    // of tasks with logarithms: only stumps whose cheap bound beats the best are counted
   bool depth_two = true;       // batched depth-two routine (Algorithm 2)
+  bool coarse = true;          // depth two: bounds of very many splits first, for tables of many columns
   bool cache = true;
   bool packed = true;      // tables of few tests by packed words, all pairs of tests at once
   bool blocks = true;      // bounds by blocks of rows, at depths of four and more

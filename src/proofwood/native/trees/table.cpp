@@ -436,6 +436,29 @@ void take_ranks(Table& table, std::vector<Column>& columns, int threads) {
   });
 }
 
+// Whether `high` has the rows above that `low` has below all others.
+bool differ_in_gaps(const Ranks& low, const Ranks& high) {
+  if (low.n_values() != high.n_values() || low.n_values() < 3) return false;
+  const u32 last = low.n_values() - 1;
+  return low.visit([&](const auto& of_low) {
+    return high.visit([&](const auto& of_high) {
+      return std::equal(of_low.begin(), of_low.end(), of_high.begin(), of_high.end(),
+                        [last](u32 r, u32 s) { return r == 0 ? s == last : r == s + 1; });
+    });
+  });
+}
+
+// The two views of a column are neighbours.
+void find_views(Table& table) {
+  table.high_view.assign(table.n_features, kNoView);
+  table.low_view.assign(table.n_features, kNoView);
+  for (u32 f = 0; f + 1 < table.n_features; ++f) {
+    if (table.low_view[f] != kNoView || !differ_in_gaps(table.rank[f], table.rank[f + 1])) continue;
+    table.high_view[f] = f + 1;
+    table.low_view[f + 1] = f;
+  }
+}
+
 void make_levels(Table& table, const std::vector<Column>& columns) {
   for (LevelColumn& levels : table.levels) {
     levels.code.resize(table.n_rows);
@@ -478,6 +501,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   merge_rows(table, merged, targets, weights, keep_counts);
   make_levels(table, columns);
   take_ranks(table, columns, threads);
+  find_views(table);
   return !stop.load();
 }
 

@@ -57,12 +57,17 @@ class Ranks {
   std::variant<std::vector<u8>, std::vector<u16>, std::vector<u32>> ranks_;
 };
 
+constexpr u32 kNoView = ~0u;
+
 // Rows of equal values and class are merged to one row where there are many of them, columns that say nothing new are
 // left out. Of two classes, opposite rows cancel where rows are merged.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
-  std::vector<Ranks> rank;          // per feature, per row
-  std::vector<u32> column;          // per feature: column of the caller
+  std::vector<Ranks> rank;  // per feature, per row
+  std::vector<u32> column;  // per feature: column of the caller
+  // Two features may differ only in some rows, which are below all others in the one and above in the other: a column
+  // with gaps. Per feature: the other one, where this one has them below, and above; else kNoView.
+  std::vector<u32> high_view, low_view;
   std::vector<LevelColumn> levels;  // tested by sets; as a feature, number f is n_features + f
   std::vector<u16> label;           // per row
   std::vector<i64> weight;          // per row, not negative
