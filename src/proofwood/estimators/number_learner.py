@@ -160,7 +160,7 @@ class NumberLearner(TreeLearner[NumberRows]):
 
     def _any_rows(self, X: FloatArray) -> NumberRows:
         n_targets = 1 if self._answers is None else self._answers.size
-        return NumberRows(X, None, np.zeros((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
+        return NumberRows(X, None, np.ones((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
 
     def _tests_sets(self, given: NumberRows) -> bool:
         return False
