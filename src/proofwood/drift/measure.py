@@ -69,6 +69,8 @@ def measured(model: Any, X: Any, y: Any, asked: Asked) -> dict[str, Any]:
         raise ValueError(
             "expected_error is a share of wrong predictions, and the model predicts no class: leave it out"
         )
+    if y is not None and hasattr(model, "curves_"):
+        raise ValueError("times of new rows are not compared with those of training yet: leave out y_new")
     if y is not None:
         X, y = features_and_labels(X, y, several=model._several_targets)
     rows = new_rows(model, X)

@@ -242,7 +242,7 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
         "new_counts": None,
         "leaf_facts": numbers.leaf_facts(words, shown_as.code, fresh),
         "outline": _outline(words, weights, shown_as.code, list(range(len(names))), told),
-        "rules": _rules(words, numbers.rule_facts(words, shown_as.code, fresh)),
+        "rules": _rules(words, numbers.rule_facts(words, shown_as.code, seen, fresh)),
         "leaves_figure": "" if policy else numbers.leaves_figure(words, best),
         "by_leaf": numbers.by_leaf(words, best),
         "matter": numbers.columns_that_matter(words, best, tested),

@@ -227,7 +227,9 @@ def counts(table: NodeTable, words: Words, node: int) -> list[tuple[str, str, st
     found = [(gettext("mean"), told(float(table.values[node, 0])), "")]
     weight = float(table.weight[node].sum())
     if table.loss is not None and weight > 0:
-        found.append((gettext("spread"), told(math.sqrt(float(table.loss[node]) / weight)), ""))
+        mean, loss = float(table.loss[node]) / weight, words.labels.loss
+        spread = (gettext("spread"), told(math.sqrt(mean)), "")
+        found.append(spread if loss is None else (gettext(loss), told(mean), ""))
     return found
 
 
@@ -271,17 +273,18 @@ def at_leaf(rows: NumberedRows, leaf: int) -> tuple[int, float, float]:
     return n, float(numbers.mean()), errors_of(numbers, rows.predicted[here])[0]
 
 
-def rule_facts(words: Words, code: IntArray, fresh: NumberedRows | None) -> Callable[[int], dict[str, Any]]:
+def rule_facts(
+    words: Words, code: IntArray, seen: NumberedRows, fresh: NumberedRows | None
+) -> Callable[[int], dict[str, Any]]:
     """For the table of rules: the figures of a leaf in training and on new rows."""
     table = words.table
     assert table.values is not None
 
     def facts(leaf: int) -> dict[str, Any]:
-        weight = float(table.weight[leaf].sum())
         figures = {"code": int(code[leaf]), "rows": int(table.rows[leaf]), "wrong": "0"}
         value = float(table.values[leaf, table.label[leaf]]) if table.values is not None else 0.0
         if not is_policy(table):
-            value = math.sqrt(float(table.loss[leaf]) / weight) if table.loss is not None and weight else 0.0
+            value = at_leaf(seen, leaf)[2] if (seen.leaves == leaf).any() else 0.0
         found = {**figures, "share": value, "right": told(value)}
         if fresh is None:
             return found

@@ -153,8 +153,12 @@ def _answers(model: Any) -> list[str]:
 
 
 def _require_small(model: ProvedClassifier) -> None:
-    """Raise ValueError if the model is too large for a report."""
+    """Raise ValueError if the model is too large for a report, or of a kind that has none."""
     table = model.model_
+    if hasattr(model, "curves_"):
+        raise ValueError(
+            f"{type(model).__name__} has no report yet: use summary(), plot(), score() and integrated_brier_score()"
+        )
     if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES or table.depth > MOST_DEPTH:
         raise ValueError(
             f"the model has {table.n_nodes:,} nodes, {table.n_classes:,} classes and a depth of {table.depth:,}: a "
