@@ -129,7 +129,7 @@ def calibration(
 
 
 @dataclass(frozen=True)
-class LeafMark:
+class LeafPoint:
     """What a leaf predicts, and the numbers of the rows there.
 
     Parameters
@@ -146,27 +146,27 @@ class LeafMark:
     tip: str
 
 
-def against(marks: Sequence[LeafMark], x_name: str, y_name: str, said: Callable[[float], str]) -> Markup:
+def against(points: Sequence[LeafPoint], x_name: str, y_name: str, said: Callable[[float], str]) -> Markup:
     """The numbers of the rows at each leaf against what it predicts, both on one scale.
 
     Parameters
     ----------
-    marks : the leaves
+    points : the leaves
     x_name, y_name : names of the axes
     said : function that says a number
     """
-    values = [value for mark in marks for value in (mark.told, mark.mean, *(mark.ends or ()))]
+    values = [value for point in points for value in (point.told, point.mean, *(point.ends or ()))]
     low, high = min(values), max(values)
     reach = (high - low) or 1.0
     inside = _dashed(True, None)
-    for mark in marks:
-        x = (mark.told - low) / reach
-        if mark.ends is not None:
+    for point in points:
+        x = (point.told - low) / reach
+        if point.ends is not None:
             across = _at(x, 0.0)[0]
-            heights = [_at(0.0, (end - low) / reach)[1] for end in mark.ends]
+            heights = [_at(0.0, (end - low) / reach)[1] for end in point.ends]
             inside += f'<path class="range" d="M{across:.1f} {heights[0]:.1f}V{heights[3]:.1f}"/>'
             inside += f'<path class="range thick" d="M{across:.1f} {heights[1]:.1f}V{heights[2]:.1f}"/>'
-        inside += _circle(CurvePoint(x, (mark.mean - low) / reach, mark.tip))
+        inside += _circle(CurvePoint(x, (point.mean - low) / reach, point.tip))
     ticks = [said(low + share * reach) for share in (0.0, 0.5, 1.0)]
     return _figure(inside, x_name, y_name, ticks)
 

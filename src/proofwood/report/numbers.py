@@ -303,7 +303,7 @@ def leaves_figure(words: Words, rows: NumberedRows) -> Any:
     """The numbers at each leaf against what it predicts: mean, quartiles, and the middle nine tenths."""
     table = words.table
     assert table.values is not None
-    marks = []
+    points = []
     for place, leaf in enumerate(np.flatnonzero(table.feature == LEAF).tolist()):
         numbers = rows.targets[rows.leaves == leaf, 0]
         if numbers.size:
@@ -317,8 +317,8 @@ def leaves_figure(words: Words, rows: NumberedRows) -> Any:
                 told=words.says(leaf),
                 seen=told(float(numbers.mean())),
             )
-            marks.append(charts.LeafMark(float(table.values[leaf, 0]), float(numbers.mean()), ends, tip))
-    return charts.against(marks, gettext("predicted"), gettext("true numbers"), told)
+            points.append(charts.LeafPoint(float(table.values[leaf, 0]), float(numbers.mean()), ends, tip))
+    return charts.against(points, gettext("predicted"), gettext("true numbers"), told)
 
 
 def by_leaf(words: Words, rows: NumberedRows) -> dict[str, Any]:
