@@ -137,7 +137,7 @@ def test_a_time_limit_is_no_failure(noise):
     [
         (["--target", "specie"], "no column 'specie' in the table. Did you mean 'species'?"),
         (["--target", "species", "--drop", "species"], "would drop the target"),
-        (["--target", "sl"], "Unknown label type: continuous"),
+        (["--target", "sl", "--model", "tree"], "Unknown label type: continuous"),
         (["--target", "species", "--categorical", "swx"], "no column 'swx' in the table. Did you mean 'sw'?"),
         (["--target", "species", "--threshold-rule", "mean"], "expected one of 'shortest', 'midpoint'"),
         (["--target", "species", "--max-depth", "-1"], "--max-depth -1 is not a depth"),

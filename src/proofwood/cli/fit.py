@@ -45,7 +45,7 @@ from proofwood.cli.options import (
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
 from proofwood.cli.report import FITTED, fitted_answer, print_report
-from proofwood.cli.targets import BY_TABLE, Target, learner_meant, read_target
+from proofwood.cli.targets import Target, learner_meant, read_target
 from proofwood.cli.weights import as_settings, class_weight
 from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
@@ -161,7 +161,8 @@ def fit(
     model = learner_meant(model, target, given, {"--bands": bands, "--class-weight": class_weights})
     _require_folds(given, scoring, groups)
     _require_checkpoint(given, data, (out, "--out"), (plot, "--plot"), (report, "--report"))
-    settings_of(model or BY_TABLE[0], given)  # a mistake is told before the table is read
+    if model is not None:  # a mistake is told before the table is read
+        settings_of(model, given)
     settings: dict[str, Any] = {
         "time_limit": seconds(time_limit),
         "memory_limit": amount_of_memory(memory_limit),

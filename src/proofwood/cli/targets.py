@@ -46,9 +46,10 @@ def learner_meant(
         model = "policy"
     if model is None:
         having = [name for name in BY_TABLE if given.keys() <= OPTIONS[name].by_name.keys()]
-        if len(having) > 1 and not any(for_classes.values()):
+        fitting = [name for name in having if all(OPTIONS[name].by_name[key].takes(given[key]) for key in given)]
+        if len(having) > 1 and len(fitting) != 1 and not any(for_classes.values()):
             return None
-        model = having[0] if having and not any(for_classes.values()) else BY_TABLE[0]
+        model = BY_TABLE[0] if any(for_classes.values()) else (fitting or having or BY_TABLE)[0]
     about, predicts = learner(model).about, OPTIONS[model].predicts
     if len(set(targets)) < len(targets):
         twice = next(name for name in targets if list(targets).count(name) > 1)

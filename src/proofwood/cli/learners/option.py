@@ -54,6 +54,10 @@ class Option:
         """The option as typed, such as ``--max-depth``."""
         return f"--{self.name.replace('_', '-')}"
 
+    def takes(self, value: Any) -> bool:
+        """Whether a value is one of the words that the option takes, if it takes one of a few."""
+        return not self.values or value in self.values
+
     def completed(self, args: Sequence[str]) -> tuple[list[str], bool]:
         """Arguments with the value that stands for none behind this option, and whether it was put in.
 
